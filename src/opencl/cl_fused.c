@@ -229,6 +229,7 @@ static airy_status run_planes(airy_queue *queue, const struct airy_integrate_pla
     const struct airy_cl_integrator *state = plan->integrator->state;
     const struct airy_cl_fused *fused = &state->fused;
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
+                                       AIRY_CL_BUFFER(fused->table),
                                        AIRY_CL_BUFFER(fused->valid_words),
                                        AIRY_CL_BUFFER(fused->extra_start),
                                        AIRY_CL_BUFFER(fused->extra),
@@ -238,16 +239,6 @@ static airy_status run_planes(airy_queue *queue, const struct airy_integrate_pla
                                        AIRY_CL_BUFFER(kept->quads),
                                        AIRY_CL_BUFFER(kept->planes),
                                        AIRY_CL_VALUE(*geom)};
-    const struct airy_cl_arg rest_args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
-                                            AIRY_CL_BUFFER(fused->table),
-                                            AIRY_CL_BUFFER(fused->valid_words),
-                                            AIRY_CL_BUFFER(fused->extra_start),
-                                            AIRY_CL_BUFFER(fused->extra),
-                                            AIRY_CL_BUFFER(state->norm),
-                                            dark_or_null(state),
-                                            AIRY_CL_BUFFER(scratch),
-                                            AIRY_CL_BUFFER(kept->quads),
-                                            AIRY_CL_VALUE(*geom)};
     const struct airy_cl_kernel_spec spec = {"integrate_planes.cl", "integrate_planes", options},
                                      rest = {"integrate_planes.cl", "integrate_planes_rest",
                                              options};
@@ -257,8 +248,8 @@ static airy_status run_planes(airy_queue *queue, const struct airy_integrate_pla
                  global[2] = {groups * local[0], rows}, rest_local = lanes->lanes,
                  rest_global = rows * rest_local;
     const double bytes = (double)geom->layout.block_bytes * (double)rows * geom->frames;
-    AIRY_TRY(airy_cl_launch(queue, &spec, 2, global, local, bytes, args, 10));
-    return airy_cl_launch(queue, &rest, 1, &rest_global, &rest_local, 0, rest_args, 10);
+    AIRY_TRY(airy_cl_launch(queue, &spec, 2, global, local, bytes, args, 11));
+    return airy_cl_launch(queue, &rest, 1, &rest_global, &rest_local, 0, args, 11);
 }
 
 /* The blocks of a range to planes, and from there to the sums. */
@@ -294,7 +285,10 @@ static unsigned shares_of(const struct airy_cl_lanes *lanes, uint32_t frames)
     return shares;
 }
 
-/* Never more than the decoded batch would be, which callers have room for. */
+/*
+ * No more than the decoded batch would be, which callers have room for, but for whole rows of a short
+ * last block and of a tail.
+ */
 static airy_status take_kept(struct kept *kept, airy_queue *queue, const airy_fused_geom *geom,
                              const struct shape *shape, size_t batch)
 {
@@ -304,7 +298,7 @@ static airy_status take_kept(struct kept *kept, airy_queue *queue, const airy_fu
                          (AIRY_FUSED_LANES / shape->shares);
     const size_t memory =
         airy_min_size((size_t)airy_tuned(queue->device, AIRY_TUNE_PLANES_MIB) << 20,
-                      batch * (size_t)geom->layout.frame_bytes);
+                      batch * (size_t)geom->layout.frame_bytes + 2 * block);
     const size_t range = lanes->range ? lanes->range : memory / block;
     kept->range =
         airy_min_size(airy_min_size(geom->layout.blocks, MAX_RANGE), airy_max_size(1, range));

@@ -75,14 +75,16 @@ AIRY_INLINE uint any_bit(uint4 x)
 }
 
 /*
- * How many quads of the LOW_PLANES of a full block hold the values of all pixels that count: 0 to
- * KEPT_QUADS, or KEPT_QUADS + 1: they do not.
+ * How many quads of planes hold the values of all pixels that count: 0 to KEPT_QUADS, or
+ * KEPT_QUADS + 1: they do not. count: of the planes of a full block, from the lowest on.
  */
-AIRY_INLINE uint count_quads(const struct block *b, __global const uint *valid_words, uint lane,
-                             __local uint *step)
+AIRY_INLINE uint count_quads(const struct block *b, uint count, __global const uint *valid_words,
+                             uint lane, __local uint *step)
 {
     __local const uint4 *words = (__local const uint4 *)b->bytes;
-    __global const uint4 *valid = (__global const uint4 *)(valid_words + (b->first >> 5));
+    __global const uint4 *valid =
+        (__global const uint4 *)(valid_words +
+                                 b->first / AIRY_FUSED_TILE * (AIRY_FUSED_TILE / 32u));
     uint bits[KEPT_QUADS + 1u], seen = 0u; /* of each quad, and of all planes above */
 #pragma unroll
     for (uint k = 0u; k <= KEPT_QUADS; k++)
@@ -95,8 +97,8 @@ AIRY_INLINE uint count_quads(const struct block *b, __global const uint *valid_w
         for (uint k = 0u; k < KEPT_QUADS; k++)
             bits[k] |= any_bit(words[k * 4u * ROW_QUADS + i] & counts);
 #pragma unroll
-        for (uint k = KEPT_QUADS; k < (LOW_PLANES + 3u) / 4u; k++)
-            if (k * 4u * ROW_QUADS + i < LOW_PLANES * ROW_QUADS)
+        for (uint k = KEPT_QUADS; k < (count + 3u) / 4u; k++)
+            if (k * 4u * ROW_QUADS + i < count * ROW_QUADS)
                 above |= words[k * 4u * ROW_QUADS + i];
         bits[KEPT_QUADS] |= any_bit(above & counts);
     }
@@ -159,6 +161,17 @@ AIRY_INLINE struct group group_of(__global ulong *sums, uint frame, __global con
     return to;
 }
 
+/* What the lanes of a block work on. */
+struct job {
+    __global const uchar *bytes;
+    __global const uint *table, *valid_words, *extra_start;
+    __global const airy_fused_extra *extra;
+    __global uint4 *planes;
+    struct group to; /* of the frame */
+    uint frame, lane;
+    __local uint *step;
+};
+
 /* An airy_block at once: its size is looked at first, and would be waited for twice. */
 AIRY_INLINE airy_block place_of(__global const uchar *bytes, uint frame, uint index,
                                 const airy_fused_geom *g)
@@ -189,25 +202,70 @@ AIRY_INLINE void spread_planes(struct block *b, uint lane)
     b->row = 4u * ROW_WORDS;
 }
 
-/* The LOW_PLANES of a block. False: it is not for here. */
-AIRY_INLINE bool load_planes(struct block *b, airy_block place, __global const uchar *bytes,
-                             uint lane, __local uint *step, const airy_fused_geom *g)
+/* The frame has a tail, and it comes next. */
+AIRY_INLINE bool before_tail(uint index, const airy_fused_geom *g)
 {
+    return g->layout.tail_bytes != 0u && index + 2u == g->layout.blocks;
+}
+
+/* The tail's pixels to the planes of the short block before it. False: it is not as it should be. */
+AIRY_INLINE bool join_tail(struct block *b, airy_block place, __global const uchar *bytes,
+                           uint lane, const airy_fused_geom *g)
+{
+    __local uint *words = (__local uint *)b->bytes;
+    __global const uchar *from = bytes + (g->bytes_offset + place.offset);
+    const uint pixels = g->layout.tail_bytes / ELEM_SIZE;
+    if (place.size != (g->layout.tail_bytes | AIRY_BLOCK_STORED))
+        return false;
+    ROLLED
+    for (uint i = 0u; i < pixels; i++) {
+        uint v = 0u;
+        for (uint k = 0u; k < ELEM_SIZE; k++)
+            v |= (uint)from[i * ELEM_SIZE + k] << (8u * k);
+        const uint at = b->pixels + i;
+        for (uint p = lane; p < LOW_PLANES; p += LANES) {
+            const uint above = LOW_PLANES < PLANES && p == KEPT ? v >> KEPT : v >> p & 1u;
+            words[p * ROW_WORDS + at / 32u] |= (above != 0u ? 1u : 0u) << (at & 31u);
+        }
+    }
+    b->pixels += pixels;
+    LANES_SYNC();
+    return true;
+}
+
+/* The LOW_PLANES of block `index` of a frame, a short one's with its tail. False: not for here. */
+AIRY_INLINE bool load_planes(struct block *b, uint index, const struct job *job,
+                             const airy_fused_geom *g)
+{
+    const airy_block place = place_of(job->bytes, job->frame, index, g);
     const ulong from = g->bytes_offset + place.offset;
     const uint size = b->pixels * ELEM_SIZE;
     if ((place.size & AIRY_BLOCK_STORED) != 0u) /* or absent */
         return false;
 #ifdef LOW_BYTES
-    if (!decode_low(b->bytes, LOW_PLANES * b->row, b->row, size, bytes + from, place.size, lane,
-                    step))
+    if (!decode_low(b->bytes, LOW_PLANES * b->row, b->row, size, job->bytes + from, place.size,
+                    job->lane, job->step))
         return false;
 #else
-    if (decode_lz4(b->bytes, 0u, size, bytes, from, place.size, lane, step) != AIRY_STATUS_GOOD)
+    if (decode_lz4(b->bytes, 0u, size, job->bytes, from, place.size, job->lane, job->step) !=
+        AIRY_STATUS_GOOD)
         return false;
 #endif
-    if (!b->full)
-        spread_planes(b, lane);
-    return true;
+    if (b->full)
+        return true;
+    spread_planes(b, job->lane);
+    return !before_tail(index, g) ||
+           join_tail(b, place_of(job->bytes, job->frame, index + 1u, g), job->bytes, job->lane, g);
+}
+
+/* The planes of a block whose extra entries are done with. */
+AIRY_INLINE void keep_block(const struct block *b, uint quads, uint row, const struct job *job,
+                            const airy_fused_geom *g)
+{
+    keep_planes(job->planes + (ulong)row * BLOCK_QUADS, b, quads, job->frame, job->valid_words,
+                job->lane);
+    if (SIGNED)
+        note_kept(job->to.words + AIRY_FUSED_WORD_PLANES * g->span, b, job->valid_words, job->lane);
 }
 
 /*
@@ -216,10 +274,11 @@ AIRY_INLINE bool load_planes(struct block *b, airy_block place, __global const u
  * Local memory: BLOCKS * (LOW_STORE + 32) bytes. Barriers: of a block's lanes.
  */
 __kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
-integrate_planes(__global const uchar *bytes, __global const uint *valid_words,
-                 __global const uint *extra_start, __global const airy_fused_extra *extra,
-                 __global const float *norm, __global const float *dark, __global ulong *sums,
-                 __global uchar *quads, __global uint4 *planes, const airy_fused_geom g)
+integrate_planes(__global const uchar *bytes, __global const uint *table,
+                 __global const uint *valid_words, __global const uint *extra_start,
+                 __global const airy_fused_extra *extra, __global const float *norm,
+                 __global const float *dark, __global ulong *sums, __global uchar *quads,
+                 __global uint4 *planes, const airy_fused_geom g)
 {
     __local uint4 store[BLOCKS][LOW_STORE / 16];
     __local uint steps[BLOCKS][STEP_WORDS];
@@ -228,48 +287,45 @@ integrate_planes(__global const uchar *bytes, __global const uint *valid_words,
                index = g.first_block + row;
     if (frame >= g.frames)
         return;
-    const airy_block place = place_of(bytes, frame, index, &g);
+    const struct job job = {bytes,
+                            table,
+                            valid_words,
+                            extra_start,
+                            extra,
+                            planes,
+                            group_of(sums, frame, norm, dark, &g),
+                            frame,
+                            lane,
+                            steps[slot]};
     struct block b = block_at(index, store[slot], &g);
-    const uint2 range = extra_range(&b, extra_start);
+    uint2 range = extra_range(&b, extra_start);
     uint kept = LEFT;
-    if (load_planes(&b, place, bytes, lane, steps[slot], &g)) {
-        const uint need = count_quads(&b, valid_words, lane, steps[slot]);
+    if (index > 0u && before_tail(index - 1u, &g) && g.layout.last_bytes != 0u) {
+        kept = 0u;
+    } else if (load_planes(&b, index, &job, &g)) {
+        const uint need = count_quads(&b, LOW_PLANES, valid_words, lane, job.step);
+        if (!b.full)
+            range = extra_range(&b, extra_start);
         if (need <= g.quads) {
-            const struct group to = group_of(sums, frame, norm, dark, &g);
             kept = need;
             b.planes = 4u * need;
-            add_extra(&b, lane, range, extra, &to, &g);
-            keep_planes(planes + (ulong)row * BLOCK_QUADS, &b, kept, frame, valid_words, lane);
-            if (SIGNED)
-                note_kept(to.words + AIRY_FUSED_WORD_PLANES * g.span, &b, valid_words, lane);
+            add_extra(&b, lane, range, extra, &job.to, &g);
+            keep_block(&b, kept, row, &job, &g);
         }
     }
     if (lane == 0u)
         quads[row * AIRY_FUSED_LANES + frame] = (uchar)kept;
 }
 
-/* A block that is not kept. */
-AIRY_INLINE void add_left(struct block *b, airy_block place, uint index,
-                          __global const uchar *bytes, __global const uint *table,
-                          __global const uint *valid_words, uint2 range,
-                          __global const airy_fused_extra *extra, const struct group *to, uint lane,
-                          __local uint *step, const airy_fused_geom *g)
+/* A block that has no planes to the sums, pixel by pixel, but for its extra entries. */
+AIRY_INLINE void add_pixels(const struct block *b, const struct job *job, const airy_fused_geom *g)
 {
-    __global uint *stat = to->words + AIRY_FUSED_WORD_PLANES * g->span;
-    const uint reason = load_block(b, place, bytes, lane, step, g);
-    if (reason != AIRY_STATUS_GOOD) {
-        /* The lowest status word wins: the highest complement, so that 0 is good. */
-        if (lane == 0u)
-            atomic_max(stat + 5, ~(index << 3 | reason));
-        return;
-    }
-    add_extra(b, lane, range, extra, to, g);
+    __global uint *stat = job->to.words + AIRY_FUSED_WORD_PLANES * g->span;
     struct tally t;
     t.total = 0UL;
     t.rank = t.seen = t.invalid = t.saturated = 0u;
     t.carry.at = t.carry.low = t.carry.high = t.carry.old = 0u;
-    LANES_SYNC();
-    add_block(b, &t, lane, table, valid_words, to, g);
+    add_block(b, &t, job->lane, job->table, job->valid_words, &job->to, g);
     if (t.total != 0UL)
         add_global((__global ulong *)stat, stat + 6, t.total);
     atomic_max(stat + 2, t.rank);
@@ -282,8 +338,46 @@ AIRY_INLINE void add_left(struct block *b, airy_block place, uint index,
 }
 
 /*
- * The blocks that are LEFT to sums; they have no quads then. Few as they are, they are dealt out so
- * that the frames of a block, which are often LEFT together, go to different groups.
+ * A block that was LEFT. Returns the number of its quads. Its lanes meet whatever the block is: some
+ * compilers make two programs of what follows a meeting that depends on it.
+ */
+AIRY_INLINE uint add_left(uint index, __local uint4 *store, const struct job *job,
+                          const airy_fused_geom *g)
+{
+    struct block b = block_at(index, store, g);
+    const uint2 range = extra_range(&b, job->extra_start);
+    const airy_block place = place_of(job->bytes, job->frame, index, g);
+    const uint reason = load_block(&b, place, job->bytes, job->lane, job->step, g);
+    LANES_SYNC();
+    /* Of a block that is not full it means nothing. */
+    const uint need = count_quads(&b, PLANES, job->valid_words, job->lane, job->step);
+    const bool good = reason == AIRY_STATUS_GOOD, keep = b.full && !b.native && need <= g->quads;
+    if (good)
+        add_extra(&b, job->lane, range, job->extra, &job->to, g);
+    LANES_SYNC();
+    /* The lowest status word wins: the highest complement, so that 0 is good. */
+    if (!good && job->lane == 0u)
+        atomic_max(job->to.words + AIRY_FUSED_WORD_PLANES * g->span + 5, ~(index << 3 | reason));
+    if (good && keep)
+        keep_block(&b, need, index - g->first_block, job, g);
+    else if (good)
+        add_pixels(&b, job, g);
+    return good && keep ? need : 0u;
+}
+
+/* The first of quads from `at` on that is LEFT, in steps of range_blocks; or the end. */
+AIRY_INLINE uint next_left(__global const uchar *quads, uint at, const airy_fused_geom *g)
+{
+    while (at < AIRY_FUSED_LANES * g->range_blocks &&
+           (at % AIRY_FUSED_LANES >= g->frames || quads[at] != LEFT))
+        at += g->range_blocks;
+    return at;
+}
+
+/*
+ * What was LEFT to planes if the whole block allows it, or else to sums: blocks of another kind,
+ * large counts, values that are left out. It is dealt out so that the frames of a block, which are
+ * often LEFT together, go to different groups.
  * Mapping: range_blocks groups of LANES items. Local memory: BLOCK_STORE + 32 bytes. Barriers: of a
  *          block's lanes.
  */
@@ -292,7 +386,7 @@ integrate_planes_rest(__global const uchar *bytes, __global const uint *table,
                       __global const uint *valid_words, __global const uint *extra_start,
                       __global const airy_fused_extra *extra, __global const float *norm,
                       __global const float *dark, __global ulong *sums, __global uchar *quads,
-                      const airy_fused_geom g)
+                      __global uint4 *planes, const airy_fused_geom g)
 {
     __local uint4 store[BLOCK_STORE / 16];
     __local uint step[STEP_WORDS];
@@ -300,20 +394,32 @@ integrate_planes_rest(__global const uchar *bytes, __global const uint *table,
     uint seen = 0u;
     for (uint k = lane; k < AIRY_FUSED_LANES; k += LANES)
         seen |= quads[k * g.range_blocks + group];
-    if ((lanes_or(seen, lane, step) & LEFT) == 0u)
-        return;
-    for (uint k = 0u; k < AIRY_FUSED_LANES; k++) {
-        const uint at = k * g.range_blocks + group, frame = at % AIRY_FUSED_LANES,
-                   index = g.first_block + at / AIRY_FUSED_LANES;
-        if (frame >= g.frames || quads[at] != LEFT)
-            continue;
-        const struct group to = group_of(sums, frame, norm, dark, &g);
-        struct block b = block_at(index, store, &g);
-        add_left(&b, place_of(bytes, frame, index, &g), index, bytes, table, valid_words,
-                 extra_range(&b, extra_start), extra, &to, lane, step, &g);
-        LANES_SYNC();
+    const uint end = AIRY_FUSED_LANES * g.range_blocks;
+    uint at = (lanes_or(seen, lane, step) & LEFT) != 0u ? next_left(quads, group, &g) : end;
+    ROLLED
+    while (at < end) {
+        const uint frame = at % AIRY_FUSED_LANES, index = g.first_block + at / AIRY_FUSED_LANES;
+        const struct job job = {bytes,
+                                table,
+                                valid_words,
+                                extra_start,
+                                extra,
+                                planes,
+                                group_of(sums, frame, norm, dark, &g),
+                                frame,
+                                lane,
+                                step};
+        /* A tail goes with the short block before it. */
+        const uint last = g.layout.last_bytes != 0u && before_tail(index, &g) ? index + 1u : index;
+        uint kept = 0u;
+        ROLLED
+        for (uint i = index; i <= last; i++) {
+            kept |= add_left(i, store, &job, &g);
+            LANES_SYNC();
+        }
         if (lane == 0u)
-            quads[at] = 0u;
+            quads[at] = (uchar)kept;
+        at = next_left(quads, at + g.range_blocks, &g);
     }
 }
 
