@@ -448,7 +448,7 @@ AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane,
                            __global const uint *table, __global const uint *valid_words,
                            const struct group *to, const airy_fused_geom *g)
 {
-    if (b->native) {
+    if (b->native && !b->full) {
         add_tail(b, t, lane, table, valid_words, to, g);
         return;
     }
@@ -460,19 +460,21 @@ AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane,
         const uint first = b->first + w * 32u, valid = valid_words[first >> 5];
         if (valid == 0u)
             continue;
+        if (!b->native) {
 #if SPAN != 0
-        __global const uint4 *entries = (__global const uint4 *)table + (first >> 10) * 256u +
-                                        (first >> 5 & 31u);
-        if (add_fast(b, t, w, valid, entries, to, g))
-            continue;
+            __global const uint4 *entries = (__global const uint4 *)table + (first >> 10) * 256u +
+                                            (first >> 5 & 31u);
+            if (add_fast(b, t, w, valid, entries, to, g))
+                continue;
 #endif
-        unshuffle_word(b, w);
+            unshuffle_word(b, w);
+        }
         struct run r = start_run(table[airy_fused_place(first)] >> g->fraction_bits);
         for (uint i = 0u; i < 32u; i++) {
             if ((valid >> i & 1u) == 0u)
                 continue;
-            add_any(&r, t, table[airy_fused_place(first + i)], value_full(b, w, i), first + i, to,
-                    g);
+            const uint v = b->native ? value_at(b, w * 32u + i) : value_full(b, w, i);
+            add_any(&r, t, table[airy_fused_place(first + i)], v, first + i, to, g);
         }
         turn_run(&r, &t->carry, 0xfffffff0u, to, g, false);
     }

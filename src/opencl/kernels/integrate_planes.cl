@@ -65,7 +65,9 @@ AIRY_INLINE uint lanes_or(uint mine, uint lane, __local uint *step)
     if (mine != 0u)
         atomic_or(&step[0], mine);
     LANES_SYNC();
-    return step[0];
+    const uint all = step[0];
+    LANES_SYNC(); /* what follows may write there */
+    return all;
 #endif
 }
 
@@ -392,8 +394,11 @@ integrate_planes_rest(__global const uchar *bytes, __global const uint *table,
     __local uint step[STEP_WORDS];
     const uint lane = get_local_id(0), group = (uint)get_group_id(0);
     uint seen = 0u;
-    for (uint k = lane; k < AIRY_FUSED_LANES; k += LANES)
-        seen |= quads[k * g.range_blocks + group];
+    for (uint k = lane; k < AIRY_FUSED_LANES; k += LANES) {
+        const uint at = k * g.range_blocks + group;
+        if (at % AIRY_FUSED_LANES < g.frames)
+            seen |= quads[at];
+    }
     const uint end = AIRY_FUSED_LANES * g.range_blocks;
     uint at = (lanes_or(seen, lane, step) & LEFT) != 0u ? next_left(quads, group, &g) : end;
     ROLLED
