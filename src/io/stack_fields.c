@@ -41,13 +41,27 @@ static herr_t put_mask(hid_t detector, const airy_stack_writer_params *p)
     return done;
 }
 
+/* A group that may be there, as the frames may lie in it. */
+static hid_t take_group(hid_t parent, const char *name, const char *nx_class)
+{
+    if (H5Lexists(parent, name, H5P_DEFAULT) <= 0)
+        return airy_put_group(parent, name, nx_class);
+    const hid_t group = H5Gopen2(parent, name, H5P_DEFAULT);
+    if (group >= 0 && H5Aexists(group, "NX_class") == 0 &&
+        airy_put_text(group, "NX_class", nx_class) < 0) {
+        H5Gclose(group);
+        return -1;
+    }
+    return group;
+}
+
 /*
  * All of the geometry, exactly; read back before the fields of a detector that cannot say a
  * rotation.
  */
 static herr_t put_poni(hid_t detector, const airy_geometry *g)
 {
-    const hid_t poni = airy_put_group(detector, "poni", "NXcollection");
+    const hid_t poni = take_group(detector, "poni", "NXcollection");
     if (poni < 0)
         return -1;
     bool done = airy_put_string(poni, "detector", g->detector.name) >= 0 &&
@@ -68,7 +82,7 @@ static herr_t put_geometry(hid_t instrument, hid_t detector, const airy_geometry
         put_poni(detector, g) < 0)
         return -1;
     if (g->wavelength > 0) {
-        const hid_t beam = airy_put_group(instrument, "beam", "NXbeam");
+        const hid_t beam = take_group(instrument, "beam", "NXbeam");
         const herr_t done = beam < 0 ? -1
                                      : airy_put_double(beam, "incident_wavelength",
                                                        g->wavelength * 1e10, "angstrom");
@@ -92,7 +106,7 @@ static herr_t put_geometry(hid_t instrument, hid_t detector, const airy_geometry
 /* How many images there should be, should one of the data files be missed. */
 static herr_t put_images(hid_t detector, size_t frames)
 {
-    const hid_t specific = airy_put_group(detector, "detectorSpecific", "NXcollection");
+    const hid_t specific = take_group(detector, "detectorSpecific", "NXcollection");
     const herr_t done = specific < 0 || airy_put_count(specific, "nimages", frames) < 0
                             ? -1
                             : airy_put_count(specific, "ntrigger", 1);
@@ -105,13 +119,15 @@ herr_t airy_stack_put_instrument(hid_t file, const airy_stack_writer_params *p, 
 {
     if (!p->geometry && !p->mask && !series)
         return 0;
-    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+    const hid_t entry = H5Lexists(file, "/entry", H5P_DEFAULT) > 0
+                            ? H5Gopen2(file, "/entry", H5P_DEFAULT)
+                            : H5Gcreate2(file, "/entry", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     hid_t instrument = -1, detector = -1;
     herr_t done = -1;
-    if (links >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0)
-        instrument = H5Gcreate2(file, "/entry/instrument", links, H5P_DEFAULT, H5P_DEFAULT);
-    if (instrument >= 0 && airy_put_text(instrument, "NX_class", "NXinstrument") >= 0)
-        detector = airy_put_group(instrument, "detector", "NXdetector");
+    if (entry >= 0)
+        instrument = take_group(entry, "instrument", "NXinstrument");
+    if (instrument >= 0)
+        detector = take_group(instrument, "detector", "NXdetector");
     if (detector >= 0)
         done = p->mask ? put_mask(detector, p) : 0;
     if (done >= 0 && p->geometry)
@@ -122,7 +138,7 @@ herr_t airy_stack_put_instrument(hid_t file, const airy_stack_writer_params *p, 
         H5Gclose(detector);
     if (instrument >= 0)
         H5Gclose(instrument);
-    if (links >= 0)
-        H5Pclose(links);
+    if (entry >= 0)
+        H5Gclose(entry);
     return done;
 }

@@ -33,6 +33,11 @@ airy_status airy_stack_file_complete(struct airy_stack_file *f);
 /* Closed, and removed where it is made. */
 void airy_stack_file_discard(struct airy_stack_file *f);
 
+/*
+ * AIRY_ERR_EXISTS where BASE.h5 and BASE_master.h5 would be masters of the same data files, and the
+ * other one is.
+ */
+airy_status airy_stack_master_check(const char *master);
 /* The master of a series, complete under this name, which must not be there. */
 airy_status airy_stack_master_write(const char *partial, const struct airy_stack_file *files,
                                     size_t count, const airy_stack_writer_params *p);

@@ -10,24 +10,74 @@
 
 enum { NAME_BYTES = 32 }; /* of data_000001 and its like */
 
+static const char master_end[] = "_master";
+
+/* A path is its first `base` bytes, _master or not, and a suffix. */
+struct parts {
+    size_t base;
+    bool ends; /* in _master */
+    const char *suffix;
+};
+
+static struct parts split_path(const char *master)
+{
+    const char *slash = strrchr(master, '/'), *name = slash ? slash + 1 : master,
+               *dot = strrchr(name, '.');
+    struct parts parts = {.suffix = dot && dot > name ? dot : name + strlen(name)};
+    const size_t room = (size_t)(parts.suffix - name), end = strlen(master_end);
+    parts.ends = room > end && memcmp(parts.suffix - end, master_end, end) == 0;
+    parts.base = (size_t)(parts.suffix - master) - (parts.ends ? end : 0);
+    return parts;
+}
+
+/* Lock held. */
+static bool has_links(const char *path)
+{
+    hid_t file;
+    H5L_info_t info;
+    if (airy_hdf5_open(&file, path) != AIRY_OK)
+        return false;
+    const bool has = airy_hdf5_exists(file, "/entry/data/data_000001") &&
+                     H5Lget_info(file, "/entry/data/data_000001", &info, H5P_DEFAULT) >= 0 &&
+                     info.type == H5L_TYPE_EXTERNAL;
+    H5Fclose(file);
+    return has;
+}
+
+airy_status airy_stack_master_check(const char *master)
+{
+    const struct parts parts = split_path(master);
+    const size_t size = strlen(master) + sizeof(master_end);
+    char *other;
+    AIRY_TRY(airy_memory_calloc((void **)&other, size, 1, "a path"));
+    snprintf(other, size, "%.*s%s%s", (int)parts.base, master, parts.ends ? "" : master_end,
+             parts.suffix);
+    airy_status status = AIRY_OK;
+    bool taken = access(other, F_OK) == 0;
+    if (taken && (status = airy_hdf5_lock()) == AIRY_OK) {
+        taken = has_links(other);
+        airy_hdf5_unlock();
+    }
+    if (status == AIRY_OK && taken)
+        status = airy_fail(AIRY_ERR_EXISTS,
+                           "'%s' has data files of the same names as '%s'; remove it or choose "
+                           "another name",
+                           other, master);
+    free(other);
+    return status;
+}
+
 airy_status airy_stack_data_path(char **path, const char *master, size_t number)
 {
-    static const char end[] = "_master";
     AIRY_FAIL_IF(!path || !master || !*master, AIRY_ERR_PARAM,
                  "airy_stack_data_path: an argument is NULL");
     AIRY_FAIL_IF(number < 1 || number > AIRY_STACK_MAX_FILES, AIRY_ERR_PARAM,
                  "airy_stack_data_path: number = %zu, expected 1 to %d", number,
                  AIRY_STACK_MAX_FILES);
-    const char *slash = strrchr(master, '/'), *name = slash ? slash + 1 : master,
-               *dot = strrchr(name, '.');
-    const char *suffix = dot && dot > name ? dot : name + strlen(name);
-    size_t base = (size_t)(suffix - master);
-    const size_t room = (size_t)(suffix - name);
-    if (room > strlen(end) && memcmp(suffix - strlen(end), end, strlen(end)) == 0)
-        base -= strlen(end);
-    const size_t size = base + NAME_BYTES + strlen(suffix);
+    const struct parts parts = split_path(master);
+    const size_t size = parts.base + NAME_BYTES + strlen(parts.suffix);
     AIRY_TRY(airy_memory_calloc((void **)path, size, 1, "a path"));
-    snprintf(*path, size, "%.*s_data_%06zu%s", (int)base, master, number, suffix);
+    snprintf(*path, size, "%.*s_data_%06zu%s", (int)parts.base, master, number, parts.suffix);
     return AIRY_OK;
 }
 

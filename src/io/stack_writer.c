@@ -92,6 +92,8 @@ static airy_status name_files(airy_stack_writer *w)
     AIRY_TRY(airy_memory_calloc((void **)&w->files, w->count, sizeof(*w->files),
                                 "the files of a stack"));
     AIRY_TRY(check_free(w, w->path));
+    if (is_series(w))
+        AIRY_TRY(airy_stack_master_check(w->path));
     for (size_t i = 0; i < w->count; i++) {
         struct airy_stack_file *f = &w->files[i];
         f->first = i * w->each;

@@ -368,6 +368,12 @@ static void check_taken(struct check *c)
     CHECK(c, mkdir(second, 0777) == 0);
     CHECK(c, write_series(&s) == AIRY_ERR_IO && strstr(airy_last_error(), "run_data_000002.h5"));
     CHECK(c, access(s.path, F_OK) == 0 && count_entries(s.folder) == 5);
+    /* run.h5 would have its data files. */
+    CHECK(c, rmdir(second) == 0);
+    CHECK_OK(c, write_series(&s));
+    CHECK_FAILS(c, airy_stack_writer_create(&writer, join(c, s.folder, "run.h5"), &s.params),
+                AIRY_ERR_EXISTS, "run_master.h5' has data files of the same names");
+    check_frames(&s, s.path, 0, FRAMES, 3);
 }
 
 /* A full disk, played by a limit of each file's size. */

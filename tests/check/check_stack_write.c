@@ -115,10 +115,11 @@ static void check_round_trip(struct check *c, airy_dtype dtype, airy_codec codec
     H5Fclose(file);
 }
 
-static void check_geometry_fields(struct check *c, double rot1, bool wipe_poni)
+/* dataset: NULL, or a name that lies among the groups of the fields. */
+static void check_geometry_fields(struct check *c, double rot1, bool wipe_poni, const char *dataset)
 {
-    if (!check_case(c, "stack_meta_%s%s", rot1 != 0 ? "tilted" : "straight",
-                    wipe_poni ? "_fields" : ""))
+    if (!check_case(c, "stack_meta_%s%s%s", rot1 != 0 ? "tilted" : "straight",
+                    wipe_poni ? "_fields" : "", dataset ? "_within" : ""))
         return;
     const airy_geometry want = some_geometry(rot1);
     uint8_t mask[PIXELS] = {0}, back[PIXELS];
@@ -129,6 +130,7 @@ static void check_geometry_fields(struct check *c, double rot1, bool wipe_poni)
                                              .height = HEIGHT,
                                              .width = WIDTH,
                                              .codec = {.codec = AIRY_CODEC_BSLZ4},
+                                             .dataset = dataset,
                                              .geometry = &want,
                                              .mask = mask};
     const char *path = tmp_path(c, "stack.h5");
@@ -163,8 +165,8 @@ static void check_geometry_fields(struct check *c, double rot1, bool wipe_poni)
     double monitor[FRAMES];
     CHECK_FAILS(c, airy_stack_monitor(stack, "/entry/none", monitor), AIRY_ERR_NOT_FOUND,
                 "/entry/none");
-    CHECK_FAILS(c, airy_stack_monitor(stack, "/entry/data/data", monitor), AIRY_ERR_SHAPE,
-                "one for each of 5 frames");
+    CHECK_FAILS(c, airy_stack_monitor(stack, dataset ? dataset : "/entry/data/data", monitor),
+                AIRY_ERR_SHAPE, "one for each of 5 frames");
     airy_stack_destroy(&stack);
 }
 
@@ -426,9 +428,10 @@ void check_stack_write(struct check *c)
     check_round_trip(c, AIRY_DTYPE_U32, AIRY_CODEC_BSLZ4, 64);
     check_round_trip(c, AIRY_DTYPE_U16, AIRY_CODEC_BSHUF, 64);
     check_round_trip(c, AIRY_DTYPE_I16, AIRY_CODEC_LZ4, 333);
-    check_geometry_fields(c, 0, false);
-    check_geometry_fields(c, 0, true);
-    check_geometry_fields(c, 0.3, false);
+    check_geometry_fields(c, 0, false, NULL);
+    check_geometry_fields(c, 0, true, NULL);
+    check_geometry_fields(c, 0.3, false, NULL);
+    check_geometry_fields(c, 0.3, false, "/entry/instrument/detector/data");
     check_master(c);
     check_places(c, AIRY_CODEC_BSLZ4);
     check_places(c, AIRY_CODEC_NONE);
