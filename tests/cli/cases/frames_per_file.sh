@@ -20,7 +20,10 @@ cksum ./*.h5 more/*.h5 >before
 ! made again_master.h5 --frames-per-file 5 2>>said && ! made more/again.h5 --frames-per-file 0 2>>said || exit 11
 rm again_master.h5 && cksum ./*.h5 more/*.h5 >before
 ! made again_master.h5 --frames-per-file 5 2>said && grep -q "'again_data_000001.h5' is there already; --force overwrites it" said || exit 12
-! $airy compress run_master.h5 run.h5 --frames-per-file 3 --force 2>said && grep -q 'frames are read from' said || exit 13
+! $airy compress one.h5 run.h5 --frames-per-file 3 --force 2>said && grep -q "'run_master.h5' has data files of the same names" said || exit 13
+mv run_master.h5 else.h5
+! $airy compress else.h5 run.h5 --frames-per-file 3 --force 2>said && grep -q 'frames are read from' said || exit 17
+mv else.h5 run_master.h5
 ! $airy compress again_data_000002.h5 again.h5 --frames-per-file 1 --force 2>said && grep -q 'would be lost' said || exit 14
 ! $airy simulate diffraction many.h5 --detector pilatus_100k --frames 100000000 --frames-per-file 1 --force 2>said &&
     grep -q 'expected at most 100000 files' said || exit 16
