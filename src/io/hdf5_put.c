@@ -56,12 +56,32 @@ herr_t airy_put_int(hid_t object, const char *name, int value)
 
 hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class)
 {
-    const hid_t group = H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    if (group >= 0 && airy_put_text(group, "NX_class", nx_class) < 0) {
+    const bool there = H5Lexists(parent, name, H5P_DEFAULT) > 0;
+    const hid_t group = there ? H5Gopen2(parent, name, H5P_DEFAULT)
+                              : H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const bool has_class = there && group >= 0 && H5Aexists(group, "NX_class") > 0;
+    if (group >= 0 && !has_class && airy_put_text(group, "NX_class", nx_class) < 0) {
         H5Gclose(group);
         return -1;
     }
     return group;
+}
+
+herr_t airy_put_data_classes(hid_t file)
+{
+    if (airy_put_text(file, "NX_class", "NXroot") < 0 ||
+        airy_put_text(file, "default", "entry") < 0)
+        return -1;
+    const hid_t entry = airy_put_group(file, "entry", "NXentry");
+    const hid_t data = entry < 0 || airy_put_text(entry, "default", "data") < 0
+                           ? -1
+                           : airy_put_group(entry, "data", "NXdata");
+    const herr_t done = data < 0 ? -1 : airy_put_text(data, "signal", "data");
+    if (data >= 0)
+        H5Gclose(data);
+    if (entry >= 0)
+        H5Gclose(entry);
+    return done;
 }
 
 hid_t airy_put_creation(void)

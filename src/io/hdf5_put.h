@@ -11,8 +11,10 @@
 herr_t airy_put_text(hid_t object, const char *name, const char *text);
 herr_t airy_put_texts(hid_t object, const char *name, const char *const *texts, size_t count);
 herr_t airy_put_int(hid_t object, const char *name, int value);
-/* A new group with its NX_class; negative on failure. */
+/* A group, new or there already, with its NX_class; negative on failure. */
 hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class);
+/* For viewers: /entry/data/data is what the file is about. Its groups may be there. */
+herr_t airy_put_data_classes(hid_t file);
 /* Scalar datasets, contiguous. units: NULL for none. */
 herr_t airy_put_string(hid_t parent, const char *name, const char *text);
 herr_t airy_put_double(hid_t parent, const char *name, double value, const char *units);

@@ -158,22 +158,6 @@ static herr_t put_array(hid_t file, const airy_image *image, const char *name)
     return done;
 }
 
-/* For viewers: the array is what the file is about. */
-static herr_t put_classes(hid_t file)
-{
-    const hid_t entry = airy_put_group(file, "entry", "NXentry");
-    const hid_t data = entry < 0 ? -1 : airy_put_group(entry, "data", "NXdata");
-    const bool done = data >= 0 && airy_put_text(file, "NX_class", "NXroot") >= 0 &&
-                      airy_put_text(file, "default", "entry") >= 0 &&
-                      airy_put_text(entry, "default", "data") >= 0 &&
-                      airy_put_text(data, "signal", "data") >= 0;
-    if (data >= 0)
-        H5Gclose(data);
-    if (entry >= 0)
-        H5Gclose(entry);
-    return done ? 0 : -1;
-}
-
 static airy_status write_partial(const airy_image *image, const char *partial, const char *name)
 {
     struct airy_sink sink;
@@ -181,7 +165,7 @@ static airy_status write_partial(const airy_image *image, const char *partial, c
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = airy_sink_create(&file, &sink, partial, METADATA_BYTES);
     if (status == AIRY_OK) {
-        if ((!name && put_classes(file) < 0) ||
+        if ((!name && airy_put_data_classes(file) < 0) ||
             put_array(file, image, name ? name : "/entry/data/data") < 0)
             status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write '%s'", partial);
         if (H5Fclose(file) < 0 && status == AIRY_OK)

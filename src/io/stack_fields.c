@@ -1,25 +1,7 @@
-/* What a stack that is written says of itself: classes, geometry, mask, number of images. */
+/* What a stack that is written says of itself: geometry, mask, number of images. */
 #include "base/geometry_fields.h"
 #include "io/hdf5_put.h"
 #include "io/stack_file.h"
-
-herr_t airy_stack_put_classes(hid_t file)
-{
-    if (airy_put_text(file, "NX_class", "NXroot") < 0)
-        return -1;
-    const hid_t entry = H5Gopen2(file, "/entry", H5P_DEFAULT),
-                data = H5Gopen2(file, "/entry/data", H5P_DEFAULT);
-    const bool done = entry >= 0 && data >= 0 && airy_put_text(file, "default", "entry") >= 0 &&
-                      airy_put_text(entry, "NX_class", "NXentry") >= 0 &&
-                      airy_put_text(entry, "default", "data") >= 0 &&
-                      airy_put_text(data, "NX_class", "NXdata") >= 0 &&
-                      airy_put_text(data, "signal", "data") >= 0;
-    if (data >= 0)
-        H5Gclose(data);
-    if (entry >= 0)
-        H5Gclose(entry);
-    return done ? 0 : -1;
-}
 
 static herr_t put_mask(hid_t detector, const airy_stack_writer_params *p)
 {
@@ -41,27 +23,13 @@ static herr_t put_mask(hid_t detector, const airy_stack_writer_params *p)
     return done;
 }
 
-/* A group that may be there, as the frames may lie in it. */
-static hid_t take_group(hid_t parent, const char *name, const char *nx_class)
-{
-    if (H5Lexists(parent, name, H5P_DEFAULT) <= 0)
-        return airy_put_group(parent, name, nx_class);
-    const hid_t group = H5Gopen2(parent, name, H5P_DEFAULT);
-    if (group >= 0 && H5Aexists(group, "NX_class") == 0 &&
-        airy_put_text(group, "NX_class", nx_class) < 0) {
-        H5Gclose(group);
-        return -1;
-    }
-    return group;
-}
-
 /*
  * All of the geometry, exactly; read back before the fields of a detector that cannot say a
  * rotation.
  */
 static herr_t put_poni(hid_t detector, const airy_geometry *g)
 {
-    const hid_t poni = take_group(detector, "poni", "NXcollection");
+    const hid_t poni = airy_put_group(detector, "poni", "NXcollection");
     if (poni < 0)
         return -1;
     bool done = airy_put_string(poni, "detector", g->detector.name) >= 0 &&
@@ -82,7 +50,7 @@ static herr_t put_geometry(hid_t instrument, hid_t detector, const airy_geometry
         put_poni(detector, g) < 0)
         return -1;
     if (g->wavelength > 0) {
-        const hid_t beam = take_group(instrument, "beam", "NXbeam");
+        const hid_t beam = airy_put_group(instrument, "beam", "NXbeam");
         const herr_t done = beam < 0 ? -1
                                      : airy_put_double(beam, "incident_wavelength",
                                                        g->wavelength * 1e10, "angstrom");
@@ -106,7 +74,7 @@ static herr_t put_geometry(hid_t instrument, hid_t detector, const airy_geometry
 /* How many images there should be, should one of the data files be missed. */
 static herr_t put_images(hid_t detector, size_t frames)
 {
-    const hid_t specific = take_group(detector, "detectorSpecific", "NXcollection");
+    const hid_t specific = airy_put_group(detector, "detectorSpecific", "NXcollection");
     const herr_t done = specific < 0 || airy_put_count(specific, "nimages", frames) < 0
                             ? -1
                             : airy_put_count(specific, "ntrigger", 1);
@@ -125,9 +93,9 @@ herr_t airy_stack_put_instrument(hid_t file, const airy_stack_writer_params *p, 
     hid_t instrument = -1, detector = -1;
     herr_t done = -1;
     if (entry >= 0)
-        instrument = take_group(entry, "instrument", "NXinstrument");
+        instrument = airy_put_group(entry, "instrument", "NXinstrument");
     if (instrument >= 0)
-        detector = take_group(instrument, "detector", "NXdetector");
+        detector = airy_put_group(instrument, "detector", "NXdetector");
     if (detector >= 0)
         done = p->mask ? put_mask(detector, p) : 0;
     if (done >= 0 && p->geometry)

@@ -81,7 +81,7 @@ static herr_t lay_out(struct airy_stack_file *f, const airy_stack_writer_params 
     if (put_frames(f, p) < 0 ||
         (part ? put_numbers(f) : airy_stack_put_instrument(f->file, p, false)) < 0)
         return -1;
-    return usual_place ? airy_stack_put_classes(f->file)
+    return usual_place ? airy_put_data_classes(f->file)
                        : airy_put_text(f->file, "NX_class", "NXroot");
 }
 

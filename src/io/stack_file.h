@@ -42,9 +42,7 @@ airy_status airy_stack_master_check(const char *master);
 airy_status airy_stack_master_write(const char *partial, const struct airy_stack_file *files,
                                     size_t count, const airy_stack_writer_params *p);
 
-/* Lock held, as hdf5_put.h. Groups' classes, so that viewers show the frames at once. */
-herr_t airy_stack_put_classes(hid_t file);
-/* Geometry, mask, and of a series how many images there should be. */
+/* Lock held, as hdf5_put.h: geometry, mask, and of a series how many images there should be. */
 herr_t airy_stack_put_instrument(hid_t file, const airy_stack_writer_params *p, bool series);
 
 /* On the disk; errors that the system kept for the end of the file come out here. */

@@ -155,7 +155,7 @@ static herr_t lay_out(hid_t file, const struct airy_stack_file *files, size_t co
         H5Gclose(entry);
     if (done < 0 || airy_stack_put_instrument(file, p, true) < 0)
         return -1;
-    return airy_stack_put_classes(file);
+    return airy_put_data_classes(file);
 }
 
 airy_status airy_stack_master_write(const char *partial, const struct airy_stack_file *files,

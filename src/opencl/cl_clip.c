@@ -42,7 +42,10 @@ static void plan_sizes(struct solve *s)
                  steps = (source->count + step - 1) / step,
                  units = (size_t)GROUPS_A_UNIT * source->queue->device->info.units;
     g->groups = (uint32_t)airy_min_size(steps, airy_min_size(units, AIRY_CLIP_GROUPS));
-    /* Blocks for a quarter of what a group sees; a sixteenth of all elements is near the median, four times. */
+    /*
+     * Blocks for a quarter of what a group sees; a sixteenth of all elements is near the median,
+     * four times.
+     */
     const size_t seen = (steps + g->groups - 1) / g->groups * step;
     g->room = (uint32_t)airy_max_size(LEAST_ROOM, seen / 4);
     g->depth = (uint32_t)airy_max_size(LEAST_DEPTH, source->count / AIRY_CLIP_BUCKETS / 4);
