@@ -454,6 +454,12 @@ static void check_convolve_exact(struct check *c)
                   {{2, 67, 131}, {1, 4, 16}, 5, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT},
                   {{1, 67, 131}, {1, 9, 7}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_DIRECT},
                   {{1, 5, 3}, {1, 8, 7}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT},
+                  /* A narrow last strip; lines that fold once, just, and not quite. */
+                  {{1, 40, 116}, {1, 15, 15}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_DIRECT},
+                  {{3, 24, 100}, {1, 7, 12}, 4, AIRY_CONVOLVE_VALID, AIRY_CONVOLVE_DIRECT},
+                  {{2, 15, 15}, {1, 15, 15}, 4, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_DIRECT},
+                  {{1, 16, 16}, {1, 16, 16}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT},
+                  {{1, 14, 14}, {1, 15, 15}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_DIRECT},
                   {{21, 69, 197}, {9, 9, 9}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{19, 40, 150}, {8, 9, 4}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
                   {{11, 30, 70}, {17, 12, 16}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
