@@ -251,7 +251,8 @@ typedef struct airy_stack_writer_params {
  * placed to the last that is put; it is on the disk after that. Data files get their names before
  * the master does; where one cannot, none does. With force an old master goes before the first
  * data file is replaced (so that an error of the disk from there on leaves neither the old stack nor
- * the new one), and old data files of higher numbers stay.
+ * the new one), and the data files of higher numbers that the old master linked to, as
+ * airy_stack_data_count counts them, go when the new master has its name; others are not touched.
  * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO (full disk, unwritable), AIRY_ERR_PARAM (more than 100,000
  * files).
  */
@@ -293,6 +294,13 @@ AIRY_API void airy_stack_writer_destroy(airy_stack_writer **writer);
  * Errors: AIRY_ERR_PARAM (number above 100,000), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_stack_data_path(char **path, const char *master, size_t number);
+/**
+ * How many data files a master links to under the names of airy_stack_data_path, from number 1 on
+ * without a gap. Whether they are there is not looked at.
+ * @param count  out; 0 where there is no such master, or the name is a symbolic link
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_stack_data_count(size_t *count, const char *master);
 
 #ifdef __cplusplus
 }

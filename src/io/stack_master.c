@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -81,10 +82,65 @@ airy_status airy_stack_data_path(char **path, const char *master, size_t number)
     return AIRY_OK;
 }
 
+/* Of a path; data files lie beside the master. */
+static const char *name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static const char *name_of(const struct airy_stack_file *f)
 {
-    const char *slash = strrchr(f->path, '/'); /* they lie beside the master */
-    return slash ? slash + 1 : f->path;
+    return name_in(f->path);
+}
+
+/* data_NNNNNN of an open master leads to a file of this name beside it. Lock held. */
+static bool links_to(hid_t file, size_t number, const char *name)
+{
+    enum { LONGEST = 4096 };
+    char link[NAME_BYTES + 16], value[LONGEST];
+    const char *other = NULL;
+    H5L_info_t info;
+    snprintf(link, sizeof(link), "/entry/data/data_%06zu", number);
+    return airy_hdf5_exists(file, link) && H5Lget_info(file, link, &info, H5P_DEFAULT) >= 0 &&
+           info.type == H5L_TYPE_EXTERNAL && info.u.val_size <= LONGEST &&
+           H5Lget_val(file, link, value, LONGEST, H5P_DEFAULT) >= 0 &&
+           H5Lunpack_elink_val(value, info.u.val_size, NULL, &other, NULL) >= 0 &&
+           strcmp(other, name) == 0;
+}
+
+/* Lock held. */
+static airy_status count_links(size_t *count, hid_t file, const char *master)
+{
+    bool linked = true;
+    for (*count = 0; linked && *count < AIRY_STACK_MAX_FILES; *count += linked) {
+        char *path = NULL;
+        AIRY_TRY(airy_stack_data_path(&path, master, *count + 1));
+        linked = links_to(file, *count + 1, name_in(path));
+        free(path);
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_stack_data_count(size_t *count, const char *master)
+{
+    AIRY_FAIL_IF(!count || !master || !*master, AIRY_ERR_PARAM,
+                 "airy_stack_data_count: an argument is NULL");
+    hid_t file;
+    struct stat is;
+    size_t counted = 0;
+    if (lstat(master, &is) == 0 && S_ISREG(is.st_mode)) {
+        AIRY_TRY(airy_hdf5_lock());
+        airy_status status = AIRY_OK;
+        if (airy_hdf5_open(&file, master) == AIRY_OK) {
+            status = count_links(&counted, file, master);
+            H5Fclose(file);
+        }
+        airy_hdf5_unlock();
+        AIRY_TRY(status);
+    }
+    *count = counted;
+    return AIRY_OK;
 }
 
 static herr_t put_links(hid_t data, const struct airy_stack_file *files, size_t count,

@@ -276,11 +276,32 @@ static airy_status check_targets(const airy_stack_writer *w)
     return AIRY_OK;
 }
 
+/*
+ * Data files of the master that was replaced, the first `before` of it, that the new one lacks. What
+ * cannot go is no reason to fail: the new stack is whole.
+ */
+static void remove_surplus(const airy_stack_writer *w, size_t before)
+{
+    struct stat is;
+    for (size_t number = w->count + 1; number <= before; number++) {
+        char *path = NULL;
+        if (airy_stack_data_path(&path, w->path, number) == AIRY_OK && lstat(path, &is) == 0 &&
+            S_ISREG(is.st_mode))
+            unlink(path);
+        free(path);
+    }
+    if (before > w->count)
+        airy_file_sync_folder(w->path);
+}
+
 /* Data files, then the master: under its name are never frames of two stacks. */
 static airy_status publish_series(airy_stack_writer *w)
 {
     const bool force = w->params.force;
+    size_t before = 0;
     AIRY_TRY(check_targets(w));
+    if (force)
+        AIRY_TRY(airy_stack_data_count(&before, w->path));
     AIRY_FAIL_IF(force && unlink(w->path) != 0 && errno != ENOENT, AIRY_ERR_IO,
                  "cannot remove '%s': %s", w->path, strerror(errno));
     if (force)
@@ -300,6 +321,8 @@ static airy_status publish_series(airy_stack_writer *w)
     w->mastered = status != AIRY_OK;
     for (size_t i = 0; i < done && status != AIRY_OK; i++)
         unlink(w->files[i].path);
+    if (status == AIRY_OK)
+        remove_surplus(w, before);
     return status;
 }
 

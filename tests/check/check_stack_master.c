@@ -376,6 +376,53 @@ static void check_taken(struct check *c)
     check_frames(&s, s.path, 0, FRAMES, 3);
 }
 
+/* A stack under the name of one in more files: what only the old master linked to goes. */
+static void check_shorter(struct check *c)
+{
+    if (!check_case(c, "stack_master_shorter"))
+        return;
+    struct series s;
+    size_t count = 7;
+    if (!begin(&s, c, "run_master.h5", 2, AIRY_CODEC_BSLZ4) || !CHECK_OK(c, write_series(&s)))
+        return;
+    const char *fifth = join(c, s.folder, "run_data_000005.h5"),
+               *seventh = join(c, s.folder, "run_data_000007.h5"),
+               *other = join(c, s.folder, "run_data_0000051.h5"),
+               *link = join(c, s.folder, "link_master.h5");
+    spill(seventh, "of nobody");
+    spill(other, "of nobody");
+    CHECK(c, unlink(fifth) == 0 && mkdir(fifth, 0777) == 0);
+    CHECK(c, symlink("run_master.h5", link) == 0);
+    CHECK_OK(c, airy_stack_data_count(&count, link));
+    CHECK(c, count == 0);
+    CHECK_OK(c, airy_stack_data_count(&count, s.path));
+    CHECK(c, count == 6);
+    s.params.force = true;
+    s.params.frames_per_file = 4;
+    CHECK_OK(c, write_series(&s));
+    /* Gone: 4, 6. A folder is not what the master linked to. */
+    CHECK(c, count_entries(s.folder) == 1 + 3 + 4 && holds(seventh, "of nobody") &&
+                 holds(other, "of nobody") && rmdir(fifth) == 0);
+    check_frames(&s, s.path, 0, FRAMES, 3);
+    /* One file takes the place of the master: it is not a stack in several files, they stay. */
+    s.params.frames_per_file = 0;
+    CHECK_OK(c, write_series(&s));
+    CHECK(c, count_entries(s.folder) == 1 + 3 + 3);
+    CHECK_OK(c, airy_stack_data_count(&count, s.path));
+    CHECK(c, count == 0);
+    /* A master by another name has links to files that are another stack's. */
+    s.params.frames_per_file = 4;
+    CHECK_OK(c, write_series(&s));
+    const char *renamed = join(c, s.folder, "else_master.h5");
+    CHECK(c, rename(s.path, renamed) == 0);
+    CHECK_OK(c, airy_stack_data_count(&count, renamed));
+    CHECK(c, count == 0);
+    CHECK_OK(c, airy_stack_data_count(&count, seventh));
+    CHECK(c, count == 0);
+    CHECK_FAILS(c, airy_stack_data_count(NULL, s.path), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_stack_data_count(&count, ""), AIRY_ERR_PARAM, "NULL");
+}
+
 /* A full disk, played by a limit of each file's size. */
 static void check_full(struct check *c)
 {
@@ -413,5 +460,6 @@ void check_stack_master(struct check *c)
     check_names(c);
     check_errors(c);
     check_taken(c);
+    check_shorter(c);
     check_full(c);
 }

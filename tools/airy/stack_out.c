@@ -189,11 +189,15 @@ static void *work(void *user)
     return NULL;
 }
 
-/* No data file that is written over is an input, or one that the input links to. */
-static int keep_inputs(const struct stack_out *out, size_t files)
+/*
+ * No data file that is written over, or goes with the master that is, is an input, or one that the
+ * input links to.
+ */
+static int keep_inputs(const struct stack_out *out, size_t files, size_t before)
 {
     int code = AIRY_EXIT_OK;
-    for (size_t i = 0; i < files && code == AIRY_EXIT_OK && out->common->force; i++) {
+    const size_t all = files > before ? files : before;
+    for (size_t i = 0; i < all && code == AIRY_EXIT_OK && out->common->force; i++) {
         char *path = NULL;
         const airy_status status = airy_stack_data_path(&path, out->path, i + 1);
         if (status != AIRY_OK)
@@ -206,6 +210,36 @@ static int keep_inputs(const struct stack_out *out, size_t files)
         free(path);
     }
     return code;
+}
+
+/* Data files that only the stack which is replaced has, numbers `from` to `to`: those there now. */
+static size_t count_surplus(char *first, size_t size, const struct stack_out *out, size_t from,
+                            size_t to)
+{
+    size_t count = 0;
+    for (size_t number = from; number <= to; number++) {
+        char *path = NULL;
+        if (airy_stack_data_path(&path, out->path, number) == AIRY_OK && tool_exists(path) &&
+            count++ == 0)
+            snprintf(first, size, "%s", path);
+        free(path);
+    }
+    return count;
+}
+
+/* What became of them; `before` the run they were `had`. */
+static void say_surplus(const struct stack_out *out, size_t before, size_t had, const char *first)
+{
+    char still[1024];
+    const size_t left = count_surplus(still, sizeof(still), out, out->files + 1, before);
+    if (left < had)
+        tool_say(out->common, "removed %zu data file%s that only the stack before had, '%s'%s",
+                 had - left, tool_s(had - left), first, had - left > 1 ? " and on" : "");
+    if (left)
+        tool_say(out->common,
+                 "%zu data file%s of the stack before %s, '%s'%s; no master links to %s", left,
+                 tool_s(left), left > 1 ? "stay" : "stays", still, left > 1 ? " and on" : "",
+                 left > 1 ? "them" : "it");
 }
 
 /* Runs of frames by the files that they go to. */
@@ -270,19 +304,26 @@ int stack_out_run(struct stack_out *out)
                       .turn = PTHREAD_COND_INITIALIZER};
     const double start = tool_now();
     out->stored = 0;
-    const airy_status status = airy_stack_writer_create(&job.writer, out->path, params);
+    size_t before = 0, surplus = 0; /* before: data files of the stack that is replaced */
+    char first[1024];
+    airy_status status = airy_stack_writer_create(&job.writer, out->path, params);
+    if (status == AIRY_OK && params->force)
+        status = airy_stack_data_count(&before, out->path);
     int code = status == AIRY_OK ? divide(&job) : tool_failed(out->common, status);
     if (code == AIRY_EXIT_OK && params->frames_per_file)
-        code = keep_inputs(out, job.part_count);
+        code = keep_inputs(out, job.part_count, before);
     if (code == AIRY_EXIT_OK) {
+        out->files = params->frames_per_file ? job.part_count : 0;
+        surplus = count_surplus(first, sizeof(first), out, out->files + 1, before);
         write_frames(&job);
         code = finish(&job);
     }
+    if (code == AIRY_EXIT_OK && surplus)
+        say_surplus(out, before, surplus, first);
     airy_stack_writer_destroy(&job.writer);
     free(job.parts);
     pthread_cond_destroy(&job.turn);
     pthread_mutex_destroy(&job.lock);
-    out->files = params->frames_per_file ? job.part_count : 0;
     out->seconds = tool_now() - start;
     return code;
 }

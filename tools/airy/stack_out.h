@@ -29,7 +29,8 @@ struct stack_out {
         .name = "frames-per-file", .type = OPT_COUNT, .offset = offsetof(params, member), .lo = 1, \
         .hi = 100000000, .argument = "N", .fallback = "all in one file",                           \
         .help = "OUT_master.h5 with links to OUT_data_000001.h5 and so on, N frames each, which "  \
-                "threads write side by side"                                                       \
+                "threads write side by side; --force removes data files that only an old master "  \
+                "of this name links to"                                                            \
     }
 
 /* Exit code; nothing is left under path unless all went well. */

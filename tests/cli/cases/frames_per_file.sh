@@ -28,4 +28,12 @@ mv else.h5 run_master.h5
 ! $airy simulate diffraction many.h5 --detector pilatus_100k --frames 100000000 --frames-per-file 1 --force 2>said &&
     grep -q 'expected at most 100000 files' said || exit 16
 cksum ./*.h5 more/*.h5 >after && cmp before after || exit 15
-made again_master.h5 --frames-per-file 2 --force && $airy diff again_master.h5 run_master.h5 >/dev/null && [ "$(echo ./*.partial)" = './*.partial' ]
+made again_master.h5 --frames-per-file 2 --force && $airy diff again_master.h5 run_master.h5 >/dev/null && [ "$(echo ./*.partial)" = './*.partial' ] || exit 18
+# of the run before, which had four files, nothing stays that the new master does not link to; nor does an input go so
+echo 'of nobody' >again_data_000005.h5
+$airy compress again_data_000004.h5 again_master.h5 --frames-per-file 1 --force 2>said
+[ $? = 1 ] && grep -q "'again_data_000004.h5' is the same file as the input" said && $airy diff again_master.h5 run_master.h5 >/dev/null || exit 19
+made again_master.h5 --frames-per-file 4 --force && [ "$(echo again_*)" = 'again_data_000001.h5 again_data_000002.h5 again_data_000005.h5 again_master.h5' ] || exit 20
+$airy compress one.h5 again_master.h5 --frames-per-file 8 --force 2>said && grep -q "removed 1 data file that only the stack before had, 'again_data_000002.h5'" said || exit 21
+# one file in its place: what the master linked to is named
+$airy compress one.h5 again_master.h5 --force 2>said && grep -q "1 data file of the stack before stays, 'again_data_000001.h5'" said && [ -e again_data_000001.h5 ]
