@@ -95,11 +95,12 @@ char *tool_json_line(const json_t *json); /* the same in one line without blanks
 int tool_print_json(const struct common *common, json_t *json);
 
 /*
- * Ctrl-C and SIGTERM before there is anything to keep: say this whole line, which stays the
- * caller's, and exit with AIRY_EXIT_FAILED. Until tool_catch_interrupts().
+ * Ctrl-C, SIGTERM and the end of a session (SIGHUP, unless it is ignored) before there is anything
+ * to keep: say this whole line, which stays the caller's, and exit with AIRY_EXIT_FAILED. Until
+ * tool_catch_interrupts().
  */
 void tool_end_at_interrupt(const char *line);
-/* Ctrl-C and SIGTERM: the first sets a flag, one half a second later or more kills. */
+/* The same signals: the first sets a flag, one half a second later or more kills. */
 void tool_catch_interrupts(void);
 /* A whole line that is said in the very moment; NULL: none. It stays the caller's. */
 void tool_at_interrupt(const char *line);
