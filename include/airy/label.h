@@ -35,7 +35,8 @@ typedef struct airy_label_params {
 
 /**
  * Labels 1, 2, ... in the raster order of the components' first pixels, 0 for background: the same
- * as scipy.ndimage.label.
+ * as scipy.ndimage.label. Pixels that are not to count, whatever they are: label the u8 image of
+ * airy_threshold or AIRY_NOT_EQUAL in which they are 0, and take measures by airy_measure.
  *
  * @param labels   out, u32 or i32, shape of src, not overlapping it; NULL: not wanted
  * @param src      any dtype, 1 to 3 dimensions, fewer than 2^31 elements. Read as f64: 64-bit

@@ -109,7 +109,8 @@ static json_t *clip_planes(const struct clip_params *p, struct device_image *d, 
         *code = status == AIRY_OK ? *code : tool_failed(&p->common, status);
     }
     if (*code == AIRY_EXIT_OK) {
-        device_image_say_gaps(d, &p->common, &p->bad, &r->kept, planes.count, sizeof(*r));
+        if (!device_image_say_mask(&p->common, &p->bad))
+            device_image_say_gaps(d, &p->common, &p->bad, &r->kept, planes.count, sizeof(*r));
         json = p->each ? json_pack("{s:o}", "planes", list = json_array()) : result_json(&r[0]);
     }
     for (size_t i = 0; list && i < planes.count; i++)

@@ -1,4 +1,5 @@
 /* airy label: connected components, a label image and a table of measures. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,11 +8,13 @@
 
 struct label_params {
     struct common common;
+    struct bad_pixels bad;
     const char *output, *table;
     double above, sigma;
     bool has_above, has_sigma, each;
     size_t connectivity, min_area, max_area;
 };
+BAD_PIXELS_FIT(struct label_params);
 
 #define FIELD(member) .offset = offsetof(struct label_params, member)
 
@@ -77,33 +80,26 @@ static const struct opt label_options[] = {
     {0},
 };
 
-static int write_table(const struct label_params *p, const airy_image *image,
-                       const airy_region *regions, size_t count)
-{
-    struct catalog catalog;
-    catalog_open(&catalog, image);
-    catalog.rows = count;
-    int code = AIRY_EXIT_OK;
-    if (!catalog_add_regions(&catalog, regions))
-        code = tool_fail(&p->common, "%s: out of memory for %zu labels", p->table, count);
-    if (image->ndim == 3)
-        catalog_add_depth(&catalog, regions);
-    if (code == AIRY_EXIT_OK)
-        code = catalog_write(&catalog, &p->common, "LABELS", "Connected components", NULL, 0,
-                             p->table);
-    catalog_close(&catalog);
-    return code;
-}
+/* An image, or the planes of a cube, which are volumes of one plane, and what is found of each. */
+struct found {
+    struct device_planes images;
+    double above; /* where there is a threshold */
+    bool has_above;
+    airy_array *bits, **foreground; /* 0 and 1, of which the labels are; bits NULL: of the values */
+    airy_array *cube, **targets;    /* of labels; cube NULL: not wanted */
+    size_t *counts;
+    airy_region **regions;
+};
 
 /* The threshold of --sigma; what it was made of goes into the JSON. */
-static int find_threshold(const struct label_params *p, struct device_image *d,
-                          airy_label_params *params, json_t *json)
+static int find_threshold(const struct label_params *p, const struct device_image *d,
+                          struct found *found, json_t *json)
 {
-    params->has_above = p->has_above || p->has_sigma;
-    params->above = p->above;
+    found->has_above = p->has_above || p->has_sigma;
+    found->above = p->above;
     if (p->has_sigma) {
         airy_clip_result clip;
-        const airy_status status = airy_clip(d->queue, &clip, d->src, NULL, NULL);
+        const airy_status status = airy_clip(d->queue, &clip, d->src, d->mask, NULL);
         if (status != AIRY_OK)
             return tool_failed(&p->common, status);
         if (clip.kept.count == 0)
@@ -111,145 +107,195 @@ static int find_threshold(const struct label_params *p, struct device_image *d,
                              "%s: a clip leaves nothing, so there is no standard "
                              "deviation; give --above",
                              p->common.inputs.items[0]);
-        params->above = p->sigma * clip.kept.std;
-        if (params->above < clip.kept.median)
+        found->above = p->sigma * clip.kept.std;
+        if (found->above < clip.kept.median)
             tool_say(&p->common,
                      "%s: the threshold %.6g lies below the background, whose median is %.6g; "
                      "subtract that first, as 'airy sources' does, or give --above",
-                     p->common.inputs.items[0], params->above, clip.kept.median);
+                     p->common.inputs.items[0], found->above, clip.kept.median);
         json_object_set_new(json, "std", json_number(clip.kept.std));
         json_object_set_new(json, "iterations", json_integer((json_int_t)clip.iterations));
     }
-    if (params->has_above)
-        json_object_set_new(json, "above", json_number(params->above));
+    if (found->has_above)
+        json_object_set_new(json, "above", json_number(found->above));
     return AIRY_EXIT_OK;
 }
 
-static int label_image(const struct label_params *p, struct device_image *d, json_t *json)
+/* An array of the image's shape, and of each plane a view of it. */
+static airy_status open_views(airy_array **whole, airy_array **views, const struct device_image *d,
+                              airy_dtype dtype, size_t count)
 {
-    airy_label_params params = {
-        .connectivity = (int)p->connectivity, .min_count = p->min_area, .max_count = p->max_area};
-    airy_array *labels = NULL;
-    airy_region *regions = NULL;
-    size_t count;
-    int code = find_threshold(p, d, &params, json);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    airy_status status = AIRY_OK;
-    if (p->output)
-        status =
-            airy_array_create(&labels, d->device, AIRY_DTYPE_I32, d->image.ndim, d->image.shape);
-    if (status == AIRY_OK)
-        status = airy_label(d->queue, labels, d->src, &params, &count, p->table ? &regions : NULL);
-    code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
-    if (code == AIRY_EXIT_OK)
-        json_object_set_new(json, "labels", json_integer((json_int_t)count));
-    if (code == AIRY_EXIT_OK && p->table)
-        code = write_table(p, &d->image, regions, count);
-    if (code == AIRY_EXIT_OK && p->output)
-        code = device_image_write(d, &p->common, labels, p->output);
-    airy_regions_free(regions);
-    airy_array_destroy(&labels);
-    return code;
+    airy_status status = airy_array_create(whole, d->device, dtype, d->image.ndim, d->image.shape);
+    for (size_t i = 0; i < count && status == AIRY_OK; i++)
+        status = device_plane_view(&views[i], *whole, i, count);
+    return status;
 }
 
-/* The planes of a cube, which are volumes of one plane, or an image, and what is found of each. */
-struct planes {
-    struct device_planes images;
-    airy_array *cube, **targets; /* of labels; the cube is NULL where they are not wanted */
-    size_t *counts;
-    airy_region **regions;
-};
-
-static int open_planes(struct planes *planes, const struct label_params *p,
-                       const struct device_image *d)
+static void close_views(airy_array **whole, airy_array **views, size_t count)
 {
-    const int code = device_planes_open(&planes->images, d, &p->common, true);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    const size_t n = planes->images.count;
-    airy_status status = AIRY_OK;
-    planes->targets = calloc(n, sizeof(airy_array *));
-    planes->counts = calloc(n, sizeof(*planes->counts));
-    planes->regions = calloc(n, sizeof(airy_region *));
-    if (!planes->targets || !planes->counts || !planes->regions)
-        return tool_fail(&p->common, "out of memory for %zu planes", n);
-    if (p->output)
-        status = airy_array_create(&planes->cube, d->device, AIRY_DTYPE_I32, d->image.ndim,
-                                   d->image.shape);
-    for (size_t i = 0; p->output && i < n && status == AIRY_OK; i++)
-        status = device_plane_view(&planes->targets[i], planes->cube, i, n);
+    for (size_t i = 0; views && i < count; i++)
+        airy_array_destroy(&views[i]);
+    airy_array_destroy(whole);
+    free(views);
+}
+
+/* Where values are foreground and pixels not bad. */
+static airy_status make_foreground(struct found *f, const struct device_image *d)
+{
+    const size_t count = f->images.count;
+    airy_status status = open_views(&f->bits, f->foreground, d, AIRY_DTYPE_U8, count);
+    for (size_t i = 0; i < count && status == AIRY_OK; i++) {
+        airy_array *to = f->foreground[i];
+        status = f->has_above
+                     ? airy_threshold(d->queue, to, f->images.srcs[i], f->above)
+                     : airy_combine_value(d->queue, to, f->images.srcs[i], AIRY_NOT_EQUAL, 0);
+        if (status == AIRY_OK && f->images.masks) /* of 0 and 1, too */
+            status = airy_combine(d->queue, to, to, AIRY_GREATER, f->images.masks[i]);
+    }
+    return status;
+}
+
+/* Measures of labels of the foreground, from the values. */
+static int measure_images(const struct label_params *p, const struct device_image *d,
+                          struct found *f)
+{
+    for (size_t i = 0; i < f->images.count; i++)
+        if (!(f->regions[i] = calloc(f->counts[i] + 1, sizeof(*f->regions[i]))))
+            return tool_fail(&p->common, "out of memory for %zu labels", f->counts[i]);
+    const airy_status status =
+        airy_measure_each(d->queue, f->regions, f->counts, (const airy_array *const *)f->targets,
+                          (const airy_array *const *)f->images.srcs, f->images.count);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
-static void close_planes(struct planes *planes)
+static airy_status label_images(const struct label_params *p, const struct device_image *d,
+                                struct found *f)
 {
-    for (size_t i = 0; i < planes->images.count; i++) {
-        if (planes->targets)
-            airy_array_destroy(&planes->targets[i]);
-        if (planes->regions)
-            airy_regions_free(planes->regions[i]);
-    }
-    airy_array_destroy(&planes->cube);
-    device_planes_close(&planes->images);
-    free(planes->targets);
-    free(planes->counts);
-    free(planes->regions);
+    /* In a volume of one plane 6 and 18 neighbours are 4 and 8. */
+    const int in_volumes = p->connectivity == 8 ? 18 : 6;
+    const airy_label_params params = {
+        .connectivity = p->each && d->image.ndim == 3 ? in_volumes : (int)p->connectivity,
+        .has_above = f->has_above && !f->bits,
+        .above = f->above,
+        .min_count = p->min_area,
+        .max_count = p->max_area};
+    airy_array **from = f->bits ? f->foreground : f->images.srcs;
+    return airy_label_each(d->queue, f->cube ? f->targets : NULL, (const airy_array *const *)from,
+                           f->images.count, &params, f->counts,
+                           p->table && !f->bits ? f->regions : NULL);
 }
 
-static int write_planes(const struct label_params *p, const airy_image *image,
-                        const struct planes *planes)
+static int find_labels(const struct label_params *p, const struct device_image *d, struct found *f)
+{
+    const size_t count = f->images.count;
+    airy_status status = AIRY_OK;
+    f->counts = calloc(count, sizeof(*f->counts));
+    f->regions = calloc(count, sizeof(airy_region *));
+    f->foreground = calloc(count, sizeof(airy_array *));
+    f->targets = calloc(count, sizeof(airy_array *));
+    if (!f->counts || !f->regions || !f->foreground || !f->targets)
+        return tool_fail(&p->common, "out of memory for %zu planes", count);
+    if (f->images.masks)
+        status = make_foreground(f, d);
+    if (status == AIRY_OK && (p->output || (p->table && f->bits)))
+        status = open_views(&f->cube, f->targets, d, AIRY_DTYPE_I32, count);
+    if (status == AIRY_OK)
+        status = label_images(p, d, f);
+    if (status != AIRY_OK)
+        return tool_failed(&p->common, status);
+    return p->table && f->bits ? measure_images(p, d, f) : AIRY_EXIT_OK;
+}
+
+static void close_found(struct found *f)
+{
+    for (size_t i = 0; f->regions && i < f->images.count; i++)
+        airy_regions_free(f->regions[i]);
+    close_views(&f->bits, f->foreground, f->images.count);
+    close_views(&f->cube, f->targets, f->images.count);
+    device_planes_close(&f->images);
+    free(f->counts);
+    free(f->regions);
+}
+
+/* Of planes with their numbers. */
+static bool add_regions(struct catalog *catalog, const struct label_params *p,
+                        const airy_image *image, const struct found *f, const airy_region *all)
+{
+    if (p->each)
+        return catalog_add_planes(catalog, all, f->counts, f->images.count);
+    const bool added = catalog_add_regions(catalog, all);
+    if (image->ndim == 3)
+        catalog_add_depth(catalog, all);
+    return added;
+}
+
+static int write_table(const struct label_params *p, const airy_image *image, const struct found *f)
 {
     struct catalog catalog;
     catalog_open(&catalog, image);
-    for (size_t i = 0; i < planes->images.count; i++)
-        catalog.rows += planes->counts[i];
+    for (size_t i = 0; i < f->images.count; i++)
+        catalog.rows += f->counts[i];
     airy_region *all = malloc((catalog.rows + 1) * sizeof(*all));
-    for (size_t i = 0, at = 0; all && i < planes->images.count; at += planes->counts[i++])
-        if (planes->counts[i] > 0)
-            memcpy(all + at, planes->regions[i], planes->counts[i] * sizeof(*all));
+    for (size_t i = 0, at = 0; all && i < f->images.count; at += f->counts[i++])
+        if (f->counts[i] > 0)
+            memcpy(all + at, f->regions[i], f->counts[i] * sizeof(*all));
     int code = AIRY_EXIT_OK;
-    if (!all || !catalog_add_planes(&catalog, all, planes->counts, planes->images.count))
+    if (!all || !add_regions(&catalog, p, image, f, all))
         code = tool_fail(&p->common, "%s: out of memory for %zu labels", p->table, catalog.rows);
     if (code == AIRY_EXIT_OK)
-        code = catalog_write(&catalog, &p->common, "LABELS", "Connected components of planes", NULL,
-                             0, p->table);
+        code = catalog_write(&catalog, &p->common, "LABELS",
+                             p->each ? "Connected components of planes" : "Connected components",
+                             NULL, 0, p->table);
     free(all);
     catalog_close(&catalog);
     return code;
 }
 
-static int label_planes(const struct label_params *p, struct device_image *d, json_t *json)
+static json_t *counts_json(const struct label_params *p, const struct found *f)
 {
-    /* In a volume of one plane 6 and 18 neighbours are 4 and 8. */
-    const int in_volumes = p->connectivity == 8 ? 18 : 6;
-    airy_label_params params = {.connectivity = d->image.ndim == 3 ? in_volumes
-                                                                   : (int)p->connectivity,
-                                .min_count = p->min_area,
-                                .max_count = p->max_area};
-    struct planes planes = {.cube = NULL};
-    int code = find_threshold(p, d, &params, json);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    code = open_planes(&planes, p, d);
+    if (!p->each)
+        return json_integer((json_int_t)f->counts[0]);
+    json_t *list = json_array();
+    for (size_t i = 0; i < f->images.count; i++)
+        json_array_append_new(list, json_integer((json_int_t)f->counts[i]));
+    return list;
+}
+
+/* Of floats that are taken as they are, with no threshold that NaN does not pass. */
+static void say_nan(const struct label_params *p, const airy_image *image)
+{
+    if (p->has_above || p->has_sigma || p->bad.mask || !airy_dtype_is_float(image->dtype))
+        return;
+    const size_t count = tool_count(image->shape, image->ndim);
+    size_t nan = 0;
+    for (size_t i = 0; i < count; i++)
+        nan += isnan(airy_image_value(image, i)) != 0;
+    if (nan)
+        tool_say(&p->common,
+                 "%s: %zu pixel%s NaN, which is foreground here as all that is not 0; --above T or "
+                 "--mask leaves %s out",
+                 p->common.inputs.items[0], nan, nan > 1 ? "s are" : " is",
+                 nan > 1 ? "them" : "it");
+}
+
+static int make_labels(const struct label_params *p, struct device_image *d, json_t *json)
+{
+    struct found f = {.bits = NULL};
+    int code = device_planes_open(&f.images, d, &p->common, p->each);
+    if (code == AIRY_EXIT_OK)
+        code = find_threshold(p, d, &f, json);
+    if (code == AIRY_EXIT_OK)
+        code = find_labels(p, d, &f);
     if (code == AIRY_EXIT_OK) {
-        const airy_status status = airy_label_each(d->queue, p->output ? planes.targets : NULL,
-                                                   (const airy_array *const *)planes.images.srcs,
-                                                   planes.images.count, &params, planes.counts,
-                                                   p->table ? planes.regions : NULL);
-        code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
-    }
-    if (code == AIRY_EXIT_OK) {
-        json_t *list = json_array();
-        for (size_t i = 0; i < planes.images.count; i++)
-            json_array_append_new(list, json_integer((json_int_t)planes.counts[i]));
-        json_object_set_new(json, "labels", list);
+        if (!device_image_say_mask(&p->common, &p->bad))
+            say_nan(p, &d->image);
+        json_object_set_new(json, "labels", counts_json(p, &f));
     }
     if (code == AIRY_EXIT_OK && p->table)
-        code = write_planes(p, &d->image, &planes);
+        code = write_table(p, &d->image, &f);
     if (code == AIRY_EXIT_OK && p->output)
-        code = device_image_write(d, &p->common, planes.cube, p->output);
-    close_planes(&planes);
+        code = device_image_write(d, &p->common, f.cube, p->output);
+    close_found(&f);
     return code;
 }
 
@@ -261,7 +307,8 @@ static int check_options(const struct label_params *p)
     if (p->max_area && p->min_area > p->max_area)
         return tool_usage(common, "--min-area %zu: expected at most --max-area, %zu", p->min_area,
                           p->max_area);
-    return catalog_check_name(common, "table", p->table);
+    const int code = bad_pixels_check(common, &p->bad);
+    return code == AIRY_EXIT_OK ? catalog_check_name(common, "table", p->table) : code;
 }
 
 /* Neighbours are those of a plane, or of what is labelled as a whole. */
@@ -292,12 +339,12 @@ static int run_label(void *user)
         return code;
     struct device_image d;
     json_t *json = json_object();
-    code = p->each ? device_image_open_cube(&d, common, common->inputs.items[0])
-                   : device_image_open(&d, common, common->inputs.items[0], NULL);
+    code = p->each ? device_image_open_cube(&d, common, common->inputs.items[0], &p->bad)
+                   : device_image_open(&d, common, common->inputs.items[0], &p->bad);
     if (code == AIRY_EXIT_OK)
         code = check_image(p, &d.image);
     if (code == AIRY_EXIT_OK)
-        code = p->each ? label_planes(p, &d, json) : label_image(p, &d, json);
+        code = make_labels(p, &d, json);
     if (code == AIRY_EXIT_OK)
         code = device_image_profile(&d, common);
     device_image_close(&d);
@@ -316,12 +363,13 @@ const struct command cmd_label = {
         "scipy.ndimage.label has them. The table has label, npix, sum, mean, peak and its place, "
         "center of mass, box (ends included), second moments about the center weighted by the "
         "values, semi-axes a and b and angle theta (rad, from x towards y); coordinates are pixel "
-        "centres from 0. Prints {labels}, with the threshold used.",
+        "centres from 0. Prints {labels}, with the threshold used. Bad pixels are background.",
     .examples = "  airy label image.npy --above 120 -o labels.npy --table sources.csv\n"
                 "  airy label residual.npy --sigma 5 --table sources.csv\n"
                 "  airy label mask.npy --connectivity 8 --min-area 5\n"
-                "  airy label cube.fits --each --above 120 --table sources.csv\n",
-    .tables = {label_options},
+                "  airy label cube.fits --each --above 120 --table sources.csv\n"
+                "  airy label frames.npy --each --above 50 --mask bad.npy --table spots.csv\n",
+    .tables = {label_options, bad_pixels_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct label_params),
     .min_inputs = 1,

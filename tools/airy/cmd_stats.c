@@ -134,37 +134,6 @@ static int add_histogram(const struct stats_params *p, const struct plane *d,
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
-/*
- * What the detector marks in a stack is there as it was written, mostly as the largest value: say
- * so. A mask that is looked at itself has no such pixels.
- */
-static bool say_mask(const struct stats_params *p)
-{
-    const char *input = p->common.inputs.items[0];
-    airy_stack *stack = NULL;
-    airy_stack_info info;
-    airy_stack_meta meta;
-    uint8_t *bad = NULL;
-    size_t count = 0;
-    if (!p->bad.mask && !p->bad.has_dummy && !airy_image_is_plain(input) &&
-        !tool_has_suffix(input, "mask") && airy_stack_create(&stack, &input, 1) == AIRY_OK &&
-        airy_stack_get_info(stack, &info) == AIRY_OK &&
-        airy_stack_get_meta(stack, &meta) == AIRY_OK && meta.has_mask)
-        bad = malloc(info.height * info.width);
-    if (bad && airy_stack_mask(stack, bad) == AIRY_OK) {
-        for (size_t i = 0; i < info.height * info.width; i++)
-            count += bad[i] != 0;
-        if (count)
-            tool_say(&p->common,
-                     "%s marks %zu pixel%s of a frame as bad, which are taken as values here; "
-                     "--mask leaves them out",
-                     input, count, tool_s(count));
-    }
-    free(bad);
-    airy_stack_destroy(&stack);
-    return count > 0;
-}
-
 /* What was found of one, and what else is asked for. */
 static int add_numbers(const struct stats_params *p, const struct plane *d,
                        const airy_statistics *s, json_t *json)
@@ -214,7 +183,7 @@ static int make_stats(const struct stats_params *p, struct device_image *d, json
                                  (const airy_array *const *)planes.masks, planes.count, flags);
         code = status == AIRY_OK ? code : tool_failed(&p->common, status);
     }
-    if (code == AIRY_EXIT_OK && !say_mask(p))
+    if (code == AIRY_EXIT_OK && !device_image_say_mask(&p->common, &p->bad))
         device_image_say_gaps(d, &p->common, &p->bad, s, planes.count, sizeof(*s));
     if (code == AIRY_EXIT_OK)
         code = add_planes(p, d, &planes, s, json);

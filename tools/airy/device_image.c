@@ -44,22 +44,19 @@ static int fill_from_mask(uint8_t *bad, const struct device_image *d, const stru
     return code;
 }
 
-static int push_bad(struct device_image *d, const struct common *common,
+/* What --mask and --dummy say of each pixel; NULL where neither was given. */
+static int find_bad(uint8_t **is_bad, const struct device_image *d, const struct common *common,
                     const struct bad_pixels *bad)
 {
     const size_t all = tool_count(d->image.shape, d->image.ndim);
-    uint8_t *is_bad = calloc(all, 1);
-    if (!is_bad)
+    if (!bad || (!bad->mask && !bad->has_dummy))
+        return AIRY_EXIT_OK;
+    *is_bad = calloc(all, 1);
+    if (!*is_bad)
         return tool_fail(common, "out of memory for a mask of %zu values", all);
-    int code = bad->mask ? fill_from_mask(is_bad, d, common, bad->mask) : AIRY_EXIT_OK;
+    const int code = bad->mask ? fill_from_mask(*is_bad, d, common, bad->mask) : AIRY_EXIT_OK;
     for (size_t i = 0; i < all && bad->has_dummy && code == AIRY_EXIT_OK; i++)
-        is_bad[i] |= bad_pixels_have(bad, airy_image_value(&d->image, i));
-    if (code == AIRY_EXIT_OK) {
-        const airy_status status = airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8,
-                                                          d->image.ndim, d->image.shape, is_bad);
-        code = status == AIRY_OK ? code : tool_failed(common, status);
-    }
-    free(is_bad);
+        (*is_bad)[i] |= bad_pixels_have(bad, airy_image_value(&d->image, i));
     return code;
 }
 
@@ -101,21 +98,40 @@ static airy_status open_queue(struct device_image *d, const struct common *commo
     return status == AIRY_OK ? airy_queue_create(&d->queue, d->device) : status;
 }
 
-/* The image is read: device, copy, mask. */
-static int push_image(struct device_image *d, const struct common *common,
-                      const struct bad_pixels *bad)
+/* Of four axes the first two become one. */
+static void fold_axes(struct device_image *d)
 {
-    airy_status status = open_queue(d, common);
-    if (status == AIRY_OK)
-        status = airy_array_create_from(&d->src, d->queue, d->image.dtype, d->image.ndim,
-                                        d->image.shape, d->image.data);
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
+    airy_image *image = &d->image;
+    if (image->ndim != 4)
+        return;
+    d->folded = image->shape[0];
+    image->shape[0] *= image->shape[1];
+    memmove(image->shape + 1, image->shape + 2, 2 * sizeof(size_t));
+    image->ndim = 3;
+}
+
+/* The image is read: device, copy, mask. cube: folded, which a mask's axes do not know. */
+static int push_image(struct device_image *d, const struct common *common,
+                      const struct bad_pixels *bad, bool cube)
+{
+    uint8_t *is_bad = NULL;
+    const int code = find_bad(&is_bad, d, common, bad);
+    if (cube)
+        fold_axes(d);
+    const airy_image *image = &d->image;
+    airy_status status = code == AIRY_EXIT_OK ? open_queue(d, common) : AIRY_OK;
+    if (status == AIRY_OK && code == AIRY_EXIT_OK)
+        status = airy_array_create_from(&d->src, d->queue, image->dtype, image->ndim, image->shape,
+                                        image->data);
+    if (status == AIRY_OK && code == AIRY_EXIT_OK && is_bad)
+        status = airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8, image->ndim,
+                                        image->shape, is_bad);
+    free(is_bad);
+    if (code != AIRY_EXIT_OK || status != AIRY_OK)
+        return code != AIRY_EXIT_OK ? code : tool_failed(common, status);
     tool_say_device(common, d->device);
-    const bool some = bad && (bad->mask || bad->has_dummy);
-    const int code = some ? push_bad(d, common, bad) : AIRY_EXIT_OK;
     compare_begin(common, d->queue);
-    return code;
+    return AIRY_EXIT_OK;
 }
 
 static int read_image(struct device_image *d, const struct common *common, const char *path)
@@ -132,22 +148,14 @@ int device_image_open(struct device_image *d, const struct common *common, const
                       const struct bad_pixels *bad)
 {
     const int code = read_image(d, common, path);
-    return code == AIRY_EXIT_OK ? push_image(d, common, bad) : code;
+    return code == AIRY_EXIT_OK ? push_image(d, common, bad, false) : code;
 }
 
-int device_image_open_cube(struct device_image *d, const struct common *common, const char *path)
+int device_image_open_cube(struct device_image *d, const struct common *common, const char *path,
+                           const struct bad_pixels *bad)
 {
-    airy_image *image = &d->image;
     const int code = read_image(d, common, path);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    if (image->ndim == 4) {
-        d->folded = image->shape[0];
-        image->shape[0] *= image->shape[1];
-        memmove(image->shape + 1, image->shape + 2, 2 * sizeof(size_t));
-        image->ndim = 3;
-    }
-    return push_image(d, common, NULL);
+    return code == AIRY_EXIT_OK ? push_image(d, common, bad, true) : code;
 }
 
 int device_image_open_host(struct device_image *d, const struct common *common, const char *path)
@@ -188,7 +196,7 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
         image->ndim--;
         memmove(image->shape, image->shape + 1, (size_t)image->ndim * sizeof(size_t));
     }
-    return push_image(d, common, bad);
+    return push_image(d, common, bad, false);
 }
 
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
@@ -253,6 +261,33 @@ void device_image_say_gaps(const struct device_image *d, const struct common *co
              "--dummy=%s --delta-dummy %d leaves them out",
              common->inputs.items[0], whole_text(found_text, value),
              whole_text(dummy_text, is_signed ? -2 : image_limit(dtype)), is_signed ? 1 : 2);
+}
+
+bool device_image_say_mask(const struct common *common, const struct bad_pixels *given)
+{
+    const char *input = common->inputs.items[0];
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    uint8_t *bad = NULL;
+    size_t count = 0;
+    if (!given->mask && !given->has_dummy && !airy_image_is_plain(input) &&
+        !tool_has_suffix(input, "mask") && airy_stack_create(&stack, &input, 1) == AIRY_OK &&
+        airy_stack_get_info(stack, &info) == AIRY_OK &&
+        airy_stack_get_meta(stack, &meta) == AIRY_OK && meta.has_mask)
+        bad = malloc(info.height * info.width);
+    if (bad && airy_stack_mask(stack, bad) == AIRY_OK) {
+        for (size_t i = 0; i < info.height * info.width; i++)
+            count += bad[i] != 0;
+        if (count)
+            tool_say(common,
+                     "%s marks %zu pixel%s of a frame as bad, which are taken as values here; "
+                     "--mask leaves them out",
+                     input, count, tool_s(count));
+    }
+    free(bad);
+    airy_stack_destroy(&stack);
+    return count > 0;
 }
 
 airy_status device_plane_view(airy_array **view, const airy_array *array, size_t i, size_t count)

@@ -26,7 +26,8 @@ int device_image_open(struct device_image *d, const struct common *common, const
 int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
                             const struct bad_pixels *bad, const size_t *frame);
 /* The same of planes by themselves: of four axes the first two become one, until it is written. */
-int device_image_open_cube(struct device_image *d, const struct common *common, const char *path);
+int device_image_open_cube(struct device_image *d, const struct common *common, const char *path,
+                           const struct bad_pixels *bad);
 /* The same without the copy: the image is taken tile by tile. */
 int device_image_open_host(struct device_image *d, const struct common *common, const char *path);
 /* The result to OUTPUT, freed in any case. Exit code. */
@@ -43,6 +44,12 @@ int device_image_write(struct device_image *d, const struct common *common, cons
 void device_image_say_gaps(const struct device_image *d, const struct common *common,
                            const struct bad_pixels *bad, const airy_statistics *found, size_t count,
                            size_t stride);
+/*
+ * What the detector marks in a stack is there as it was written, mostly as the largest value: say
+ * so where no option names bad pixels. A mask that is looked at itself has no such pixels. True:
+ * there are some.
+ */
+bool device_image_say_mask(const struct common *common, const struct bad_pixels *given);
 /* Waits for the work, which the profile counts only then, and tells the profile. Exit code. */
 int device_image_profile(struct device_image *d, const struct common *common);
 void device_image_close(struct device_image *d);
