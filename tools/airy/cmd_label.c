@@ -48,7 +48,7 @@ static const struct opt label_options[] = {
      .type = OPT_FLAG,
      FIELD(each),
      .help = "each plane of a cube or stack is an image by itself; the table has a column 'plane' "
-             "more, and {labels} is a list. T of --sigma is that of all of them"},
+             "more, {labels} is a list, and T of --sigma is each plane's own"},
     {.name = "min-area",
      .type = OPT_COUNT,
      FIELD(min_area),
@@ -83,7 +83,7 @@ static const struct opt label_options[] = {
 /* An image, or the planes of a cube, which are volumes of one plane, and what is found of each. */
 struct found {
     struct device_planes images;
-    double above; /* where there is a threshold */
+    double *above; /* of each, where there are thresholds; infinity: nothing is foreground */
     bool has_above;
     airy_array *bits, **foreground; /* 0 and 1, of which the labels are; bits NULL: of the values */
     airy_array *cube, **targets;    /* of labels; cube NULL: not wanted */
@@ -91,34 +91,112 @@ struct found {
     airy_region **regions;
 };
 
-/* The threshold of --sigma; what it was made of goes into the JSON. */
-static int find_threshold(const struct label_params *p, const struct device_image *d,
-                          struct found *found, json_t *json)
+/* A number of each plane as a list, or the one of the image; null where there is none. */
+static json_t *numbers_json(const struct label_params *p, const double *numbers, size_t count)
 {
-    found->has_above = p->has_above || p->has_sigma;
-    found->above = p->above;
-    if (p->has_sigma) {
-        airy_clip_result clip;
-        const airy_status status = airy_clip(d->queue, &clip, d->src, d->mask, NULL);
-        if (status != AIRY_OK)
-            return tool_failed(&p->common, status);
-        if (clip.kept.count == 0)
-            return tool_fail(&p->common,
-                             "%s: a clip leaves nothing, so there is no standard "
-                             "deviation; give --above",
-                             p->common.inputs.items[0]);
-        found->above = p->sigma * clip.kept.std;
-        if (found->above < clip.kept.median)
-            tool_say(&p->common,
-                     "%s: the threshold %.6g lies below the background, whose median is %.6g; "
-                     "subtract that first, as 'airy sources' does, or give --above",
-                     p->common.inputs.items[0], found->above, clip.kept.median);
-        json_object_set_new(json, "std", json_number(clip.kept.std));
-        json_object_set_new(json, "iterations", json_integer((json_int_t)clip.iterations));
+    if (!p->each)
+        return json_number(numbers[0]);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_number(numbers[i]));
+    return list;
+}
+
+static json_t *counts_json(const struct label_params *p, const size_t *counts, size_t count)
+{
+    if (!p->each)
+        return json_integer((json_int_t)counts[0]);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_integer((json_int_t)counts[i]));
+    return list;
+}
+
+/* Thresholds of --sigma that are of no use; the first one of planes is named. */
+static int say_thresholds(const struct label_params *p, const airy_clip_result *clips,
+                          const struct found *f)
+{
+    const char *input = p->common.inputs.items[0];
+    size_t none = 0, low = 0, first[2] = {0};
+    for (size_t i = f->images.count; i-- > 0;) {
+        const bool has = clips[i].kept.count > 0, below = f->above[i] < clips[i].kept.median;
+        none += !has;
+        low += below;
+        first[0] = has ? first[0] : i;
+        first[1] = below ? i : first[1];
     }
-    if (found->has_above)
-        json_object_set_new(json, "above", json_number(found->above));
+    if (none && !p->each)
+        return tool_fail(&p->common,
+                         "%s: a clip leaves nothing, so there is no standard deviation; give "
+                         "--above",
+                         input);
+    if (none)
+        tool_say(&p->common,
+                 "%s: a clip leaves nothing of %zu plane%s, of which plane %zu is the first: no "
+                 "threshold, no labels",
+                 input, none, tool_s(none), first[0]);
+    if (low) {
+        char of[96] = "";
+        if (p->each)
+            snprintf(of, sizeof(of), " of %zu plane%s, plane %zu the first,", low, tool_s(low),
+                     first[1]);
+        tool_say(&p->common,
+                 "%s: the threshold%s %.6g lies below the background, whose median is %.6g; "
+                 "subtract that first, as 'airy sources' does, or give --above",
+                 input, of, f->above[first[1]], clips[first[1]].kept.median);
+    }
     return AIRY_EXIT_OK;
+}
+
+/* The thresholds of --sigma; what they were made of goes into the JSON. */
+static int clip_images(const struct label_params *p, const struct device_image *d, struct found *f,
+                       airy_clip_result *clips, json_t *json)
+{
+    const size_t count = f->images.count;
+    double *stds = calloc(count, sizeof(*stds));
+    size_t *passes = calloc(count, sizeof(*passes));
+    int code = stds && passes ? AIRY_EXIT_OK
+                              : tool_fail(&p->common, "out of memory for %zu planes", count);
+    if (code == AIRY_EXIT_OK) {
+        const airy_status status =
+            airy_clip_each(d->queue, clips, (const airy_array *const *)f->images.srcs,
+                           (const airy_array *const *)f->images.masks, count, NULL);
+        code = status == AIRY_OK ? code : tool_failed(&p->common, status);
+    }
+    for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
+        stds[i] = clips[i].kept.std;
+        passes[i] = (size_t)clips[i].iterations;
+        f->above[i] = clips[i].kept.count ? p->sigma * stds[i] : (double)INFINITY;
+    }
+    if (code == AIRY_EXIT_OK) {
+        json_object_set_new(json, "std", numbers_json(p, stds, count));
+        json_object_set_new(json, "iterations", counts_json(p, passes, count));
+        json_object_set_new(json, "above", numbers_json(p, f->above, count));
+        code = say_thresholds(p, clips, f);
+    }
+    free(stds);
+    free(passes);
+    return code;
+}
+
+static int find_thresholds(const struct label_params *p, const struct device_image *d,
+                           struct found *f, json_t *json)
+{
+    const size_t count = f->images.count;
+    f->has_above = p->has_above || p->has_sigma;
+    f->above = calloc(count, sizeof(*f->above));
+    airy_clip_result *clips = p->has_sigma ? calloc(count, sizeof(*clips)) : NULL;
+    int code = AIRY_EXIT_OK;
+    if (!f->above || (p->has_sigma && !clips))
+        code = tool_fail(&p->common, "out of memory for %zu planes", count);
+    else if (p->has_sigma)
+        code = clip_images(p, d, f, clips, json);
+    for (size_t i = 0; i < count && p->has_above && code == AIRY_EXIT_OK; i++)
+        f->above[i] = p->above;
+    if (p->has_above)
+        json_object_set_new(json, "above", json_number(p->above));
+    free(clips);
+    return code;
 }
 
 /* An array of the image's shape, and of each plane a view of it. */
@@ -147,7 +225,7 @@ static airy_status make_foreground(struct found *f, const struct device_image *d
     for (size_t i = 0; i < count && status == AIRY_OK; i++) {
         airy_array *to = f->foreground[i];
         status = f->has_above
-                     ? airy_threshold(d->queue, to, f->images.srcs[i], f->above)
+                     ? airy_threshold(d->queue, to, f->images.srcs[i], f->above[i])
                      : airy_combine_value(d->queue, to, f->images.srcs[i], AIRY_NOT_EQUAL, 0);
         if (status == AIRY_OK && f->images.masks) /* of 0 and 1, too */
             status = airy_combine(d->queue, to, to, AIRY_GREATER, f->images.masks[i]);
@@ -176,7 +254,7 @@ static airy_status label_images(const struct label_params *p, const struct devic
     const airy_label_params params = {
         .connectivity = p->each && d->image.ndim == 3 ? in_volumes : (int)p->connectivity,
         .has_above = f->has_above && !f->bits,
-        .above = f->above,
+        .above = f->above[0],
         .min_count = p->min_area,
         .max_count = p->max_area};
     airy_array **from = f->bits ? f->foreground : f->images.srcs;
@@ -195,7 +273,7 @@ static int find_labels(const struct label_params *p, const struct device_image *
     f->targets = calloc(count, sizeof(airy_array *));
     if (!f->counts || !f->regions || !f->foreground || !f->targets)
         return tool_fail(&p->common, "out of memory for %zu planes", count);
-    if (f->images.masks)
+    if (f->images.masks || (p->has_sigma && count > 1))
         status = make_foreground(f, d);
     if (status == AIRY_OK && (p->output || (p->table && f->bits)))
         status = open_views(&f->cube, f->targets, d, AIRY_DTYPE_I32, count);
@@ -213,6 +291,7 @@ static void close_found(struct found *f)
     close_views(&f->bits, f->foreground, f->images.count);
     close_views(&f->cube, f->targets, f->images.count);
     device_planes_close(&f->images);
+    free(f->above);
     free(f->counts);
     free(f->regions);
 }
@@ -251,16 +330,6 @@ static int write_table(const struct label_params *p, const airy_image *image, co
     return code;
 }
 
-static json_t *counts_json(const struct label_params *p, const struct found *f)
-{
-    if (!p->each)
-        return json_integer((json_int_t)f->counts[0]);
-    json_t *list = json_array();
-    for (size_t i = 0; i < f->images.count; i++)
-        json_array_append_new(list, json_integer((json_int_t)f->counts[i]));
-    return list;
-}
-
 /* Of floats that are taken as they are, with no threshold that NaN does not pass. */
 static void say_nan(const struct label_params *p, const airy_image *image)
 {
@@ -283,13 +352,13 @@ static int make_labels(const struct label_params *p, struct device_image *d, jso
     struct found f = {.bits = NULL};
     int code = device_planes_open(&f.images, d, &p->common, p->each);
     if (code == AIRY_EXIT_OK)
-        code = find_threshold(p, d, &f, json);
+        code = find_thresholds(p, d, &f, json);
     if (code == AIRY_EXIT_OK)
         code = find_labels(p, d, &f);
     if (code == AIRY_EXIT_OK) {
         if (!device_image_say_mask(&p->common, &p->bad))
             say_nan(p, &d->image);
-        json_object_set_new(json, "labels", counts_json(p, &f));
+        json_object_set_new(json, "labels", counts_json(p, f.counts, f.images.count));
     }
     if (code == AIRY_EXIT_OK && p->table)
         code = write_table(p, &d->image, &f);
@@ -363,7 +432,8 @@ const struct command cmd_label = {
         "scipy.ndimage.label has them. The table has label, npix, sum, mean, peak and its place, "
         "center of mass, box (ends included), second moments about the center weighted by the "
         "values, semi-axes a and b and angle theta (rad, from x towards y); coordinates are pixel "
-        "centres from 0. Prints {labels}, with the threshold used. Bad pixels are background.",
+        "centres from 0. Prints {labels}, with the threshold used (with --each --sigma: "
+        "thresholds). Bad pixels are background.",
     .examples = "  airy label image.npy --above 120 -o labels.npy --table sources.csv\n"
                 "  airy label residual.npy --sigma 5 --table sources.csv\n"
                 "  airy label mask.npy --connectivity 8 --min-area 5\n"
