@@ -2,13 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_image.h"
+#include "plane_runs.h"
 
 struct clip_params {
     struct common common;
     struct bad_pixels bad;
     double kappa[2];
-    bool has_kappa, inclusive, each;
+    bool has_kappa, inclusive, each, has_frames;
+    size_t frames[3];   /* first, end (0: all), step */
     int center, spread; /* airy_center, airy_spread */
     size_t iterations;
 };
@@ -74,6 +75,7 @@ static const struct opt clip_options[] = {
      .type = OPT_FLAG,
      FIELD(each),
      .help = "of each plane of a cube or stack by itself, as {planes: [...]}"},
+    PLANE_FRAMES_OPTION(struct clip_params, frames, has_frames),
     {0},
 };
 
@@ -87,8 +89,16 @@ static json_t *result_json(const airy_clip_result *r)
     return json;
 }
 
+static json_t *planes_json(const airy_clip_result *results, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, result_json(&results[i]));
+    return json_pack("{s:o}", "planes", list);
+}
+
 /* The answer, or NULL and an exit code. */
-static json_t *clip_planes(const struct clip_params *p, struct device_image *d, int *code)
+static json_t *clip_planes(const struct clip_params *p, struct plane_runs *runs, int *code)
 {
     const airy_clip_params params = {.kappa_low = p->has_kappa ? p->kappa[0] : 3,
                                      .kappa_high = p->has_kappa ? p->kappa[1] : 3,
@@ -96,44 +106,41 @@ static json_t *clip_planes(const struct clip_params *p, struct device_image *d, 
                                      .spread = (airy_spread)p->spread,
                                      .iterations = p->iterations,
                                      .inclusive = p->inclusive};
-    struct device_planes planes;
-    json_t *json = NULL, *list = NULL;
-    *code = device_planes_open(&planes, d, &p->common, p->each);
-    airy_clip_result *r = *code == AIRY_EXIT_OK ? calloc(planes.count, sizeof(*r)) : NULL;
-    if (*code == AIRY_EXIT_OK && !r)
-        *code = tool_fail(&p->common, "out of memory for %zu planes", planes.count);
-    if (*code == AIRY_EXIT_OK) {
+    json_t *json = NULL;
+    airy_clip_result *all = calloc(runs->total, sizeof(*all));
+    *code = all ? AIRY_EXIT_OK : tool_fail(&p->common, "out of memory for %zu planes", runs->total);
+    while (*code == AIRY_EXIT_OK && (*code = plane_runs_next(runs)) == AIRY_EXIT_OK &&
+           runs->planes.count) {
+        const struct device_planes *planes = &runs->planes;
         const airy_status status =
-            airy_clip_each(d->queue, r, (const airy_array *const *)planes.srcs,
-                           (const airy_array *const *)planes.masks, planes.count, &params);
+            airy_clip_each(runs->d.queue, all + runs->at, (const airy_array *const *)planes->srcs,
+                           (const airy_array *const *)planes->masks, planes->count, &params);
         *code = status == AIRY_OK ? *code : tool_failed(&p->common, status);
     }
     if (*code == AIRY_EXIT_OK) {
         if (!device_image_say_mask(&p->common, &p->bad))
-            device_image_say_gaps(d, &p->common, &p->bad, &r->kept, planes.count, sizeof(*r));
-        json = p->each ? json_pack("{s:o}", "planes", list = json_array()) : result_json(&r[0]);
+            device_image_say_gaps(&runs->d, &p->common, &p->bad, &all->kept, runs->total,
+                                  sizeof(*all));
+        json = p->each ? planes_json(all, runs->total) : result_json(&all[0]);
     }
-    for (size_t i = 0; list && i < planes.count; i++)
-        json_array_append_new(list, result_json(&r[i]));
-    free(r);
-    device_planes_close(&planes);
+    free(all);
     return json;
 }
 
 static int run_clip(void *user)
 {
     const struct clip_params *p = user;
-    struct device_image d = {.device = NULL};
+    struct plane_runs runs = {.total = 0};
     json_t *json = NULL;
     int code = bad_pixels_check(&p->common, &p->bad);
     if (code != AIRY_EXIT_OK)
         return code;
-    code = device_image_open(&d, &p->common, p->common.inputs.items[0], &p->bad);
+    code = plane_runs_open(&runs, &p->common, &p->bad, p->has_frames ? p->frames : NULL, p->each);
     if (code == AIRY_EXIT_OK)
-        json = clip_planes(p, &d, &code);
+        json = clip_planes(p, &runs, &code);
     if (code == AIRY_EXIT_OK)
-        code = device_image_profile(&d, &p->common);
-    device_image_close(&d);
+        code = device_image_profile(&runs.d, &p->common);
+    plane_runs_close(&runs);
     if (code == AIRY_EXIT_OK)
         return tool_print_json(&p->common, json);
     json_decref(json);
@@ -152,7 +159,8 @@ const struct command cmd_clip = {
         "(values removed) and the last bounds low and high. nan counts everything not finite. "
         "Where "
         "all values are alike nothing lies strictly between the bounds, and nothing is kept. With "
-        "--each this is of every plane, in the order of the file: {planes: [{count, ...}, ...]}.",
+        "--each this is of every plane, in the order of the file: {planes: [{count, ...}, ...]}. "
+        "Of a stack only some planes are in memory then.",
     .examples = "  airy clip image.npy\n"
                 "  airy clip image.npy --kappa 2.5 --spread mad --iterations 5\n"
                 "  airy clip cube.fits --each\n",

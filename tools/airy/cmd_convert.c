@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "tool.h"
+#include "stack_opt.h"
 
 struct convert_params {
     struct common common;
@@ -73,17 +73,6 @@ static int check_size(const struct common *common, size_t size)
     return AIRY_EXIT_OK;
 }
 
-/* Frames [first, last) of what has `frames` of them, every step-th of which is taken: how many. */
-static int count_frames(size_t *count, const struct convert_params *p, size_t frames)
-{
-    const size_t *wanted = p->frames, last = wanted[1] ? wanted[1] : frames;
-    if (wanted[0] >= frames || last > frames)
-        return tool_fail(&p->common, "--frames: %s has %zu frame%s, numbered from 0",
-                         p->common.inputs.items[0], frames, tool_s(frames));
-    *count = (last - wanted[0] - 1) / wanted[2] + 1;
-    return AIRY_EXIT_OK;
-}
-
 /* The frames of a stack, read one by one: no others are in memory. */
 static int take_frames(airy_image *image, const struct convert_params *p, airy_stack *stack)
 {
@@ -94,7 +83,7 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
         return tool_failed(&p->common, status);
     int code = tool_keep_stack(&p->common, p->output, stack);
     if (code == AIRY_EXIT_OK)
-        code = count_frames(&count, p, info.frames);
+        code = stack_choose(&count, &p->common, p->frames, info.frames);
     if (code != AIRY_EXIT_OK)
         return code;
     const bool large = __builtin_mul_overflow(info.height, info.width, &pixels) ||
@@ -134,7 +123,8 @@ static int take_planes(airy_image *image, const struct convert_params *p)
     if (image->ndim < 2)
         return tool_fail(&p->common, "--frames: %s has %d dimension, expected 2 or more",
                          p->common.inputs.items[0], image->ndim);
-    const int code = count_frames(&count, p, tool_count(image->shape, image->ndim - 2));
+    const int code =
+        stack_choose(&count, &p->common, p->frames, tool_count(image->shape, image->ndim - 2));
     if (code != AIRY_EXIT_OK)
         return code;
     if (count == 1 && is_fits(p->output)) {

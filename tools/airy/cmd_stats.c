@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_image.h"
+#include "plane_runs.h"
 
 struct stats_params {
     struct common common;
     struct bad_pixels bad;
     const char *quantiles, *histogram;
-    bool mad, each;
+    bool mad, each, has_frames;
+    size_t frames[3]; /* first, end (0: all), step */
 };
 BAD_PIXELS_FIT(struct stats_params);
 
@@ -37,6 +38,7 @@ static const struct opt stats_options[] = {
      .type = OPT_FLAG,
      FIELD(each),
      .help = "of each plane of a cube or stack by itself, as {planes: [...]}"},
+    PLANE_FRAMES_OPTION(struct stats_params, frames, has_frames),
     {0},
 };
 
@@ -149,62 +151,66 @@ static int add_numbers(const struct stats_params *p, const struct plane *d,
     return code;
 }
 
-static int add_planes(const struct stats_params *p, const struct device_image *d,
-                      const struct device_planes *planes, const airy_statistics *s, json_t *json)
+/* What was found of a run of planes, or of the image. */
+static int add_run(const struct stats_params *p, const struct plane_runs *runs,
+                   const airy_statistics *s, json_t *json, json_t *list)
 {
-    json_t *list = p->each ? json_array() : NULL;
+    const struct device_planes *planes = &runs->planes;
     int code = AIRY_EXIT_OK;
     for (size_t i = 0; i < planes->count && code == AIRY_EXIT_OK; i++) {
-        const struct plane plane = {.queue = d->queue,
+        const struct plane plane = {.queue = runs->d.queue,
                                     .src = planes->srcs[i],
                                     .mask = planes->masks ? planes->masks[i] : NULL};
-        json_t *to = p->each ? json_object() : json;
+        json_t *to = list ? json_object() : json;
         code = add_numbers(p, &plane, &s[i], to);
-        if (p->each)
+        if (list)
             json_array_append_new(list, to);
     }
-    if (p->each)
-        json_object_set_new(json, "planes", list);
     return code;
 }
 
-static int make_stats(const struct stats_params *p, struct device_image *d, json_t *json)
+static int make_stats(const struct stats_params *p, struct plane_runs *runs, json_t *json)
 {
-    struct device_planes planes;
     const unsigned flags = AIRY_STATISTICS_MOMENTS | AIRY_STATISTICS_MEDIAN |
                            (p->mad ? (unsigned)AIRY_STATISTICS_MAD : 0u);
-    int code = device_planes_open(&planes, d, &p->common, p->each);
-    airy_statistics *s = code == AIRY_EXIT_OK ? calloc(planes.count, sizeof(*s)) : NULL;
-    if (code == AIRY_EXIT_OK && !s)
-        code = tool_fail(&p->common, "out of memory for %zu planes", planes.count);
-    if (code == AIRY_EXIT_OK) {
+    airy_statistics *all = calloc(runs->total, sizeof(*all));
+    json_t *list = p->each ? json_array() : NULL;
+    if (!all)
+        return tool_fail(&p->common, "out of memory for %zu planes", runs->total);
+    int code;
+    while ((code = plane_runs_next(runs)) == AIRY_EXIT_OK && runs->planes.count) {
+        const struct device_planes *planes = &runs->planes;
+        airy_statistics *s = all + runs->at;
         const airy_status status =
-            airy_statistics_each(d->queue, s, (const airy_array *const *)planes.srcs,
-                                 (const airy_array *const *)planes.masks, planes.count, flags);
-        code = status == AIRY_OK ? code : tool_failed(&p->common, status);
+            airy_statistics_each(runs->d.queue, s, (const airy_array *const *)planes->srcs,
+                                 (const airy_array *const *)planes->masks, planes->count, flags);
+        code = status == AIRY_OK ? add_run(p, runs, s, json, list)
+                                 : tool_failed(&p->common, status);
+        if (code != AIRY_EXIT_OK)
+            break;
     }
     if (code == AIRY_EXIT_OK && !device_image_say_mask(&p->common, &p->bad))
-        device_image_say_gaps(d, &p->common, &p->bad, s, planes.count, sizeof(*s));
-    if (code == AIRY_EXIT_OK)
-        code = add_planes(p, d, &planes, s, json);
-    free(s);
-    device_planes_close(&planes);
+        device_image_say_gaps(&runs->d, &p->common, &p->bad, all, runs->total, sizeof(*all));
+    if (list)
+        json_object_set_new(json, "planes", list);
+    free(all);
     return code;
 }
 
 static int run_stats(void *user)
 {
     const struct stats_params *p = user;
-    struct device_image d = {.device = NULL};
+    struct plane_runs runs = {.total = 0};
     json_t *json = json_object();
     int code = bad_pixels_check(&p->common, &p->bad);
     if (code == AIRY_EXIT_OK)
-        code = device_image_open(&d, &p->common, p->common.inputs.items[0], &p->bad);
+        code =
+            plane_runs_open(&runs, &p->common, &p->bad, p->has_frames ? p->frames : NULL, p->each);
     if (code == AIRY_EXIT_OK)
-        code = make_stats(p, &d, json);
+        code = make_stats(p, &runs, json);
     if (code == AIRY_EXIT_OK)
-        code = device_image_profile(&d, &p->common);
-    device_image_close(&d);
+        code = device_image_profile(&runs.d, &p->common);
+    plane_runs_close(&runs);
     if (code == AIRY_EXIT_OK)
         return tool_print_json(&p->common, json);
     json_decref(json);
@@ -219,10 +225,11 @@ const struct command cmd_stats = {
                "in, nan what was left out because it is not finite; std is the population's (ddof "
                "0). The median and quantiles are exact; a number that does not exist is null. With "
                "--each these are of every plane, in the order of the file: {planes: [{count, ...}, "
-               "...]}.",
+               "...]}. Of a stack only some planes are in memory then.",
     .examples = "  airy stats image.npy\n"
                 "  airy stats stack.h5::/entry/data/data --quantiles 1,99 --histogram 100\n"
-                "  airy stats cube.fits --each\n",
+                "  airy stats cube.fits --each\n"
+                "  airy stats series_master.h5 --each --frames 0:1000:10\n",
     .tables = {stats_options, bad_pixels_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct stats_params),

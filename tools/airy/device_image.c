@@ -7,8 +7,7 @@
 #include "compare.h"
 #include "image_util.h"
 
-/* "2048 x 2048" */
-static const char *shape_text(char text[96], const airy_image *image)
+const char *device_image_shape(char text[96], const airy_image *image)
 {
     size_t used = 0;
     for (int i = 0; i < image->ndim && used < 96; i++)
@@ -37,16 +36,15 @@ static int fill_from_mask(uint8_t *bad, const struct device_image *d, const stru
         memcmp(mask.shape + skip, d->image.shape + frames,
                (size_t)(mask.ndim - skip) * sizeof(size_t)) != 0)
         code = tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape",
-                         path, shape_text(got, &mask), shape_text(want, &d->image));
+                         path, device_image_shape(got, &mask), device_image_shape(want, &d->image));
     for (size_t i = 0; i < all && code == AIRY_EXIT_OK; i++) /* NaN differs from 0, so it is bad */
         bad[i] = i < count ? airy_image_value(&mask, i) != 0 : bad[i - count];
     airy_image_free(&mask);
     return code;
 }
 
-/* What --mask and --dummy say of each pixel; NULL where neither was given. */
-static int find_bad(uint8_t **is_bad, const struct device_image *d, const struct common *common,
-                    const struct bad_pixels *bad)
+int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
+                          const struct common *common, const struct bad_pixels *bad)
 {
     const size_t all = tool_count(d->image.shape, d->image.ndim);
     if (!bad || (!bad->mask && !bad->has_dummy))
@@ -92,12 +90,6 @@ static airy_status restore_axes(const struct device_image *d, airy_image *image)
     return same ? airy_image_copy_header(image, &d->image) : AIRY_OK;
 }
 
-static airy_status open_queue(struct device_image *d, const struct common *common)
-{
-    const airy_status status = tool_device(common, &d->device);
-    return status == AIRY_OK ? airy_queue_create(&d->queue, d->device) : status;
-}
-
 /* Of four axes the first two become one. */
 static void fold_axes(struct device_image *d)
 {
@@ -110,28 +102,48 @@ static void fold_axes(struct device_image *d)
     image->ndim = 3;
 }
 
+int device_image_open_queue(struct device_image *d, const struct common *common)
+{
+    airy_status status = tool_device(common, &d->device);
+    if (status == AIRY_OK)
+        status = airy_queue_create(&d->queue, d->device);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+int device_image_push(struct device_image *d, const struct common *common, const uint8_t *is_bad)
+{
+    const airy_image *image = &d->image;
+    airy_status status = airy_array_create_from(&d->src, d->queue, image->dtype, image->ndim,
+                                                image->shape, image->data);
+    if (status == AIRY_OK && is_bad)
+        status = airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8, image->ndim,
+                                        image->shape, is_bad);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+/* The image is where it is taken from. */
+static void begin(const struct device_image *d, const struct common *common)
+{
+    tool_say_device(common, d->device);
+    compare_begin(common, d->queue);
+}
+
 /* The image is read: device, copy, mask. cube: folded, which a mask's axes do not know. */
 static int push_image(struct device_image *d, const struct common *common,
                       const struct bad_pixels *bad, bool cube)
 {
     uint8_t *is_bad = NULL;
-    const int code = find_bad(&is_bad, d, common, bad);
+    int code = device_image_find_bad(&is_bad, d, common, bad);
     if (cube)
         fold_axes(d);
-    const airy_image *image = &d->image;
-    airy_status status = code == AIRY_EXIT_OK ? open_queue(d, common) : AIRY_OK;
-    if (status == AIRY_OK && code == AIRY_EXIT_OK)
-        status = airy_array_create_from(&d->src, d->queue, image->dtype, image->ndim, image->shape,
-                                        image->data);
-    if (status == AIRY_OK && code == AIRY_EXIT_OK && is_bad)
-        status = airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8, image->ndim,
-                                        image->shape, is_bad);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_open_queue(d, common);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_push(d, common, is_bad);
+    if (code == AIRY_EXIT_OK)
+        begin(d, common);
     free(is_bad);
-    if (code != AIRY_EXIT_OK || status != AIRY_OK)
-        return code != AIRY_EXIT_OK ? code : tool_failed(common, status);
-    tool_say_device(common, d->device);
-    compare_begin(common, d->queue);
-    return AIRY_EXIT_OK;
+    return code;
 }
 
 static int read_image(struct device_image *d, const struct common *common, const char *path)
@@ -160,13 +172,12 @@ int device_image_open_cube(struct device_image *d, const struct common *common, 
 
 int device_image_open_host(struct device_image *d, const struct common *common, const char *path)
 {
-    const int code = read_image(d, common, path);
-    const airy_status status = code == AIRY_EXIT_OK ? open_queue(d, common) : AIRY_OK;
-    if (code != AIRY_EXIT_OK || status != AIRY_OK)
-        return code != AIRY_EXIT_OK ? code : tool_failed(common, status);
-    tool_say_device(common, d->device);
-    compare_begin(common, d->queue);
-    return AIRY_EXIT_OK;
+    int code = read_image(d, common, path);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_open_queue(d, common);
+    if (code == AIRY_EXIT_OK)
+        begin(d, common);
+    return code;
 }
 
 int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
@@ -184,7 +195,7 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
     const size_t planes = tool_count(image->shape, image->ndim - 2);
     if (planes != 1 && !frame)
         return tool_fail(common, "%s: has %s values, which are %zu planes; choose one with --frame",
-                         path, shape_text(text, image), planes);
+                         path, device_image_shape(text, image), planes);
     if (frame && *frame >= planes)
         return tool_fail(common, "--frame %zu: %s has %zu plane%s, numbered from 0", *frame, path,
                          planes, tool_s(planes));

@@ -30,6 +30,14 @@ int device_image_open_cube(struct device_image *d, const struct common *common, 
                            const struct bad_pixels *bad);
 /* The same without the copy: the image is taken tile by tile. */
 int device_image_open_host(struct device_image *d, const struct common *common, const char *path);
+/*
+ * Steps of these, for who brings images by itself: the device; what is bad of the image, NULL where
+ * no option says it; d->image, and what is bad of it unless that is NULL, to src and mask.
+ */
+int device_image_open_queue(struct device_image *d, const struct common *common);
+int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
+                          const struct common *common, const struct bad_pixels *bad);
+int device_image_push(struct device_image *d, const struct common *common, const uint8_t *is_bad);
 /* The result to OUTPUT, freed in any case. Exit code. */
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
                       const char *output);
@@ -66,6 +74,8 @@ int device_planes_open(struct device_planes *planes, const struct device_image *
                        const struct common *common, bool each);
 void device_planes_close(struct device_planes *planes);
 
+/* "2048 x 2048" */
+const char *device_image_shape(char text[96], const airy_image *image);
 /* A number, or null where it is none. */
 json_t *json_number(double value);
 /* Counts, extremes and moments as {count, nan, ...}; nan: everything that is not finite. */

@@ -27,6 +27,11 @@ airy_status stack_open(airy_stack **stack, const struct opt_list *inputs,
 /* The same while they are being written, see airy_stack_create_growing. */
 airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs,
                                const struct raw_opt *raw);
+/*
+ * How many frames --frames takes of what has so many; all of them are there, else AIRY_EXIT_FAILED
+ * after a line on stderr.
+ */
+int stack_choose(size_t *count, const struct common *common, const size_t frames[3], size_t there);
 /* How frames get out of it: "direct", "library", "files". */
 const char *stack_path_name(airy_stack_path path);
 
