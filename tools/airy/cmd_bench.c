@@ -24,7 +24,7 @@ static const struct bench_kind benches[] = {
      BENCH_GEOMETRY, false, bench_peaks},
     {"write",
      "frames in memory to chunks, to a file in TMPDIR and to a file a thread, by the host's "
-     "threads",
+     "threads whatever the device",
      BENCH_STACK, false, bench_write},
     {"scaling",
      "integrate on 1, 2, 4 ... cores, by as many processes and ranks, or on as many GPUs, beside "
@@ -285,9 +285,16 @@ static int find_geometry(struct bench *bench)
     return code;
 }
 
-static airy_status open_device(struct bench *bench)
+static bool is_of_host(const struct bench_kind *kind)
 {
-    airy_status status = team_open(&bench->team, bench->common);
+    return kind->run == bench_write;
+}
+
+static airy_status open_device(struct bench *bench, const struct bench_kind *kind)
+{
+    struct common host = *bench->common;
+    host.device = "cpu";
+    airy_status status = team_open(&bench->team, is_of_host(kind) ? &host : bench->common);
     bench->device = status == AIRY_OK ? bench->team.devices[0] : NULL;
     if (status == AIRY_OK)
         status = airy_queue_create(&bench->queue, bench->device);
@@ -300,13 +307,13 @@ static airy_status open_device(struct bench *bench)
 /* One bench, on a device of its own, so that its peaks are its own. */
 static int run_one(struct bench *bench, const struct bench_kind *kind)
 {
-    const airy_status status = open_device(bench);
+    const airy_status status = open_device(bench, kind);
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
     if (code == AIRY_EXIT_OK && bench->team.count > 1 && kind->run != bench_integrate &&
         kind->run != bench_scaling)
         code = tool_usage(bench->common, "bench %s measures one device, not %zu", kind->name,
                           bench->team.count);
-    if (code == AIRY_EXIT_OK && !bench->device_said) {
+    if (code == AIRY_EXIT_OK && !bench->device_said && !is_of_host(kind)) {
         tool_say_device(bench->common, bench->device);
         bench->device_said = true;
     }
