@@ -56,6 +56,9 @@ typedef struct airy_stack_info {
                               the stack */
     const char *filters; /**< "bitshuffle-lz4", "shuffle+gzip", "none"; lives as long as the
                               stack */
+    size_t lost;         /**< of the frames, those of files that were missing or cut, as far as
+                              that was seen when the stack was opened; stored_bytes has none of
+                              them */
 } airy_stack_info;
 
 /**

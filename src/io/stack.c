@@ -35,7 +35,10 @@ static void settle_sizes(airy_stack *stack)
         if (!segment->places && !segment->fill_only)
             stack->max_chunk = airy_max_size(stack->max_chunk, stack->frame_bytes);
         stack->max_chunk = airy_max_size(stack->max_chunk, segment->max_chunk);
+        stack->lost += segment->plain ? airy_plain_lost(segment) : 0;
     }
+    for (size_t i = 0; i < stack->run_count; i++)
+        stack->lost += stack->segments[stack->runs[i].segment].broken ? stack->runs[i].count : 0;
 }
 
 /* How paths are to be taken. */
@@ -340,6 +343,7 @@ airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info)
                               .max_chunk = stack->max_chunk,
                               .files = airy_max_size(stack->file_count, 1),
                               .dataset = first->name,
-                              .filters = first->filters ? first->filters : "none"};
+                              .filters = first->filters ? first->filters : "none",
+                              .lost = stack->lost};
     return AIRY_OK;
 }

@@ -84,6 +84,7 @@ struct airy_stack {
     airy_stack_path path;
     uint64_t stored_bytes;
     size_t max_chunk;
+    size_t lost;      /* frames of files that could not be opened */
     char *first_path; /* the first file, for meta and monitors */
     bool first_is_plain;
     struct stack_part *parts; /* for values of frames */
@@ -142,6 +143,8 @@ struct airy_place airy_plain_place(const airy_stack *stack, const struct stack_s
                                    size_t inside, size_t *file);
 airy_status airy_plain_read_frame(const airy_stack *stack, const struct stack_segment *segment,
                                   size_t inside, void *pixels);
+/* Frames of its files that could not be looked into. */
+size_t airy_plain_lost(const struct stack_segment *segment);
 void airy_plain_where(const airy_stack *stack, const struct stack_segment *segment, size_t inside,
                       size_t number, char *text, size_t size);
 /* The header of the first file, or NULL. */

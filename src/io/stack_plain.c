@@ -388,6 +388,15 @@ airy_status airy_plain_read_frame(const airy_stack *stack, const struct stack_se
     return status;
 }
 
+size_t airy_plain_lost(const struct stack_segment *segment)
+{
+    const struct stack_plain *plain = segment->plain;
+    size_t lost = 0;
+    for (size_t i = 0; i < plain->count; i++)
+        lost += plain->broken[i] ? plain->first[i + 1] - plain->first[i] : 0;
+    return lost;
+}
+
 void airy_plain_where(const airy_stack *stack, const struct stack_segment *segment, size_t inside,
                       size_t number, char *text, size_t size)
 {

@@ -234,11 +234,15 @@ static void check_lost_file(struct check *c, size_t lost)
         return;
     CHECK(c, unlink(path) == 0);
     if (CHECK_OK(c, stack_open(&stack, s.path)) && CHECK_OK(c, airy_stack_get_info(stack, &info)) &&
-        CHECK(c, info.frames == FRAMES))
+        CHECK(c, info.frames == FRAMES && info.lost == (lost == 3 ? 3 : 4)))
         for (size_t i = 0; i < FRAMES; i++) {
             const airy_status status = airy_stack_read(stack, i, back, FRAME);
             CHECK(c, (status == AIRY_OK) == (i / 4 + 1 != lost));
         }
+    airy_stack_destroy(&stack);
+    const char *whole = join(c, s.folder, "run_master.h5::/entry/data/data");
+    if (CHECK_OK(c, stack_open(&stack, whole)) && CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        CHECK(c, info.frames == FRAMES && info.lost == (lost == 3 ? 3 : 4));
     airy_stack_destroy(&stack);
     free(path);
 }

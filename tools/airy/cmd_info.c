@@ -126,17 +126,18 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
         airy_stack_get_meta(stack, &meta) == AIRY_OK) {
         const double frame = (double)info.height * (double)info.width *
                              (double)airy_dtype_size(info.dtype);
-        const double stored = (double)info.stored_bytes, all = frame * (double)info.frames;
+        const double stored = (double)info.stored_bytes,
+                     all = frame * (double)(info.frames - info.lost);
         json_t *geometry = meta.has_geometry ? geometry_json(&meta.geometry) : json_null();
         json_t *saturation = meta.has_saturation ? json_real(meta.saturation) : json_null();
-        json = json_pack("{s:o, s:[I,I,I], s:s, s:s, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}",
-                         "dataset", tool_json_string(info.dataset), "shape",
-                         (json_int_t)info.frames, (json_int_t)info.height, (json_int_t)info.width,
-                         "dtype", airy_dtype_name(info.dtype), "filter", info.filters, "path",
-                         stack_path_name(info.path), "files", (json_int_t)info.files,
-                         "bytes_per_frame", frame, "ratio", stored > 0 ? all / stored : 0.0,
-                         "geometry", geometry, "mask", meta.has_mask, "saturation", saturation,
-                         "frames_that_fit", limits_json(frame));
+        json = json_pack(
+            "{s:o, s:[I,I,I], s:I, s:s, s:s, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset",
+            tool_json_string(info.dataset), "shape", (json_int_t)info.frames,
+            (json_int_t)info.height, (json_int_t)info.width, "lost_frames", (json_int_t)info.lost,
+            "dtype", airy_dtype_name(info.dtype), "filter", info.filters, "path",
+            stack_path_name(info.path), "files", (json_int_t)info.files, "bytes_per_frame", frame,
+            "ratio", stored > 0 ? all / stored : 0.0, "geometry", geometry, "mask", meta.has_mask,
+            "saturation", saturation, "frames_that_fit", limits_json(frame));
     } else {
         snprintf(why, 512, "%s", airy_last_error());
     }
@@ -172,6 +173,10 @@ static void print_stack(const json_t *stack)
                                                        : "through libhdf5",
         tool_bytes(bytes, json_real_value(json_object_get(stack, "bytes_per_frame"))),
         json_real_value(json_object_get(stack, "ratio")));
+    const long long lost = json_integer_value(json_object_get(stack, "lost_frames"));
+    if (lost)
+        printf("  %lld frame%s cannot be read, of files that are missing or cut\n", lost,
+               tool_s((size_t)lost));
     if (json_is_object(g)) {
         const json_t *wavelength = json_object_get(g, "wavelength");
         printf("  geometry %s, distance %.6g m, PONI %.6g, %.6g m, wavelength",
