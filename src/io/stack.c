@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,6 +55,16 @@ static bool is_of_file(airy_status status)
            status == AIRY_ERR_CORRUPT;
 }
 
+/* Takes out where the dataset is, which the name of each of its frames says. */
+static void cut_place(char *why, const struct stack_choice *choice)
+{
+    char place[1024];
+    snprintf(place, sizeof(place), ", %s::%s cannot be opened", choice->path, choice->dataset);
+    char *at = strstr(why, place);
+    if (at)
+        memmove(at, at + strlen(place), strlen(at + strlen(place)) + 1);
+}
+
 /*
  * Right after add_dataset has failed for choice i: where a series tells how many frames are
  * lost, each read of one of them says why; else *unknown, and the failure.
@@ -76,6 +87,7 @@ static airy_status add_lost(airy_stack *stack, const struct stack_choice *choice
     AIRY_TRY(airy_stack_add_blank(stack, &segment, choice->path, choice->dataset));
     struct stack_segment *lost = &stack->segments[segment];
     lost->frames = frames;
+    cut_place(why, choice);
     lost->broken = strdup(why);
     AIRY_FAIL_IF(!lost->broken, AIRY_ERR_MEMORY, "out of memory for a sentence");
     airy_log(AIRY_LOG_WARN, "%s; its %zu frames cannot be read", why, frames);

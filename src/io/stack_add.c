@@ -458,9 +458,11 @@ static airy_status fail_open(hid_t file, const char *path, const char *name)
         H5Lunpack_elink_val(value, info.u.val_size, NULL, &other, NULL) < 0)
         return airy_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened as a dataset: %s", path, name,
                          why);
+    /* What that says already, whatever is wrong with the file. */
+    const bool says = strncmp(why, "unable to open external file", 28) != 0;
     return airy_fail(AIRY_ERR_NOT_FOUND,
-                     "data file '%s' is missing or cut, %s::%s cannot be opened: %s", other, path,
-                     name, why);
+                     "data file '%s' is missing or cut, %s::%s cannot be opened%s%s", other, path,
+                     name, says ? ": " : "", says ? why : "");
 }
 
 airy_status airy_stack_add(airy_stack *stack, hid_t file, const char *path, const char *name)

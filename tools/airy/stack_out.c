@@ -281,8 +281,9 @@ static int finish(struct job *job)
 {
     const struct stack_out *out = job->out;
     if (job->status != AIRY_OK)
-        return job->status == AIRY_ERR_IO ? tool_failed_as(out->common, job->status, job->error)
-                                          : tool_fail(out->common, "%s", job->error);
+        return job->status == AIRY_ERR_IO || job->status == AIRY_ERR_NOT_FOUND
+                   ? tool_failed_as(out->common, job->status, job->error)
+                   : tool_fail(out->common, "%s", job->error);
     if (job->written < job->frames && out->passing)
         return AIRY_EXIT_FAILED;
     if (job->written < job->frames)

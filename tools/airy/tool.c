@@ -59,6 +59,11 @@ static const char *advice(const struct common *common, airy_status status, const
         return "; make room, or write elsewhere";
     if (strstr(sentence, "Permission denied"))
         return "; check its permissions, and those of its folder";
+    if (strstr(sentence, "data file '") && strstr(sentence, "' is missing or cut"))
+        return opt_has(common->command, "on-error")
+                   ? "; put the whole file beside its master, or leave its frames out by "
+                     "--on-error skip"
+                   : "; put the whole file beside its master";
     if (strstr(sentence, "its signature is missing") && opt_has(common->command, "raw"))
         return "; check the file, or say by --raw what its frames are";
     if (strstr(sentence, "shorter than its index says"))
