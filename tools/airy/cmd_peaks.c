@@ -364,8 +364,9 @@ static int run_job(struct job *job)
                                                 in->team.count, &in->run, &info);
     progress_end(&progress);
     if (status == AIRY_ERR_STOPPED)
-        return tool_fail(common, "stopped after %zu of %zu frames, nothing was kept; start again",
-                         info.run.frames, in->frames);
+        return tool_fail(common, "stopped after %zu of %zu frames, %s; start again",
+                         info.run.frames, in->frames,
+                         tool_left(common, job->params->integrate.output));
     const char *option = strstr(airy_last_error(), "(max_pixels)")  ? ", or a larger --max-pixels"
                          : strstr(airy_last_error(), "(max_peaks)") ? ", or a larger --max-peaks"
                                                                     : "";

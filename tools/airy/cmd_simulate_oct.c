@@ -518,7 +518,7 @@ static int run_recording(const struct oct_sim_params *p, struct recording *r, si
         return tool_fail(common, "%s: noise could not be drawn (%s); lower --exposure", path,
                          airy_status_name(r->status));
     if (r->done < r->last)
-        return tool_fail(common, "%s: stopped, nothing was kept; start again", path);
+        return tool_fail(common, "%s: stopped, %s; start again", path, tool_left(common, path));
     return AIRY_EXIT_OK;
 }
 

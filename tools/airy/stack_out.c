@@ -287,9 +287,8 @@ static int finish(struct job *job)
     if (job->written < job->frames && out->passing)
         return AIRY_EXIT_FAILED;
     if (job->written < job->frames)
-        return tool_fail(out->common,
-                         "%s: stopped after %zu of %zu frames, nothing was kept; start again",
-                         out->path, job->written, job->frames);
+        return tool_fail(out->common, "%s: stopped after %zu of %zu frames, %s; start again",
+                         out->path, job->written, job->frames, tool_left(out->common, out->path));
     const airy_status status = airy_stack_writer_finish(job->writer);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(out->common, status);
 }

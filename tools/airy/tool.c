@@ -651,6 +651,12 @@ bool tool_exists(const char *path)
     return lstat(path, &status) == 0;
 }
 
+const char *tool_left(const struct common *common, const char *output)
+{
+    return common->force && output && tool_exists(output) ? "what was there before stays"
+                                                          : "nothing was kept";
+}
+
 int tool_flush(const char *command)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

@@ -126,6 +126,8 @@ double tool_now(void); /* s, monotonic */
 const char *tool_bytes(char text[32], double bytes);
 bool tool_has_suffix(const char *path, const char *suffix); /* case is ignored */
 bool tool_exists(const char *path);
+/* What is under the name of an output (NULL: there is none) that a run was to write and did not. */
+const char *tool_left(const struct common *common, const char *output);
 /*
  * Files of the command line (files.c), looked at before a command runs: an output that is the same
  * file as an input, by whatever path or link, or as another output, is refused, and without --force
