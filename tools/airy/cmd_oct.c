@@ -381,7 +381,6 @@ static int run_stream(struct oct_job *job)
         status = airy_oct_stream_drop(job->stream, job->source.first);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
-    tool_catch_interrupts();
     int code = AIRY_EXIT_OK;
     if (oct_is_live(job->p)) {
         const struct oct_live_start live = {.p = job->p,
@@ -578,6 +577,7 @@ static int run_job(struct oct_job *job)
     choose_batch(job);
     if (job->common->explain)
         return explain(job);
+    tool_catch_interrupts(); /* from here on there are partial files */
     code = open_outputs(job);
     if (code == AIRY_EXIT_OK)
         code = run_stream(job);

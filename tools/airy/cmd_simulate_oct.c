@@ -527,7 +527,6 @@ static int record_frames(const struct oct_sim_params *p, struct recording *r,
                          airy_frame_writer *writer, size_t batch, const char *path)
 {
     int code = AIRY_EXIT_OK;
-    tool_catch_interrupts();
     pthread_mutex_init(&r->lock, NULL);
     progress_begin(&r->progress, &p->common, "blocks of lines");
     for (size_t frame = 0; frame < p->frames && code == AIRY_EXIT_OK; frame += batch) {
@@ -560,6 +559,7 @@ static int write_frames(const struct oct_sim_params *p, const struct simulated_o
     const size_t per_frame = (m->lines + BLOCK - 1) / BLOCK;
     struct recording r = {.model = m, .per_frame = per_frame, .blocks = per_frame * p->frames};
     airy_frame_writer *writer = NULL;
+    tool_catch_interrupts(); /* from here on there is a partial file */
     airy_status status = airy_frame_writer_create(&writer, path, &params);
     if (status != AIRY_OK)
         return tool_failed(common, status);

@@ -266,7 +266,6 @@ static void write_frames(struct job *job)
     struct stack_out *out = job->out;
     if (out->period && out->period < job->frames) /* without memory for it, all are encoded */
         job->kept = calloc(out->period, sizeof(*job->kept));
-    tool_catch_interrupts();
     progress_begin(&job->progress, out->common, "frames");
     const size_t threads = tool_threads(out->common);
     tool_work(threads < job->frames ? threads : job->frames, work, job);
@@ -306,6 +305,7 @@ int stack_out_run(struct stack_out *out)
     out->stored = 0;
     size_t before = 0, surplus = 0; /* before: data files of the stack that is replaced */
     char first[1024];
+    tool_catch_interrupts(); /* from here on there are partial files */
     airy_status status = airy_stack_writer_create(&job.writer, out->path, params);
     if (status == AIRY_OK && params->force)
         status = airy_stack_data_count(&before, out->path);
