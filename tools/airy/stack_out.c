@@ -328,13 +328,34 @@ int stack_out_run(struct stack_out *out)
     return code;
 }
 
+/*
+ * How large the chunks are, beside the plain frames, or where these are plain beside what they were
+ * read from.
+ */
+static void size_text(char text[64], const struct stack_out *out, double decoded)
+{
+    const bool plain = out->writer.codec.codec == AIRY_CODEC_NONE;
+    const double stored = (double)out->stored;
+    airy_stack_info from = {.frames = 0};
+    double before = decoded;
+    if (plain && out->source && airy_stack_get_info(out->source, &from) == AIRY_OK)
+        before = (double)from.stored_bytes;
+    const char *what = plain ? "it was" : "plain";
+    if (before >= 1.005 * stored)
+        snprintf(text, 64, "%.2fx smaller than %s", before / stored, what);
+    else if (before > 0 && stored >= 1.005 * before)
+        snprintf(text, 64, "%.2fx larger than %s", stored / before, what);
+    else
+        snprintf(text, 64, plain ? "plain" : "as large as plain");
+}
+
 int stack_out_report(const struct stack_out *out)
 {
     const airy_stack_writer_params *w = &out->writer;
     const double frames = (double)w->frames, stored = (double)out->stored;
     const double decoded = frames * (double)w->height * (double)w->width *
                            (double)airy_dtype_size(w->dtype);
-    char text[2][32], files[64] = "";
+    char text[2][32], size[64], files[64] = "";
     if (out->files)
         snprintf(files, sizeof(files), " in %zu file%s", out->files, tool_s(out->files));
     if (out->common->json)
@@ -348,11 +369,10 @@ int stack_out_report(const struct stack_out *out)
                       airy_codec_name(w->codec.codec), "stored_bytes", (json_int_t)out->stored,
                       "decoded_bytes", (json_int_t)decoded, "bytes_per_frame", stored / frames,
                       "ratio", decoded / stored, "seconds", out->seconds));
-    tool_say(out->common,
-             "%s: %zu frame%s of %zu x %zu %s%s, %s a frame (%.2fx smaller than plain), %.1f "
-             "frames/s, %s/s",
+    size_text(size, out, decoded);
+    tool_say(out->common, "%s: %zu frame%s of %zu x %zu %s%s, %s a frame (%s), %.1f frames/s, %s/s",
              out->path, w->frames, tool_s(w->frames), w->height, w->width,
-             airy_dtype_name(w->dtype), files, tool_bytes(text[0], stored / frames),
-             decoded / stored, frames / out->seconds, tool_bytes(text[1], decoded / out->seconds));
+             airy_dtype_name(w->dtype), files, tool_bytes(text[0], stored / frames), size,
+             frames / out->seconds, tool_bytes(text[1], decoded / out->seconds));
     return AIRY_EXIT_OK;
 }

@@ -11,3 +11,9 @@ done
 $airy compress $small one.h5 --threads 1 --quiet || exit 5
 sleep 1.1
 $airy compress $small many.h5 --threads 8 --quiet && cmp one.h5 many.h5 || exit 6
+# what is said of the size is of these frames: beside plain ones, or of plain ones beside what they were
+$airy compress $small sized.h5 2>said && grep -q ' a frame ([0-9.]*x smaller than plain)' said || exit 30
+x=$(sed -n 's/.*(\([0-9.]*x\) smaller.*/\1/p' said)
+$airy decompress sized.h5 back.h5 2>said && grep -q " a frame ($x larger than it was)" said || exit 31
+$airy decompress back.h5 again.h5 2>said && grep -q ' a frame (plain)' said || exit 32
+$airy simulate diffraction noise.h5 --detector pilatus_100k --frames 2 --incompressible 2>said && grep -q ' a frame (as large as plain)' said || exit 33
