@@ -63,6 +63,7 @@ typedef struct airy_clip_part {
     double tail_sum, tail_squares;
 } airy_clip_part;
 AIRY_ASSERT_SIZE(airy_clip_part, 88);
+#define AIRY_CLIP_PART_WORDS 11u /* of 8 bytes */
 
 /* Why the device gave up: the data are not what the sample told. */
 enum {
@@ -88,12 +89,15 @@ AIRY_ASSERT_SIZE(airy_clip_found, 136);
 /* All of an image that lives on the device between the kernels. */
 typedef struct airy_clip_state {
     airy_clip_plan plan;
-    airy_clip_part parts[AIRY_CLIP_GROUPS];
-    airy_i64 sample[AIRY_CLIP_SAMPLE]; /* keys, ascending */
+    airy_u64 unused; /* counts begin at a multiple of 16 bytes */
+    airy_u64 parts[AIRY_CLIP_PART_WORDS][AIRY_CLIP_GROUPS]; /* first all groups' first words */
+    airy_i64 sample[AIRY_CLIP_SAMPLE];                      /* keys, ascending */
     /* Elements of each bucket, and the extremes of the keys that it did not hold. */
     airy_i64 least[AIRY_CLIP_BUCKETS], most[AIRY_CLIP_BUCKETS];
     airy_u32 counts[AIRY_CLIP_BUCKETS];
     airy_i32 looked[AIRY_CLIP_LOOKED]; /* keys of the larger sample, as it was drawn */
 } airy_clip_state;
+AIRY_ASSERT_SIZE(airy_clip_state, 48 + 88 * AIRY_CLIP_GROUPS + 8 * AIRY_CLIP_SAMPLE +
+                                      20 * AIRY_CLIP_BUCKETS + 4 * AIRY_CLIP_LOOKED);
 
 #endif

@@ -430,7 +430,7 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
     sort_tails(&p, tails, tail_at, blocks, listed, &plan, &g, &sorting, &room);
 #endif
     if (item == 0u)
-        state->parts[group] = p;
+        put_part(state, group, &p);
 }
 
 #endif

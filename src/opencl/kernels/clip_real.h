@@ -66,6 +66,51 @@ struct tail_block {
 #endif
 };
 
+/* What a group of the walk found, in the words in which an image's state has it. */
+AIRY_INLINE void put_part(__global airy_clip_state *state, uint group, const airy_clip_part *part)
+{
+    const ulong words[AIRY_CLIP_PART_WORDS] = {as_ulong(part->sum),
+                                               as_ulong(part->squares),
+                                               (ulong)part->least,
+                                               (ulong)part->most,
+                                               as_ulong((uint2)(part->least_at, part->most_at)),
+                                               as_ulong((uint2)(part->count, part->below)),
+                                               as_ulong((uint2)(part->ties_lo, part->ties_hi)),
+                                               as_ulong((uint2)(part->masked, part->infinite)),
+                                               as_ulong((uint2)(part->tails, part->low)),
+                                               as_ulong(part->tail_sum),
+                                               as_ulong(part->tail_squares)};
+#pragma unroll
+    for (uint k = 0u; k < AIRY_CLIP_PART_WORDS; k++)
+        state->parts[k][group] = words[k];
+}
+
+AIRY_INLINE airy_clip_part part_at(__global const airy_clip_state *state, uint group)
+{
+    ulong words[AIRY_CLIP_PART_WORDS];
+#pragma unroll
+    for (uint k = 0u; k < AIRY_CLIP_PART_WORDS; k++)
+        words[k] = state->parts[k][group];
+    const uint2 places = as_uint2(words[4]), counts = as_uint2(words[5]), ties = as_uint2(words[6]),
+                odd = as_uint2(words[7]), tails = as_uint2(words[8]);
+    return (airy_clip_part){.sum = as_double(words[0]),
+                            .squares = as_double(words[1]),
+                            .least = (long)words[2],
+                            .most = (long)words[3],
+                            .least_at = places.x,
+                            .most_at = places.y,
+                            .count = counts.x,
+                            .below = counts.y,
+                            .ties_lo = ties.x,
+                            .ties_hi = ties.y,
+                            .masked = odd.x,
+                            .infinite = odd.y,
+                            .tails = tails.x,
+                            .low = tails.y,
+                            .tail_sum = as_double(words[9]),
+                            .tail_squares = as_double(words[10])};
+}
+
 /* Blocks of an image: first one of each group, then the groups' second ones. */
 AIRY_INLINE uint levels_of(const airy_clip_geom *g)
 {

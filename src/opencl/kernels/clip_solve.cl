@@ -145,9 +145,25 @@ struct middle {
     bool sought[2], missed;
 };
 
+#ifdef AIRY_WARP
+/* What the parts of a warp's items come to: sum and squares, count and those below, least and most. */
+struct part_rows {
+    double sums[2][GROUP_ROWS];
+    long firsts[2][GROUP_ROWS];
+    uint counts[2][GROUP_ROWS], places[2][GROUP_ROWS];
+#if TAILS
+    double tail_sums[2][GROUP_ROWS];
+    uint tails[2][GROUP_ROWS];
+#endif
+};
+#endif
+
 /* What the solving group shares. */
 struct solving {
     struct group_room room;
+#ifdef AIRY_WARP
+    struct part_rows rows;
+#endif
     real4 near[2][AIRY_CLIP_SORTED / 4u]; /* their elements, if few, and NaN behind the last */
     uint bucket[2], before[2], size[2];   /* those of the two elements in the middle */
     real middle[2];
@@ -163,43 +179,34 @@ struct buckets {
     uint all;
 };
 
-/* The whole walk's part, the same in all items; the number of groups whose list is too long. */
-AIRY_INLINE uint add_parts(struct walk *to, __global const airy_clip_state *state,
-                           const airy_clip_geom *g, __local struct solving *w)
+AIRY_INLINE void add_part(airy_clip_part *p, const airy_clip_part *q)
 {
-    __local struct group_room *room = &w->room;
-    airy_clip_part *p = &to->p;
-    uint full = 0u, most = 0u;
-    if (get_local_id(0) < 5u)
-        w->rare[get_local_id(0)] = 0u;
-    if (get_local_id(0) == 0u)
-        w->most = AIRY_CLIP_BLOCK;
-    *p = (airy_clip_part){.least = LONG_MAX, .most = LONG_MAX};
-    for (uint i = get_local_id(0); i < g->groups; i += GROUP) {
-        const airy_clip_part q = state->parts[i];
-        p->sum += q.sum;
-        p->squares += q.squares;
-        p->least_at = q.least < p->least || (q.least == p->least && q.least_at < p->least_at)
-                          ? q.least_at
-                          : p->least_at;
-        p->least = min(p->least, q.least);
-        p->most_at = q.most < p->most || (q.most == p->most && q.most_at < p->most_at) ? q.most_at
-                                                                                       : p->most_at;
-        p->most = min(p->most, q.most);
-        p->count += q.count;
-        p->below += q.below;
-        p->ties_lo += q.ties_lo;
-        p->ties_hi += q.ties_hi;
-        p->masked += q.masked;
-        p->infinite += q.infinite;
-        p->tails += q.tails;
-        p->low += q.low;
-        p->tail_sum += q.tail_sum;
-        p->tail_squares += q.tail_squares;
-        full += q.tails > g->room ? 1u : 0u;
-        most = max(most, q.tails);
-    }
-    group_sums(&p->sum, &p->squares, &p->count, &p->below, room);
+    p->sum += q->sum;
+    p->squares += q->squares;
+    p->least_at = q->least < p->least || (q->least == p->least && q->least_at < p->least_at)
+                      ? q->least_at
+                      : p->least_at;
+    p->least = min(p->least, q->least);
+    p->most_at = q->most < p->most || (q->most == p->most && q->most_at < p->most_at) ? q->most_at
+                                                                                      : p->most_at;
+    p->most = min(p->most, q->most);
+    p->count += q->count;
+    p->below += q->below;
+    p->ties_lo += q->ties_lo;
+    p->ties_hi += q->ties_hi;
+    p->masked += q->masked;
+    p->infinite += q->infinite;
+#if TAILS
+    p->tails += q->tails;
+    p->low += q->low;
+    p->tail_sum += q->tail_sum;
+    p->tail_squares += q->tail_squares;
+#endif
+}
+
+/* What is mostly 0; full: number of groups whose list is too long; most: tails of one. */
+AIRY_INLINE void add_rare(__local struct solving *w, const airy_clip_part *p, uint full, uint most)
+{
     const uint rare[5] = {p->ties_lo, p->ties_hi, p->masked, p->infinite, full};
 #pragma unroll
     for (uint k = 0u; k < 5u; k++)
@@ -207,25 +214,147 @@ AIRY_INLINE uint add_parts(struct walk *to, __global const airy_clip_state *stat
             atomic_add(&w->rare[k], rare[k]);
     if (most > AIRY_CLIP_BLOCK)
         atomic_max(&w->most, most);
-    group_sums(&p->tail_sum, &p->tail_squares, &p->tails, &p->low, room);
+}
+
+#ifdef AIRY_WARP
+/* All rows of parts, in the first ones' place. The first warp calls it. */
+AIRY_INLINE void add_rows(__local struct part_rows *rows)
+{
+    const uint side = get_local_id(0) / GROUP_ROWS, row = get_local_id(0) % GROUP_ROWS;
+    double sum = rows->sums[side][row];
+    uint count = rows->counts[side][row], place = rows->places[side][row];
+    long first = rows->firsts[side][row];
+#if TAILS
+    double tail_sum = rows->tail_sums[side][row];
+    uint tails = rows->tails[side][row];
+#endif
+#pragma unroll
+    for (uint m = GROUP_ROWS / 2u; m > 0u; m /= 2u) {
+        sum += exchange_double(sum, m);
+        count += AIRY_SHUFFLE_XOR(count, m);
+        take_first(&first, &place, first, place, m);
+#if TAILS
+        tail_sum += exchange_double(tail_sum, m);
+        tails += AIRY_SHUFFLE_XOR(tails, m);
+#endif
+    }
+    if (row != 0u)
+        return;
+    rows->sums[side][0] = sum;
+    rows->counts[side][0] = count;
+    rows->firsts[side][0] = first;
+    rows->places[side][0] = place;
+#if TAILS
+    rows->tail_sums[side][0] = tail_sum;
+    rows->tails[side][0] = tails;
+#endif
+}
+
+/* The groups' parts, one an item. */
+AIRY_INLINE void sum_parts(airy_clip_part *all, __global const airy_clip_state *state,
+                           const airy_clip_geom *g, __local struct solving *w)
+{
+    __local struct part_rows *rows = &w->rows;
+    const uint item = get_local_id(0), row = item / AIRY_WARP, side = item % AIRY_WARP / GROUP_ROWS;
+    airy_clip_part p = {.least = LONG_MAX, .most = LONG_MAX};
+    if (item < g->groups) {
+        const airy_clip_part q = part_at(state, item);
+        add_part(&p, &q);
+    }
+    add_rare(w, &p, p.tails > g->room ? 1u : 0u, p.tails);
+    const double sum = warp_sums(p.sum, p.squares);
+    const uint count = warp_counts(p.count, p.below);
+    warp_firsts(&p.least, &p.least_at, p.most, p.most_at);
+#if TAILS
+    const double tail_sum = warp_sums(p.tail_sum, p.tail_squares);
+    const uint tails = warp_counts(p.tails, p.low);
+#endif
+    if (item % GROUP_ROWS == 0u) {
+        rows->sums[side][row] = sum;
+        rows->counts[side][row] = count;
+        rows->firsts[side][row] = p.least;
+        rows->places[side][row] = p.least_at;
+#if TAILS
+        rows->tail_sums[side][row] = tail_sum;
+        rows->tails[side][row] = tails;
+#endif
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < AIRY_WARP)
+        add_rows(rows);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    *all = (airy_clip_part){.sum = rows->sums[0][0],
+                            .squares = rows->sums[1][0],
+                            .least = rows->firsts[0][0],
+                            .most = rows->firsts[1][0],
+                            .least_at = rows->places[0][0],
+                            .most_at = rows->places[1][0],
+                            .count = rows->counts[0][0],
+                            .below = rows->counts[1][0]};
+#if TAILS
+    all->tails = rows->tails[0][0];
+    all->low = rows->tails[1][0];
+    all->tail_sum = rows->tail_sums[0][0];
+    all->tail_squares = rows->tail_sums[1][0];
+#endif
+}
+#else
+AIRY_INLINE void sum_parts(airy_clip_part *all, __global const airy_clip_state *state,
+                           const airy_clip_geom *g, __local struct solving *w)
+{
+    __local struct group_room *room = &w->room;
+    airy_clip_part p = {.least = LONG_MAX, .most = LONG_MAX};
+    uint full = 0u, most = 0u;
+    for (uint i = get_local_id(0); i < g->groups; i += GROUP) {
+        const airy_clip_part q = part_at(state, i);
+        add_part(&p, &q);
+        full += q.tails > g->room ? 1u : 0u;
+        most = max(most, q.tails);
+    }
+    add_rare(w, &p, full, most);
+    group_sums(&p.sum, &p.squares, &p.count, &p.below, room);
+#if TAILS
+    group_sums(&p.tail_sum, &p.tail_squares, &p.tails, &p.low, room);
+#endif
+    group_first(&p.least, &p.least_at, room);
+    group_first(&p.most, &p.most_at, room);
+    *all = p;
+}
+#endif
+
+/* The whole walk's part, the same in all items; the number of groups whose list is too long. */
+AIRY_INLINE uint add_parts(struct walk *to, __global const airy_clip_state *state,
+                           const airy_clip_geom *g, __local struct solving *w)
+{
+    airy_clip_part *p = &to->p;
+    if (get_local_id(0) < 5u)
+        w->rare[get_local_id(0)] = 0u;
+    if (get_local_id(0) == 0u)
+        w->most = AIRY_CLIP_BLOCK;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum_parts(p, state, g, w);
     p->ties_lo = w->rare[0];
     p->ties_hi = w->rare[1];
     p->masked = w->rare[2];
     p->infinite = w->rare[3];
     to->levels = (min(w->most, g->room) + AIRY_CLIP_BLOCK - 1u) / AIRY_CLIP_BLOCK;
-    group_first(&p->least, &p->least_at, room);
-    group_first(&p->most, &p->most_at, room);
     return w->rare[4];
 }
 
 /* As if no bucket came before the item's own. */
 AIRY_INLINE struct buckets own_buckets(__global const airy_clip_state *state)
 {
+    __global const uint4 *counts = (__global const uint4 *)state->counts +
+                                   get_local_id(0) * (OWN / 4u);
     struct buckets own = {.all = 0u};
 #pragma unroll
-    for (uint k = 0u; k < OWN; k++) {
+    for (uint k = 0u; k < OWN; k += 4u) {
+        const uint4 c = counts[k / 4u];
         own.from[k] = own.all;
-        own.all += state->counts[get_local_id(0) * OWN + k];
+        own.from[k + 1u] = own.all + c.x;
+        own.from[k + 2u] = own.all + c.x + c.y;
+        own.from[k + 3u] = own.all + c.x + c.y + c.z;
+        own.all += c.x + c.y + c.z + c.w;
     }
     own.from[OWN] = own.all;
     return own;

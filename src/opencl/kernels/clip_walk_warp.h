@@ -137,7 +137,7 @@ AIRY_INLINE uint sort_special(struct walked *w, __local struct walking *l, __glo
 }
 
 /* The group's part, by item 0; all items call it. */
-AIRY_INLINE void write_part(__global airy_clip_part *to, struct walked *w,
+AIRY_INLINE void write_part(__global airy_clip_state *state, uint group, struct walked *w,
                             const airy_clip_part *own, __local struct walking *l,
                             __global const T *src, __global const uchar *mask,
                             const airy_clip_geom *g)
@@ -169,22 +169,23 @@ AIRY_INLINE void write_part(__global airy_clip_part *to, struct walked *w,
         p.count += l->parts[r].count;
         p.below += l->parts[r].below;
     }
-    *to = (airy_clip_part){.sum = p.sum,
-                           .squares = p.squares,
-                           .least = any ? (long)key_of(least + (real)0) : LONG_MAX,
-                           .most = any ? -1l - (long)key_of(most + (real)0) : LONG_MAX,
-                           .least_at = l->places[0],
-                           .most_at = l->places[1],
-                           .count = p.count,
-                           .below = p.below,
-                           .ties_lo = l->ties_lo,
-                           .ties_hi = l->ties_hi,
-                           .masked = l->masked,
-                           .infinite = l->infinite,
-                           .tails = own->tails,
-                           .low = own->low,
-                           .tail_sum = own->tail_sum,
-                           .tail_squares = own->tail_squares};
+    const airy_clip_part whole = {.sum = p.sum,
+                                  .squares = p.squares,
+                                  .least = any ? (long)key_of(least + (real)0) : LONG_MAX,
+                                  .most = any ? -1l - (long)key_of(most + (real)0) : LONG_MAX,
+                                  .least_at = l->places[0],
+                                  .most_at = l->places[1],
+                                  .count = p.count,
+                                  .below = p.below,
+                                  .ties_lo = l->ties_lo,
+                                  .ties_hi = l->ties_hi,
+                                  .masked = l->masked,
+                                  .infinite = l->infinite,
+                                  .tails = own->tails,
+                                  .low = own->low,
+                                  .tail_sum = own->tail_sum,
+                                  .tail_squares = own->tail_squares};
+    put_part(state, group, &whole);
 }
 
 /* tails, tail_at: g.room values and places a group; with them what is left of each block. */
@@ -252,7 +253,7 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
 #if TAILS
     sort_tails(&part, tails, tail_at, blocks, listed, &plan, &g, &l.sorting, &l.room);
 #endif
-    write_part(&state->parts[group], &w, &part, &l, src, mask, &g);
+    write_part(state, group, &w, &part, &l, src, mask, &g);
 }
 
 #endif

@@ -30,6 +30,54 @@ AIRY_INLINE double exchange_double(double v, uint m)
     u.y = AIRY_SHUFFLE_XOR(u.y, m);
     return as_double(u);
 }
+
+/* Two sums over a warp: the lower half of its items goes on with one, and has it then, the upper
+ * with the other. */
+AIRY_INLINE double warp_sums(double a, double b)
+{
+    const bool up = get_local_id(0) % AIRY_WARP >= AIRY_WARP / 2u;
+    double s = up ? b : a;
+    s += exchange_double(up ? a : b, AIRY_WARP / 2u);
+#pragma unroll
+    for (uint m = AIRY_WARP / 4u; m > 0u; m /= 2u)
+        s += exchange_double(s, m);
+    return s;
+}
+
+AIRY_INLINE uint warp_counts(uint a, uint b)
+{
+    const bool up = get_local_id(0) % AIRY_WARP >= AIRY_WARP / 2u;
+    uint n = up ? b : a;
+    n += AIRY_SHUFFLE_XOR(up ? a : b, AIRY_WARP / 2u);
+#pragma unroll
+    for (uint m = AIRY_WARP / 4u; m > 0u; m /= 2u)
+        n += AIRY_SHUFFLE_XOR(n, m);
+    return n;
+}
+
+/* The less of an item's key and another's, `m` items away, and of equal ones the first place. */
+AIRY_INLINE void take_first(long *key, uint *at, long give, uint give_at, uint m)
+{
+    const long k = as_long(exchange_double(as_double(give), m));
+    const uint place = AIRY_SHUFFLE_XOR(give_at, m);
+    const bool better = k < *key || (k == *key && place < *at);
+    *key = better ? k : *key;
+    *at = better ? place : *at;
+}
+
+/* The least over a warp, of two as in warp_sums: both in the first key and place. */
+AIRY_INLINE void warp_firsts(long *key, uint *at, long other_key, uint other_at)
+{
+    const bool up = get_local_id(0) % AIRY_WARP >= AIRY_WARP / 2u;
+    const long give = up ? *key : other_key;
+    const uint give_at = up ? *at : other_at;
+    *key = up ? other_key : *key;
+    *at = up ? other_at : *at;
+    take_first(key, at, give, give_at, AIRY_WARP / 2u);
+#pragma unroll
+    for (uint m = AIRY_WARP / 4u; m > 0u; m /= 2u)
+        take_first(key, at, *key, *at, m);
+}
 #endif
 
 AIRY_INLINE void group_counts(uint *c, uint *d, __local struct group_room *room)
@@ -93,17 +141,8 @@ AIRY_INLINE void group_sums(double *a, double *b, uint *c, uint *d, __local stru
 {
     const uint i = get_local_id(0), lane = i % AIRY_WARP;
     if (AIRY_BALLOT(*c | *d) != 0u) {
-        /* The lower half goes on with one of two sums, the upper with the other. */
-        const bool up = lane >= 16u;
-        double s = up ? *b : *a;
-        s += exchange_double(up ? *a : *b, 16u);
-        uint n = up ? *d : *c;
-        n += AIRY_SHUFFLE_XOR(up ? *c : *d, 16u);
-#pragma unroll
-        for (uint m = 8u; m > 0u; m /= 2u) {
-            s += exchange_double(s, m);
-            n += AIRY_SHUFFLE_XOR(n, m);
-        }
+        const double s = warp_sums(*a, *b);
+        const uint n = warp_counts(*c, *d);
         if (lane == 0u) {
             room->a[i / AIRY_WARP] = s;
             room->c[i / AIRY_WARP] = n;
@@ -172,13 +211,8 @@ AIRY_INLINE void group_sums(double *a, double *b, uint *c, uint *d, __local stru
 #ifdef AIRY_WARP
 AIRY_INLINE void first_of_lanes(long *key, uint *at, uint lanes)
 {
-    for (uint m = lanes / 2u; m > 0u; m /= 2u) {
-        const long k = as_long(exchange_double(as_double(*key), m));
-        const uint place = AIRY_SHUFFLE_XOR(*at, m);
-        const bool better = k < *key || (k == *key && place < *at);
-        *key = better ? k : *key;
-        *at = better ? place : *at;
-    }
+    for (uint m = lanes / 2u; m > 0u; m /= 2u)
+        take_first(key, at, *key, *at, m);
 }
 #endif
 
@@ -245,11 +279,15 @@ AIRY_INLINE uint group_scan(uint v, uint *total, __local struct group_room *room
     if (lane == AIRY_WARP - 1u)
         room->c[i / AIRY_WARP] = upto;
     barrier(CLK_LOCAL_MEM_FENCE);
-    *total = 0u;
-    for (uint w = 0u; w < GROUP_ROWS; w++) {
-        upto += w < i / AIRY_WARP ? room->c[w] : 0u;
-        *total += room->c[w];
+    uint rows = lane < GROUP_ROWS ? room->c[lane] : 0u;
+#pragma unroll
+    for (uint step = 1u; step < GROUP_ROWS; step *= 2u) {
+        const uint before = AIRY_SHUFFLE_UP(rows, step);
+        rows += lane >= step ? before : 0u;
     }
+    *total = AIRY_SHUFFLE(rows, GROUP_ROWS - 1u);
+    const uint before = AIRY_SHUFFLE(rows, i / AIRY_WARP + AIRY_WARP - 1u);
+    upto += i >= AIRY_WARP ? before : 0u;
 #else
     room->c[i] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
