@@ -681,6 +681,9 @@ void check_reduce(struct check *c)
         check_statistics_one(c, AIRY_DTYPE_F32, 301, 403, (enum kind)kind, 0, true, VIEW_INSIDE);
         check_statistics_one(c, AIRY_DTYPE_F64, 700, 1000, (enum kind)kind, 1e6, false, VIEW_WHOLE);
         check_statistics_one(c, AIRY_DTYPE_F64, 3, 1, (enum kind)kind, -1e9, false, VIEW_WHOLE);
+        /* As many groups of a GPU as look at a sample, and the last one's end. */
+        check_statistics_one(c, AIRY_DTYPE_F32, 500, 401, (enum kind)kind, 0, kind % 2 == 0,
+                             VIEW_WHOLE);
         check_quantiles_one(c, 211, 307, (enum kind)kind);
         check_clip_all(c, (enum kind)kind);
     }
@@ -688,6 +691,9 @@ void check_reduce(struct check *c)
     check_quantiles_one(c, 700, 1000, KIND_PATCHES);
     check_statistics_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, 0, false, VIEW_WHOLE);
     check_clip_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, &(airy_clip_params){0}, "default");
+    /* A GPU's groups go over these more often than elements are on their way at a time. */
+    check_statistics_one(c, AIRY_DTYPE_F32, 3001, 2805, KIND_EXPONENTIAL, 0, true, VIEW_WHOLE);
+    check_clip_one(c, AIRY_DTYPE_F32, 3001, 2804, KIND_NOISE, &(airy_clip_params){0}, "default");
     for (size_t bins = 1; bins < 1000; bins = bins * 3 + 1) {
         check_histogram_one(c, AIRY_DTYPE_F32, bins, KIND_HOLES);
         check_histogram_one(c, AIRY_DTYPE_U16, bins, KIND_EXPONENTIAL);

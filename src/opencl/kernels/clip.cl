@@ -92,6 +92,23 @@ clip_ranks(__global const T *src, __global const uchar *mask, __global airy_clip
     }
 }
 
+/* The plan as elements are. */
+struct bounds {
+    double pivot;
+    real core_lo, core_hi, window_lo, window_hi;
+};
+
+AIRY_INLINE struct bounds bounds_of(__global const airy_clip_state *state)
+{
+    const airy_clip_plan p = state->plan;
+#if TAILS
+    const real core_lo = (real)p.core_lo, core_hi = (real)p.core_hi;
+#else
+    const real core_lo = -REAL_MAX, core_hi = REAL_MAX;
+#endif
+    return (struct bounds){p.pivot, core_lo, core_hi, (real)p.window_lo, (real)p.window_hi};
+}
+
 /* Extremes of what a bucket did not hold. */
 AIRY_INLINE void keep_extremes(__global long *least, __global long *most, long key)
 {
@@ -173,7 +190,7 @@ struct core_sums {
 };
 
 /* x, or NaN where it is not in the core, which adds nothing. */
-AIRY_INLINE real add_core(struct core_sums *s, real x, bool core, const airy_clip_plan *plan)
+AIRY_INLINE real add_core(struct core_sums *s, real x, bool core, const struct bounds *plan)
 {
     const double d = (double)(core ? x : (real)plan->pivot) - plan->pivot;
     const real y = core ? x : (real)NAN;
@@ -224,7 +241,7 @@ AIRY_INLINE uint rank_in_block(__local const struct sorting *s, real_key mine, u
  */
 AIRY_INLINE void sort_tails(airy_clip_part *p, __global real *tails, __global uint *tail_at,
                             __global struct tail_block *blocks, uint found,
-                            const airy_clip_plan *plan, const airy_clip_geom *g,
+                            const struct bounds *plan, const airy_clip_geom *g,
                             __local struct sorting *s, __local struct group_room *room)
 {
     const uint item = get_local_id(0), listed = found > g->room ? 0u : found;
@@ -249,7 +266,7 @@ AIRY_INLINE void sort_tails(airy_clip_part *p, __global real *tails, __global ui
                 blocks->most = x;
             sum += d;
             squares = fma(d, d, squares);
-            low += x < (real)plan->core_lo ? 1u : 0u;
+            low += x < plan->core_lo ? 1u : 0u;
             own++;
         }
         if (item == 0u) {
@@ -282,11 +299,11 @@ struct stage {
  * An element in the window goes there, one on its ends, or that is not finite, is counted; true: it
  * lies outside of the core.
  */
-AIRY_INLINE bool sort_out(airy_clip_part *p, real y, const airy_clip_plan *plan, real scale,
+AIRY_INLINE bool sort_out(airy_clip_part *p, real y, const struct bounds *plan, real scale,
                           __local struct stage *stage, __global airy_clip_state *state,
                           __global real *buckets, uint depth)
 {
-    const real window_lo = (real)plan->window_lo, window_hi = (real)plan->window_hi;
+    const real window_lo = plan->window_lo, window_hi = plan->window_hi;
     if (isnan(y))
         return false;
     if (isinf(y)) {
@@ -294,7 +311,7 @@ AIRY_INLINE bool sort_out(airy_clip_part *p, real y, const airy_clip_plan *plan,
         return false;
     }
 #if TAILS
-    if (y < (real)plan->core_lo || y > (real)plan->core_hi)
+    if (y < plan->core_lo || y > plan->core_hi)
         return true;
 #endif
     if (y == window_lo || y == window_hi) {
@@ -324,9 +341,9 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
     mask += own_image() * g.mask_step;
     state += own_image();
     buckets += own_image() * (ulong)BUCKETS * g.depth;
-    const airy_clip_plan plan = state->plan;
-    const real core_lo = (real)plan.core_lo, core_hi = (real)plan.core_hi,
-               window_lo = (real)plan.window_lo, window_hi = (real)plan.window_hi;
+    const struct bounds plan = bounds_of(state);
+    const real core_lo = plan.core_lo, core_hi = plan.core_hi, window_lo = plan.window_lo,
+               window_hi = plan.window_hi;
     const real scale = (real)BUCKETS / (window_hi - window_lo);
 #if TAILS
     __local struct sorting sorting;

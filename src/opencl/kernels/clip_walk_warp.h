@@ -3,8 +3,8 @@
 #define AIRY_KERNELS_CLIP_WALK_WARP_H
 
 #define WARPS      (GROUP / AIRY_WARP)
-#define WARP_STEP  (AIRY_WARP * EACH)
-#define WARP_STAGE (WARP_STEP + 64u)
+#define WARP_STAGE (AIRY_WARP * 8u)
+#define BATCH      (32u / EACH) /* steps: a bit for each of their elements */
 
 /* What an item has seen. */
 struct walked {
@@ -32,8 +32,9 @@ AIRY_INLINE real exchange_real(real v, uint m)
 }
 
 AIRY_INLINE void flush(struct walked *w, __local const real *stage, __global airy_clip_state *state,
-                       __global real *buckets, real lo, real scale, uint depth)
+                       __global real *buckets, const struct bounds *plan, uint depth)
 {
+    const real lo = plan->window_lo, scale = (real)BUCKETS / (plan->window_hi - lo);
     AIRY_WARP_SYNC();
 #pragma unroll 1
     for (uint i = get_local_id(0) % AIRY_WARP; i < w->waiting; i += AIRY_WARP)
@@ -72,10 +73,10 @@ struct walking {
 };
 
 /* Sums what is core. A bit for each element that is not, or that the window holds. */
-AIRY_INLINE uint add_step(struct walked *w, const real *x, uint step, const airy_clip_plan *plan)
+AIRY_INLINE uint add_step(struct walked *w, const real *x, uint step, const struct bounds *plan)
 {
-    const real core_lo = (real)plan->core_lo, core_hi = (real)plan->core_hi,
-               window_lo = (real)plan->window_lo, window_hi = (real)plan->window_hi;
+    const real core_lo = plan->core_lo, core_hi = plan->core_hi, window_lo = plan->window_lo,
+               window_hi = plan->window_hi;
     struct core_sums sums = {0.0, 0.0, (real)INFINITY, -(real)INFINITY};
     uint special = 0u;
 #pragma unroll
@@ -96,21 +97,36 @@ AIRY_INLINE uint add_step(struct walked *w, const real *x, uint step, const airy
     return special;
 }
 
-/* Counts what is special, and stages what lies inside the window; a bit for each of the tails.
- * One of each item at a time, all items of the warp together. */
+/* From a step of a group to its next one. */
+AIRY_INLINE uint stride_of(const airy_clip_geom *g)
+{
+    return g->groups * GROUP * EACH;
+}
+
+AIRY_INLINE uint first_bit(uint bits)
+{
+    return 31u - clz(bits & (0u - bits));
+}
+
+/* Counts what is special of a batch of steps, and stages what lies inside the window; a bit for each
+ * of the tails. One of each item at a time, all items of the warp together. */
 AIRY_INLINE uint sort_special(struct walked *w, __local struct walking *l, __global const T *src,
-                              __global const uchar *mask, const airy_clip_geom *g, ulong step,
-                              uint special, const airy_clip_plan *plan)
+                              __global const uchar *mask, __global airy_clip_state *state,
+                              __global real *buckets, const airy_clip_geom *g, uint batch,
+                              uint special, const struct bounds *plan)
 {
     __local real *stage = l->stages[get_local_id(0) / AIRY_WARP];
-    const real window_lo = (real)plan->window_lo, window_hi = (real)plan->window_hi;
+    const real window_lo = plan->window_lo, window_hi = plan->window_hi;
     const uint before = (1u << get_local_id(0) % AIRY_WARP) - 1u;
     uint outside = 0u;
 #pragma unroll 1
     for (; AIRY_BALLOT(special) != 0u; special &= special - 1u) {
-        const uint bit = special & (0u - special), k = 31u - clz(bit);
-        bool is = special != 0u && step + place_of(k) < g->count;
-        const uint i = is ? (uint)step + place_of(k) : 0u;
+        if (w->waiting > WARP_STAGE - AIRY_WARP)
+            flush(w, stage, state, buckets, plan, g->depth);
+        const uint k = special != 0u ? first_bit(special) : 0u,
+                   step = batch + k / EACH * stride_of(g), place = place_of(k % EACH);
+        bool is = special != 0u && place < (uint)g->count - step;
+        const uint i = is ? step + place : 0u;
 #if HAS_MASK
         if (is && mask[TIGHT ? g->mask.offset + i : box_place(&g->mask, i)] != 0) {
             atomic_inc(&l->masked);
@@ -129,9 +145,9 @@ AIRY_INLINE uint sort_special(struct walked *w, __local struct walking *l, __glo
             atomic_inc(&l->ties_lo);
         else if (y == window_hi)
             atomic_inc(&l->ties_hi);
-        const bool core = (y >= (real)plan->core_lo) & (y <= (real)plan->core_hi);
+        const bool core = (y >= plan->core_lo) & (y <= plan->core_hi);
         w->count -= special != 0u && !core ? 1u : 0u;
-        outside |= !core && fabs(y) <= REAL_MAX ? bit : 0u;
+        outside |= !core && fabs(y) <= REAL_MAX ? special & (0u - special) : 0u;
     }
     return outside;
 }
@@ -195,58 +211,56 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
           const airy_clip_geom g)
 {
     __local struct walking l;
-    const uint item = get_local_id(0), group = get_group_id(0);
-    __local real *stage = l.stages[item / AIRY_WARP];
-    const ulong first = (ulong)group * GROUP * EACH, stride = (ulong)g.groups * GROUP * EACH;
+    const uint item = get_local_id(0), group = get_group_id(0), first = group * GROUP * EACH,
+               stride = stride_of(&g);
     src += own_image() * g.src_step;
     mask += own_image() * g.mask_step;
     state += own_image();
     buckets += own_image() * (ulong)BUCKETS * g.depth;
 #if TAILS
-    __global struct tail_block *blocks = (__global struct tail_block *)(tails + first_block(&g)) +
-                                         group;
+    __global struct tail_block *const blocks =
+        (__global struct tail_block *)(tails + first_block(&g)) + group;
     tails += first_tail(&g) + (ulong)group * g.room;
     tail_at += first_place(&g) + (ulong)group * g.room;
+    uint listed = 0u;
 #endif
     /* What needs no plan is on its way before that comes. */
     real x[EACH];
     load_step(x, src, mask, &g, first);
-    const airy_clip_plan plan = state->plan;
-    const real window_lo = (real)plan.window_lo,
-               scale = (real)BUCKETS / ((real)plan.window_hi - window_lo);
+    const struct bounds plan = bounds_of(state);
     struct walked w = {.least = (real)INFINITY, .most = -(real)INFINITY};
-    uint listed = 0u, outside = 0u, steps = 0u; /* tails: listed; bits of those of so many steps */
-    ulong batch = 0ul;                          /* their first step */
+    uint special = 0u, steps = 0u, batch = 0u; /* bits of so many steps; their first one */
     if (item == 0u) {
         l.places[0] = l.places[1] = UINT_MAX;
         l.ties_lo = l.ties_hi = l.masked = l.infinite = 0u;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (ulong step = first; step < g.count; step += stride) {
+    for (uint step = first, left = (uint)g.count - first; left > 0u; step += stride) {
         if (step != first)
             load_step(x, src, mask, &g, step);
-        if (w.waiting > WARP_STAGE - WARP_STEP)
-            flush(&w, stage, state, buckets, window_lo, scale, g.depth);
-        const uint special = add_step(&w, x, (uint)step, &plan);
-        outside |= sort_special(&w, &l, src, mask, &g, step, special, &plan) << (steps * EACH);
-#if TAILS
         batch = steps == 0u ? step : batch;
-        if (++steps < 32u / EACH && step + stride < g.count)
+        special |= add_step(&w, x, step, &plan) << (steps * EACH);
+        left -= min(left, stride);
+        if (++steps < BATCH && left > 0u)
             continue;
-        steps = 0u;
+        uint outside = sort_special(&w, &l, src, mask, state, buckets, &g, batch, special, &plan);
+        special = steps = 0u;
+#if TAILS
         uint all, slot = listed + group_scan(popcount(outside), &all, &l.room);
         listed += all;
         for (; outside != 0u; outside &= outside - 1u, slot++) {
-            const uint bit = 31u - clz(outside & (0u - outside)),
-                       i = (uint)(batch + bit / EACH * stride) + place_of(bit % EACH);
+            const uint bit = first_bit(outside),
+                       i = batch + bit / EACH * stride + place_of(bit % EACH);
             if (slot < g.room) {
                 tails[slot] = element(src, mask, &g, i);
                 tail_at[slot] = i;
             }
         }
+#else
+        (void)outside; /* none is */
 #endif
     }
-    flush(&w, stage, state, buckets, window_lo, scale, g.depth);
+    flush(&w, l.stages[item / AIRY_WARP], state, buckets, &plan, g.depth);
     airy_clip_part part;
     part.tails = part.low = 0u;
     part.tail_sum = part.tail_squares = 0.0;
