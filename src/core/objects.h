@@ -63,7 +63,7 @@ enum airy_scratch {
     AIRY_SCRATCH_SMALL,
     AIRY_SCRATCH_TURNS,  /* zeros, but while labels are found */
     AIRY_SCRATCH_LABELS, /* likewise */
-    AIRY_SCRATCH_TICKET, /* a u32: 0 between kernels */
+    AIRY_SCRATCH_TALLY,  /* what groups count together: 0 between kernels */
     AIRY_SCRATCH_ANSWER, /* what a call's last kernel has to say */
     AIRY_SCRATCH_COUNT
 };

@@ -72,7 +72,7 @@ airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t
 {
     static const char *const names[AIRY_SCRATCH_COUNT] = {
         "scratch for frames", "scratch for partial sums", "scratch for blocks", "small scratch",
-        "scratch for turns",  "scratch for labels",       "a ticket",           "an answer"};
+        "scratch for turns",  "scratch for labels",       "counters",           "an answer"};
     airy_buffer **held = &queue->scratch[slot];
     if (*held && (*held)->size < size)
         airy_buffer_release(held);

@@ -28,7 +28,7 @@ struct solve {
     size_t images;
     airy_clip_geom geom;
     char options[96], solver[48];
-    airy_buffer *state, *buckets, *tails, *tail_at, *ticket;
+    airy_buffer *state, *buckets, *tails, *tail_at, *tallies;
     const struct airy_cl_answer *answer;
     double bytes;
     bool looks; /* one kernel samples and plans, where warps are */
@@ -119,8 +119,8 @@ static airy_status take_scratch(struct solve *s)
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, room.places * sizeof(uint32_t),
                                 &s->tail_at));
     /* 0, as new buffers are, and as the kernels leave it. */
-    return s->looks ? airy_queue_scratch(queue, AIRY_SCRATCH_TICKET,
-                                         AIRY_CLIP_IMAGES * sizeof(uint32_t), &s->ticket)
+    return s->looks ? airy_queue_scratch(queue, AIRY_SCRATCH_TALLY,
+                                         AIRY_CLIP_IMAGES * sizeof(airy_clip_tally), &s->tallies)
                     : AIRY_OK;
 }
 
@@ -191,10 +191,10 @@ static airy_status look(const struct solve *s)
 {
     const struct airy_cl_kernel_spec spec = {"clip_look.cl", "clip_look", s->options};
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(s->source->src), mask_of(s),
-                                       AIRY_CL_BUFFER(s->state), AIRY_CL_BUFFER(s->ticket),
+                                       AIRY_CL_BUFFER(s->state), AIRY_CL_BUFFER(s->tallies),
                                        AIRY_CL_VALUE(s->geom)};
-    const size_t groups = (s->geom.samples + AIRY_CLIP_LOOKERS - 1) / AIRY_CLIP_LOOKERS;
-    return launch(s, &spec, groups, AIRY_CLIP_LOOKERS, 0, args, 5);
+    const size_t groups = (s->geom.samples + AIRY_CLIP_ITEMS - 1) / AIRY_CLIP_ITEMS;
+    return launch(s, &spec, groups, AIRY_CLIP_ITEMS, 0, args, 5);
 }
 
 static airy_status rank(const struct solve *s)

@@ -12,7 +12,7 @@
 #define AIRY_CLIP_GROUPS  512u   /* of a walk, at most: one for each of these */
 #define AIRY_CLIP_SAMPLE  4096u  /* elements that are looked at first, at most */
 #define AIRY_CLIP_LOOKED  16384u /* the same where warps are and f32 holds elements */
-#define AIRY_CLIP_LOOKERS 1024u  /* items of the groups that look at it */
+#define AIRY_CLIP_BINS    2048u  /* in which its middle is counted */
 #define AIRY_CLIP_IMAGES  16u    /* of a launch, at most */
 #define AIRY_CLIP_BUCKETS 4096u  /* of the elements near the median */
 #define AIRY_CLIP_SORTED  512u   /* elements of a bucket that are ranked in local memory */
@@ -99,5 +99,16 @@ typedef struct airy_clip_state {
 } airy_clip_state;
 AIRY_ASSERT_SIZE(airy_clip_state, 48 + 88 * AIRY_CLIP_GROUPS + 8 * AIRY_CLIP_SAMPLE +
                                       20 * AIRY_CLIP_BUCKETS + 4 * AIRY_CLIP_LOOKED);
+
+/* What the groups that look at an image's sample tell the last one of them: 0 before and after. */
+typedef struct airy_clip_tally {
+    airy_u32 done;         /* groups */
+    airy_u32 valid, below; /* elements; those below all bins */
+    airy_u32 unused;
+    airy_u32 counts[AIRY_CLIP_BINS];
+    /* The extremes of a bin, as numbers of which the largest is kept. */
+    airy_u32 most[AIRY_CLIP_BINS], least[AIRY_CLIP_BINS];
+} airy_clip_tally;
+AIRY_ASSERT_SIZE(airy_clip_tally, 16 + 12 * AIRY_CLIP_BINS);
 
 #endif

@@ -8,7 +8,7 @@
  * mask; TIGHT: 1 where array and mask have no gaps; QUADS: 1 where they begin at multiples of four
  * elements, too; TAILS: 1 for a clip, 0: all is core;
  * MANY: clip_real.h.
- * Local memory: clip_ranks 16 KiB; clip_walk 17 KiB at most, 23 KiB where warps are.
+ * Local memory: clip_ranks 16 KiB; clip_walk 17 KiB at most, 19 KiB where warps are.
  */
 #ifdef AIRY_FP64
 

@@ -1,39 +1,39 @@
 /*
  * Where warps exchange in registers: the plan of statistics or a clip (clip_ranks and clip_plan in
- * one) from a sample four times as large, so that fewer elements lie in its window. All groups read
- * the sample; the last one done takes the middle of it apart into bins, in which ranks are found.
+ * one) from a sample four times as large, so that fewer elements lie in its window. A few elements,
+ * which every group sorts, say where its middle lies; this is counted in bins, in which the last
+ * group done finds ranks.
  *
  * Build options: those of clip.cl but WIDE, which must be 0.
- * Mapping: groups of 1024 items, one item an element of the sample, in the last group
- * AIRY_CLIP_LOOKED / 1024. Local memory: 28 KiB. Barriers: about 16, and 2 of a few warps for each
- * pass of a clip.
+ * Mapping: groups of AIRY_CLIP_ITEMS items, one item an element of the sample. Local memory: 26 KiB.
+ * Barriers: about 12, and 2 for each pass of a clip.
  */
 #if defined(AIRY_FP64) && defined(AIRY_WARP)
 
 #include "shared/clip_geom.h"
 
 #define WIDE  0
-#define GROUP AIRY_CLIP_LOOKERS
+#define GROUP AIRY_CLIP_ITEMS
 #include "opencl/kernels/clip_element.h"
 
-#define LOOK_EACH (AIRY_CLIP_LOOKED / GROUP)
-#define LOOK_BINS (2u * GROUP)
-/* Elements that say where the bins lie, and the ranks on either side of their middle: 4.5 standard
- * deviations, sqrt(ROUGH)/2, for the middle of all; more where a clip moves it. */
-#define ROUGH      256u
+/* Elements that say where the bins lie, one an item, and the ranks on either side of their middle:
+ * 4.5 standard deviations, sqrt(ROUGH)/2, for the middle of all; more where a clip moves it. */
+#define ROUGH      GROUP
 #define ROUGH_AWAY (TAILS ? 56u : 36u)
-/* Items whose elements a clip of the sample looks at: the others are done when it begins. */
-#define PASSING 256u
+#define OWN_QUADS  (AIRY_CLIP_BINS / 4u / GROUP)
+/* Elements that an item goes over where a clip cuts the sample, and how far they are apart. */
+#define CUT_EACH 16u
+#define CUT_STEP (AIRY_CLIP_LOOKED / CUT_EACH)
 
-/* What the last group shares. */
+/* What the items of a group share. */
 struct looking {
     struct group_room room;
-    real_key4 rough[ROUGH / 4u];
-    real_key sorted[ROUGH];
-    uint ranks[ROUGH];
-    uint from[LOOK_BINS]; /* elements of each bin; then the rank of its first one */
-    real_key least[LOOK_BINS], most[LOOK_BINS];
-    float4 passed[PASSING / AIRY_WARP];
+    real_key rough[ROUGH]; /* each warp's in order */
+    real_key ends[2];      /* those between which the bins lie */
+    uint known, counted;   /* of rough; of the group's: valid, and 2^16 times below the bins */
+    /* Of the bins the rank at which each begins, and its extremes as in a tally. */
+    uint4 from[AIRY_CLIP_BINS / 4u], most[AIRY_CLIP_BINS / 4u], least[AIRY_CLIP_BINS / 4u];
+    float4 passed[GROUP / AIRY_WARP];
     uint last;
 };
 
@@ -52,8 +52,8 @@ struct look_cut {
 
 AIRY_INLINE uint bin_of(const struct look_bins *b, real x)
 {
-    const real scale = b->width > (real)0 ? (real)LOOK_BINS / b->unit : (real)0;
-    return min((uint)((x - b->lo) * scale), LOOK_BINS - 1u);
+    const real scale = b->width > (real)0 ? (real)AIRY_CLIP_BINS / b->unit : (real)0;
+    return min((uint)((x - b->lo) * scale), AIRY_CLIP_BINS - 1u);
 }
 
 /* The last bin that begins at a rank or before it. */
@@ -61,60 +61,152 @@ AIRY_INLINE uint bin_at(__local const struct looking *w, uint rank)
 {
     uint b = 0u;
 #pragma unroll
-    for (uint step = LOOK_BINS / 2u; step > 0u; step /= 2u)
-        b += w->from[b + step] <= rank ? step : 0u;
+    for (uint step = AIRY_CLIP_BINS / 2u; step > 0u; step /= 2u)
+        b += ((__local const uint *)w->from)[b + step] <= rank ? step : 0u;
     return b;
 }
 
-AIRY_INLINE real place_of(__local const struct looking *w, const struct look_bins *b, uint rank)
+AIRY_INLINE real middle_of(const struct look_bins *b, uint bin)
 {
-    return b->lo + ((real)bin_at(w, rank) + (real)0.5) * (b->width * ((real)1 / (real)LOOK_BINS));
+    return b->lo + ((real)bin + (real)0.5) * (b->width * ((real)1 / (real)AIRY_CLIP_BINS));
 }
 
-/* Orders w->rough; NO_KEY comes last. Four items an element. */
-AIRY_INLINE void sort_rough(__local struct looking *w)
+/* Keys of a warp, ascending by item (Batcher's bitonic sort). */
+AIRY_INLINE real_key sort_warp(real_key key)
 {
-    const uint item = get_local_id(0), own = item / 4u;
-    __local const real_key *rough = (__local const real_key *)w->rough;
-    const real_key mine = rough[own];
-    uint below = 0u;
-#pragma unroll 4
-    for (uint j = item % 4u; j < ROUGH / 4u; j += 4u) /* of equal ones the first is less */
-        below += count_less(w->rough[j], j < own / 4u ? mine + 1 : mine);
-    for (uint j = own - own % 4u; j < own && item % 4u == 0u; j++)
-        below += rough[j] == mine ? 1u : 0u;
-    atomic_add(&w->ranks[own], below);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < ROUGH)
-        w->sorted[w->ranks[item]] = rough[item];
-    barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-/* Counts the elements of each bin and below all; the rank at which each begins. */
-AIRY_INLINE void fill_bins(__local struct looking *w, const struct look_bins *b,
-                           const real_key *keys)
-{
-    const uint item = get_local_id(0);
-    uint below = 0u, unused = 0u;
+    const uint lane = get_local_id(0) % AIRY_WARP;
 #pragma unroll
-    for (uint k = 0u; k < LOOK_EACH; k++) {
-        below += keys[k] < b->first ? 1u : 0u;
-        if (keys[k] >= b->first && keys[k] <= b->last) {
-            const uint at = bin_of(b, of_key(keys[k]));
-            atomic_inc(&w->from[at]);
-            atomic_min(&w->least[at], keys[k]);
-            atomic_max(&w->most[at], keys[k]);
+    for (uint size = 2u; size <= AIRY_WARP; size *= 2u)
+#pragma unroll
+        for (uint step = size / 2u; step > 0u; step /= 2u) {
+            const real_key other = (real_key)AIRY_SHUFFLE_XOR((uint)key, step);
+            const bool low = (lane & step) == 0u, up = (lane & size) == 0u;
+            key = low == up ? min(key, other) : max(key, other);
         }
+    return key;
+}
+
+/* The item's rank in w->rough, of which its warp and each other one has sorted a row. */
+AIRY_INLINE uint rank_rough(__local const struct looking *w, real_key mine)
+{
+    const uint own = get_local_id(0) / AIRY_WARP;
+    uint rank = get_local_id(0) % AIRY_WARP;
+#pragma unroll
+    for (uint r = 0u; r < ROUGH / AIRY_WARP; r++) {
+        __local const real_key *row = w->rough + r * AIRY_WARP;
+        const real_key limit = r < own ? mine + 1
+                                       : mine; /* of equal ones the first row's is less */
+        uint n = 0u;
+#pragma unroll
+        for (uint step = AIRY_WARP / 2u; step > 0u; step /= 2u)
+            n += row[n + step - 1u] < limit ? step : 0u;
+        n += row[n] < limit ? 1u : 0u;
+        rank += r != own ? n : 0u;
     }
-    group_counts(&below, &unused, &w->room);
-    const uint even = w->from[2u * item], both = even + w->from[2u * item + 1u],
-               from = below + group_scan(both, &unused, &w->room);
-    w->from[2u * item] = from;
-    w->from[2u * item + 1u] = from + even;
+    return rank;
+}
+
+/* Where the bins lie. All items call it, with an element each that says so. */
+AIRY_INLINE struct look_bins place_bins(__local struct looking *w, real_key rough)
+{
+    const uint item = get_local_id(0), known = popcount(AIRY_BALLOT(rough < NO_KEY));
+    if (item % AIRY_WARP == 0u && known != 0u)
+        atomic_add(&w->known, known);
+    const real_key mine = sort_warp(rough);
+    w->rough[item] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint all = w->known, mid = all / 2u, most = all != 0u ? all - 1u : 0u,
+               rank = rank_rough(w, mine);
+    if (rank == (mid > ROUGH_AWAY ? mid - ROUGH_AWAY : 0u))
+        w->ends[0] = mine;
+    if (rank == min(mid + ROUGH_AWAY, most))
+        w->ends[1] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    struct look_bins b = {.first = all != 0u ? w->ends[0] : key_of(-REAL_MAX),
+                          .last = all != 0u ? w->ends[1] : key_of(REAL_MAX)};
+    b.lo = of_key(b.first);
+    b.width = of_key(b.last) - b.lo;
+    b.unit = b.width > (real)0 ? b.width : (real)1;
+    return b;
+}
+
+/* In the order of keys, never 0 or UINT_MAX for one that is finite. */
+AIRY_INLINE uint ordered(real_key key)
+{
+    return (uint)key ^ 1u << 31;
+}
+
+/* Counts an element of the sample. All items call it. */
+AIRY_INLINE void fill_bins(__local struct looking *w, __global airy_clip_tally *tally,
+                           const struct look_bins *b, real_key key)
+{
+    const bool in = key >= b->first && key <= b->last, leads = get_local_id(0) % AIRY_WARP == 0u,
+               alike = b->first == b->last; /* the first item counts for all */
+    const uint valid = popcount(AIRY_BALLOT(key < NO_KEY)),
+               below = popcount(AIRY_BALLOT(key < b->first)), all = popcount(AIRY_BALLOT(in));
+    if (leads)
+        atomic_add(&w->counted, valid + (below << 16));
+    if (alike ? leads && all != 0u : in) {
+        const real_key seen = alike ? b->first : key;
+        const uint at = bin_of(b, of_key(seen));
+        atomic_add(&tally->counts[at], alike ? all : 1u);
+        atomic_max(&tally->most[at], ordered(seen));
+        atomic_max(&tally->least[at], ~ordered(seen));
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0u) {
+        atomic_add(&tally->valid, w->counted & 0xffffu);
+        atomic_add(&tally->below, w->counted >> 16);
+    }
+}
+
+/* What all groups counted, and 0 in its place; the rank at which each bin begins. */
+AIRY_INLINE void take_bins(__local struct looking *w, __global airy_clip_tally *tally,
+                           struct look_bins *b)
+{
+    const uint first = get_local_id(0) * OWN_QUADS, below = tally->below;
+    __global uint4 *counts = (__global uint4 *)tally->counts + first,
+                   *most = (__global uint4 *)tally->most + first,
+                   *least = (__global uint4 *)tally->least + first;
+    b->n = tally->valid;
+    uint4 n[OWN_QUADS], high[OWN_QUADS], low[OWN_QUADS];
+    uint own = 0u, unused;
+#pragma unroll
+    for (uint k = 0u; k < OWN_QUADS; k++) {
+        n[k] = counts[k];
+        high[k] = most[k];
+        low[k] = least[k];
+    }
+#pragma unroll
+    for (uint k = 0u; k < OWN_QUADS; k++) {
+        w->most[first + k] = high[k];
+        w->least[first + k] = low[k];
+        counts[k] = most[k] = least[k] = (uint4)(0u);
+        own += n[k].x + n[k].y + n[k].z + n[k].w;
+    }
+    uint from = below + group_scan(own, &unused, &w->room);
+#pragma unroll
+    for (uint k = 0u; k < OWN_QUADS; k++) {
+        const uint y = from + n[k].x, z = y + n[k].y, last = z + n[k].z;
+        w->from[first + k] = (uint4)(from, y, z, last);
+        from = last + n[k].w;
+    }
+    if (first == 0u)
+        tally->valid = tally->below = 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Sums over the elements of the first PASSING items in [lo, hi]: of d = (x - base) / unit, of d^2,
+AIRY_INLINE real most_of(__local const struct looking *w, uint bin)
+{
+    return of_key((real_key)ordered((real_key)((__local const uint *)w->most)[bin]));
+}
+
+AIRY_INLINE real least_of(__local const struct looking *w, uint bin)
+{
+    return of_key((real_key)ordered((real_key) ~((__local const uint *)w->least)[bin]));
+}
+
+/* Sums over the items' elements in [lo, hi]: of d = (x - base) / unit, of d^2,
  * their count, and the count of those below. Uneven rounding is no matter: bounds are guesses. */
 AIRY_INLINE float4 look_sums(__local struct looking *w, const real_key *keys, real lo, real hi,
                              real base, real per_unit)
@@ -123,7 +215,7 @@ AIRY_INLINE float4 look_sums(__local struct looking *w, const real_key *keys, re
     float sum = 0.0f, squares = 0.0f;
     uint both = 0u; /* inside, and below: fewer than 2^16 */
 #pragma unroll
-    for (uint k = 0u; k < LOOK_EACH; k++) {
+    for (uint k = 0u; k < CUT_EACH; k++) {
         const real x = of_key(keys[k]);
         const bool in = keys[k] < NO_KEY && x >= lo && x <= hi;
         /* Squares of what lies further out do not fit; it goes at once. */
@@ -141,23 +233,30 @@ AIRY_INLINE float4 look_sums(__local struct looking *w, const real_key *keys, re
     if (item % AIRY_WARP == 0u)
         w->passed[item / AIRY_WARP] =
             (float4)(sum, squares, (float)(both & 0xffffu), (float)(both >> 16));
-    AIRY_PART_SYNC(PASSING);
+    barrier(CLK_LOCAL_MEM_FENCE);
     float4 all = w->passed[0];
 #pragma unroll
-    for (uint r = 1u; r < PASSING / AIRY_WARP; r++)
+    for (uint r = 1u; r < GROUP / AIRY_WARP; r++)
         all += w->passed[r];
-    AIRY_PART_SYNC(PASSING);
+    barrier(CLK_LOCAL_MEM_FENCE);
     return all;
 }
 
-/* Clips the sample until little goes. The first PASSING items call it. */
+/* Clips a quarter of the sample until little goes. */
 AIRY_INLINE struct look_cut cut_sample(__local struct looking *w, const struct look_bins *b,
-                                       const real_key *keys, const airy_clip_geom *g)
+                                       __global const airy_clip_state *state,
+                                       const airy_clip_geom *g)
 {
-    const real base = place_of(w, b, b->n / 2u);
+    const real base = middle_of(b, bin_at(w, b->n / 2u));
     struct look_cut c = {-(real)INFINITY, (real)INFINITY, base, b->n / 2u};
 #if TAILS
     const real per_unit = (real)1 / b->unit;
+    real_key keys[CUT_EACH];
+#pragma unroll
+    for (uint k = 0u; k < CUT_EACH; k++) {
+        const uint i = k * CUT_STEP + get_local_id(0);
+        keys[k] = i < g->samples ? state->looked[i] : NO_KEY;
+    }
     float left = 0.0f, whole = 0.0f;
 #pragma unroll 1
     for (uint pass = 0u; b->n != 0u && pass < 64u; pass++) {
@@ -168,7 +267,7 @@ AIRY_INLINE struct look_cut cut_sample(__local struct looking *w, const struct l
         whole = pass == 0u ? count : whole;
         c.middle = (uint)((s.w + 0.5f * count) * ((float)b->n / whole));
         const float mean = s.x / count, spread = sqrt(fmax(s.y / count - mean * mean, 0.0f));
-        c.center = g->mean != 0u ? base + mean * b->unit : place_of(w, b, c.middle);
+        c.center = g->mean != 0u ? base + mean * b->unit : middle_of(b, bin_at(w, c.middle));
         if ((pass != 0u && count >= left * (1.0f - 0x1p-11f)) ||
             (g->passes != 0ul && pass >= g->passes))
             break;
@@ -179,32 +278,44 @@ AIRY_INLINE struct look_cut cut_sample(__local struct looking *w, const struct l
             c.hi = fmin(c.hi, c.center + (float)g->kappa_high * spread * b->unit);
     }
     c.middle = min(c.middle, b->n - 1u);
+#else
+    (void)state;
+    (void)g;
 #endif
     return c;
 }
 
-/* Item 0 writes what the walk is to sum and to list. */
+/* Writes what the walk is to sum and to list. The first warp calls it: an item looks for a rank. */
 AIRY_INLINE void write_plan(__global airy_clip_plan *to, __local const struct looking *w,
                             const struct look_bins *b, const struct look_cut *c,
                             const airy_clip_geom *g)
 {
     airy_clip_plan plan = {0.0, -(double)REAL_MAX, (double)REAL_MAX, (double)INFINITY,
                            -(double)INFINITY};
+    /* The window goes from the median of all to that of what is left. */
+    const uint most = b->n != 0u ? b->n - 1u : 0u, margin = margin_of(b->n), middle = c->middle,
+               first = min(middle, b->n / 2u), last = max(middle, b->n / 2u),
+               item = get_local_id(0),
+               rank = item == 0u   ? middle
+                      : item == 1u ? (first > margin ? first - margin : 0u)
+                      : item == 2u ? min(last + margin, most)
+                      : item == 3u ? (middle > margin ? middle - margin : 0u)
+                                   : min(middle + margin, most);
+    const uint own = bin_at(w, rank);
+    uint bins[5];
+#pragma unroll
+    for (uint i = 0u; i < 5u; i++)
+        bins[i] = AIRY_SHUFFLE(own, i);
     if (b->n != 0u) {
-        /* From the median of all to that of what is left. */
-        const uint most = b->n - 1u, margin = margin_of(b->n), middle = c->middle,
-                   first = min(middle, b->n / 2u), last = max(middle, b->n / 2u);
-        plan.pivot = (double)of_key(w->most[bin_at(w, middle)]);
+        plan.pivot = (double)most_of(w, bins[0]);
         if (g->median != 0u) {
-            plan.window_lo =
-                (double)of_key(w->least[bin_at(w, first > margin ? first - margin : 0u)]);
-            plan.window_hi = (double)of_key(w->most[bin_at(w, min(last + margin, most))]);
+            plan.window_lo = (double)least_of(w, bins[1]);
+            plan.window_hi = (double)most_of(w, bins[2]);
         }
 #if TAILS
         /* The true center moves the bounds with it; a margin for what a sample does not know. */
         const double shy = 0.1, center = (double)c->center, lo = (double)c->lo, hi = (double)c->hi,
-                     before = (double)place_of(w, b, middle > margin ? middle - margin : 0u),
-                     behind = (double)place_of(w, b, min(middle + margin, most));
+                     before = (double)middle_of(b, bins[3]), behind = (double)middle_of(b, bins[4]);
         if (!isinf(lo))
             plan.core_lo = fmin(fmax(behind - center, 0.0) + lo + shy * (center - lo), center);
         if (!isinf(hi))
@@ -215,70 +326,55 @@ AIRY_INLINE void write_plan(__global airy_clip_plan *to, __local const struct lo
         plan.window_hi = fmin(plan.window_hi, plan.core_hi);
 #endif
     }
-    *to = plan;
+    if (get_local_id(0) == 0u)
+        *to = plan;
 }
 
-/* True in all items of the group that comes last of an image's. ticket: 0 before and after. */
+/*
+ * True in all items of the group that comes last of an image's, which sees what the others wrote.
+ * ticket: 0 before and after.
+ */
 AIRY_INLINE bool comes_last(__global uint *ticket, __local uint *last)
 {
-    AIRY_FENCE();
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (get_local_id(0) == 0u) {
+        AIRY_FENCE();
         *last = atomic_inc(ticket) + 1u == get_num_groups(0);
-        if (*last != 0u)
+        if (*last != 0u) {
             *ticket = 0u;
+            AIRY_FENCE();
+        }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    AIRY_FENCE();
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     return *last != 0u;
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 clip_look(__global const T *src, __global const uchar *mask, __global airy_clip_state *state,
-          __global uint *ticket, const airy_clip_geom g)
+          __global airy_clip_tally *tallies, const airy_clip_geom g)
 {
     __local struct looking w;
     const uint item = get_local_id(0), at = get_global_id(0);
+    __global airy_clip_tally *tally = tallies + own_image();
     src += own_image() * g.src_step;
     mask += own_image() * g.mask_step;
     state += own_image();
-    state->looked[at] = at < g.samples ? sampled(src, mask, &g, at) : NO_KEY;
-    clear_buckets(state);
-    if (!comes_last(ticket + own_image(), &w.last))
-        return;
-    real_key keys[LOOK_EACH];
-    struct look_bins b = {.n = 0u};
-    uint known = 0u;
-#pragma unroll
-    for (uint k = 0u; k < LOOK_EACH; k++) {
-        const uint i = k * GROUP + item;
-        keys[k] = i < g.samples ? state->looked[i] : NO_KEY;
-        b.n += keys[k] < NO_KEY ? 1u : 0u;
-    }
-    if (item < ROUGH) {
-        const real_key key = state->looked[item * g.samples / ROUGH];
-        ((__local real_key *)w.rough)[item] = key;
-        w.ranks[item] = 0u;
-        known = key < NO_KEY ? 1u : 0u;
-    }
-    for (uint i = item; i < LOOK_BINS; i += GROUP) {
-        w.from[i] = 0u;
-        w.least[i] = INT_MAX;
-        w.most[i] = INT_MIN;
-    }
-    group_counts(&b.n, &known, &w.room);
-    sort_rough(&w);
-    const uint most = known != 0u ? known - 1u : 0u, mid = known / 2u;
-    b.first = known != 0u ? w.sorted[mid > ROUGH_AWAY ? mid - ROUGH_AWAY : 0u] : key_of(-REAL_MAX);
-    b.last = known != 0u ? w.sorted[min(mid + ROUGH_AWAY, most)] : key_of(REAL_MAX);
-    b.lo = of_key(b.first);
-    b.width = of_key(b.last) - b.lo;
-    b.unit = b.width > (real)0 ? b.width : (real)1;
-    fill_bins(&w, &b, keys);
-    if (item >= PASSING)
-        return;
-    const struct look_cut cut = cut_sample(&w, &b, keys, &g);
+    const real_key key = at < g.samples ? sampled(src, mask, &g, at) : NO_KEY,
+                   rough = sampled(src, mask, &g, item * g.samples / ROUGH);
     if (item == 0u)
+        w.known = w.counted = 0u;
+    clear_buckets(state);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    struct look_bins b = place_bins(&w, rough);
+    fill_bins(&w, tally, &b, key);
+#if TAILS
+    state->looked[at] = key;
+#endif
+    if (!comes_last(&tally->done, &w.last))
+        return;
+    take_bins(&w, tally, &b);
+    const struct look_cut cut = cut_sample(&w, &b, state, &g);
+    if (item < AIRY_WARP)
         write_plan(&state->plan, &w, &b, &cut, &g);
 }
 

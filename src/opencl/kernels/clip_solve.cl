@@ -4,7 +4,7 @@
  *
  * Build options: WIDE: 1 where elements are compared as f64; TAILS: 1 for a clip, 0: all is core;
  * MANY: clip_real.h.
- * Local memory: 9 KiB at most; 21 KiB without warps.
+ * Local memory: 10 KiB at most; 21 KiB without warps.
  */
 #ifndef WIDE
 #define WIDE 0
