@@ -147,7 +147,7 @@ airy_status airy_file_move(const char *from, const char *to, bool force)
         failed = rename(from, to) != 0 ? errno : 0;
     }
     AIRY_FAIL_IF(failed == EEXIST, AIRY_ERR_EXISTS, "'%s' is there already", to);
-    AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot rename '%s' to '%s': %s", from, to, strerror(failed));
+    AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot give '%s' its name: %s", to, strerror(failed));
     return AIRY_OK;
 }
 

@@ -38,8 +38,12 @@ static void settle_sizes(airy_stack *stack)
         stack->max_chunk = airy_max_size(stack->max_chunk, segment->max_chunk);
         stack->lost += segment->plain ? airy_plain_lost(segment) : 0;
     }
-    for (size_t i = 0; i < stack->run_count; i++)
-        stack->lost += stack->segments[stack->runs[i].segment].broken ? stack->runs[i].count : 0;
+    for (size_t i = 0; i < stack->run_count; i++) {
+        const struct stack_run *run = &stack->runs[i];
+        const struct stack_segment *segment = &stack->segments[run->segment];
+        stack->lost += segment->broken ? run->count
+                                       : airy_stack_table_lost(segment, run->from, run->count);
+    }
 }
 
 /* How paths are to be taken. */

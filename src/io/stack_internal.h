@@ -84,7 +84,7 @@ struct airy_stack {
     airy_stack_path path;
     uint64_t stored_bytes;
     size_t max_chunk;
-    size_t lost;      /* frames of files that could not be opened */
+    size_t lost;      /* frames of files that are missing or cut */
     char *first_path; /* the first file, for meta and monitors */
     bool first_is_plain;
     struct stack_part *parts; /* for values of frames */
@@ -178,6 +178,8 @@ airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t data
  */
 airy_status airy_stack_table_open(struct stack_segment *segment, hid_t dataset,
                                   const struct airy_chunk_grid *grid);
+/* Of frames with known places, how many their file ends before. */
+size_t airy_stack_table_lost(const struct stack_segment *segment, size_t first, size_t count);
 void airy_stack_table_destroy(struct stack_table **table);
 /*
  * Have the place of a frame of a segment with a table; takes the lock where it is not known yet.

@@ -41,19 +41,27 @@ static airy_status read_part(const struct stack_segment *segment, hid_t dataset,
     return AIRY_OK;
 }
 
-/* Bytes of the frame that the file has. */
-static uint64_t stored_bytes(const struct stack_segment *segment, size_t frame)
+/* The file ends before the frame does. */
+static bool is_cut(const struct stack_segment *segment, size_t frame)
 {
     const struct airy_place *place = &segment->places[frame];
-    const uint64_t left = place->offset < segment->end ? segment->end - place->offset : 0;
-    return place->size < left ? place->size : left;
+    return place->size > 0 &&
+           (place->offset > segment->end || place->size > segment->end - place->offset);
+}
+
+size_t airy_stack_table_lost(const struct stack_segment *segment, size_t first, size_t count)
+{
+    size_t lost = 0;
+    for (size_t i = first; i < first + count && segment->places; i++)
+        lost += is_cut(segment, i);
+    return lost;
 }
 
 static void add_up(struct stack_segment *segment, size_t first, size_t count)
 {
     for (size_t i = first; i < first + count; i++) {
         const struct airy_place *place = &segment->places[i];
-        segment->stored_bytes += stored_bytes(segment, i);
+        segment->stored_bytes += is_cut(segment, i) ? 0 : place->size;
         if (airy_place_is_there(place))
             segment->max_chunk = airy_max_size(segment->max_chunk, place->size);
     }
@@ -73,7 +81,7 @@ static airy_status sample(struct stack_segment *segment, hid_t dataset, bool *so
         const size_t count = airy_min_size(PART, segment->frames - first);
         size_t unsound;
         AIRY_TRY(read_part(segment, dataset, part, &unsound));
-        *sound = unsound == 0;
+        *sound = unsound == 0 && airy_stack_table_lost(segment, first, count) == 0;
         add_up(segment, first, count);
         seen += count;
     }

@@ -22,5 +22,6 @@ int bad_pixels_check(const struct common *common, const struct bad_pixels *bad)
 
 bool bad_pixels_have(const struct bad_pixels *bad, double value)
 {
-    return bad->has_dummy && (value == bad->dummy || fabs(value - bad->dummy) <= bad->delta_dummy);
+    return bad->has_dummy && (value == bad->dummy || (isnan(value) && isnan(bad->dummy)) ||
+                              fabs(value - bad->dummy) <= bad->delta_dummy);
 }

@@ -118,7 +118,7 @@ static json_t *clip_planes(const struct clip_params *p, struct plane_runs *runs,
         *code = status == AIRY_OK ? *code : tool_failed(&p->common, status);
     }
     if (*code == AIRY_EXIT_OK) {
-        if (!device_image_say_mask(&p->common, &p->bad))
+        if (!device_image_say_mask(&p->common, &p->bad, runs->stack))
             device_image_say_gaps(&runs->d, &p->common, &p->bad, &all->kept, runs->total,
                                   sizeof(*all));
         json = p->each ? planes_json(all, runs->total) : result_json(&all[0]);

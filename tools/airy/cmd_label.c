@@ -331,14 +331,15 @@ static int write_table(const struct label_params *p, const airy_image *image, co
 }
 
 /* Of floats that are taken as they are, with no threshold that NaN does not pass. */
-static void say_nan(const struct label_params *p, const airy_image *image)
+static void say_nan(const struct label_params *p, const struct device_image *d)
 {
-    if (p->has_above || p->has_sigma || p->bad.mask || !airy_dtype_is_float(image->dtype))
+    const airy_image *image = &d->image;
+    if (p->has_above || p->has_sigma || !airy_dtype_is_float(image->dtype))
         return;
     const size_t count = tool_count(image->shape, image->ndim);
     size_t nan = 0;
     for (size_t i = 0; i < count; i++)
-        nan += isnan(airy_image_value(image, i)) != 0;
+        nan += isnan(airy_image_value(image, i)) && !(d->is_bad && d->is_bad[i]);
     if (nan)
         tool_say(&p->common,
                  "%s: %zu pixel%s NaN, which is foreground here as all that is not 0; --above T or "
@@ -356,8 +357,8 @@ static int make_labels(const struct label_params *p, struct device_image *d, jso
     if (code == AIRY_EXIT_OK)
         code = find_labels(p, d, &f);
     if (code == AIRY_EXIT_OK) {
-        if (!device_image_say_mask(&p->common, &p->bad))
-            say_nan(p, &d->image);
+        if (!device_image_say_mask(&p->common, &p->bad, NULL))
+            say_nan(p, d);
         json_object_set_new(json, "labels", counts_json(p, f.counts, f.images.count));
     }
     if (code == AIRY_EXIT_OK && p->table)

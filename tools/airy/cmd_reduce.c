@@ -74,6 +74,7 @@ struct reading {
     atomic_size_t next;
     atomic_bool failed;
     pthread_mutex_t lock;
+    airy_status status; /* of the one that failed */
     char sentence[1024];
 };
 
@@ -83,14 +84,17 @@ static void read_one(struct reading *job, size_t i, uint8_t *frame)
     const size_t row = info->width * airy_dtype_size(info->dtype), size = info->height * row;
     uint8_t *to = job->pixels + i * job->rows * row;
     uint8_t *whole = frame ? frame : to;
-    if (airy_stack_read(job->r->stack, job->first + i, whole, size) == AIRY_OK) {
+    const airy_status status = airy_stack_read(job->r->stack, job->first + i, whole, size);
+    if (status == AIRY_OK) {
         if (frame)
             memcpy(to, frame + job->row * row, job->rows * row);
         return;
     }
     pthread_mutex_lock(&job->lock);
-    if (!atomic_exchange(&job->failed, true))
+    if (!atomic_exchange(&job->failed, true)) {
+        job->status = status;
         snprintf(job->sentence, sizeof(job->sentence), "%s", airy_last_error());
+    }
     pthread_mutex_unlock(&job->lock);
 }
 
@@ -103,8 +107,10 @@ static void *read_frames(void *arg)
         frame = malloc(info->height * info->width * airy_dtype_size(info->dtype));
         if (!frame) {
             pthread_mutex_lock(&job->lock);
-            if (!atomic_exchange(&job->failed, true))
+            if (!atomic_exchange(&job->failed, true)) {
+                job->status = AIRY_ERR_MEMORY;
                 snprintf(job->sentence, sizeof(job->sentence), "out of memory for a frame");
+            }
             pthread_mutex_unlock(&job->lock);
             return NULL;
         }
@@ -133,7 +139,8 @@ static int read_all(struct reading *job)
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     pthread_mutex_destroy(&job->lock);
-    return atomic_load(&job->failed) ? tool_fail(common, "%s", job->sentence) : AIRY_EXIT_OK;
+    return atomic_load(&job->failed) ? tool_failed_as(common, job->status, job->sentence)
+                                     : AIRY_EXIT_OK;
 }
 
 /* Bytes for frames: less than --memory-limit allows for these and the results. */

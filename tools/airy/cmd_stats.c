@@ -189,7 +189,7 @@ static int make_stats(const struct stats_params *p, struct plane_runs *runs, jso
         if (code != AIRY_EXIT_OK)
             break;
     }
-    if (code == AIRY_EXIT_OK && !device_image_say_mask(&p->common, &p->bad))
+    if (code == AIRY_EXIT_OK && !device_image_say_mask(&p->common, &p->bad, runs->stack))
         device_image_say_gaps(&runs->d, &p->common, &p->bad, all, runs->total, sizeof(*all));
     if (list)
         json_object_set_new(json, "planes", list);

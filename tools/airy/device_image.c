@@ -132,17 +132,15 @@ static void begin(const struct device_image *d, const struct common *common)
 static int push_image(struct device_image *d, const struct common *common,
                       const struct bad_pixels *bad, bool cube)
 {
-    uint8_t *is_bad = NULL;
-    int code = device_image_find_bad(&is_bad, d, common, bad);
+    int code = device_image_find_bad(&d->is_bad, d, common, bad);
     if (cube)
         fold_axes(d);
     if (code == AIRY_EXIT_OK)
         code = device_image_open_queue(d, common);
     if (code == AIRY_EXIT_OK)
-        code = device_image_push(d, common, is_bad);
+        code = device_image_push(d, common, d->is_bad);
     if (code == AIRY_EXIT_OK)
         begin(d, common);
-    free(is_bad);
     return code;
 }
 
@@ -274,7 +272,8 @@ void device_image_say_gaps(const struct device_image *d, const struct common *co
              whole_text(dummy_text, is_signed ? -2 : image_limit(dtype)), is_signed ? 1 : 2);
 }
 
-bool device_image_say_mask(const struct common *common, const struct bad_pixels *given)
+bool device_image_say_mask(const struct common *common, const struct bad_pixels *given,
+                           const airy_stack *opened)
 {
     const char *input = common->inputs.items[0];
     airy_stack *stack = NULL;
@@ -282,12 +281,14 @@ bool device_image_say_mask(const struct common *common, const struct bad_pixels 
     airy_stack_meta meta;
     uint8_t *bad = NULL;
     size_t count = 0;
-    if (!given->mask && !given->has_dummy && !airy_image_is_plain(input) &&
-        !tool_has_suffix(input, "mask") && airy_stack_create(&stack, &input, 1) == AIRY_OK &&
-        airy_stack_get_info(stack, &info) == AIRY_OK &&
-        airy_stack_get_meta(stack, &meta) == AIRY_OK && meta.has_mask)
+    const bool looks = !given->mask && !given->has_dummy && !airy_image_is_plain(input) &&
+                       !tool_has_suffix(input, "mask");
+    if (looks && !opened && airy_stack_create(&stack, &input, 1) == AIRY_OK)
+        opened = stack;
+    if (looks && opened && airy_stack_get_info(opened, &info) == AIRY_OK &&
+        airy_stack_get_meta(opened, &meta) == AIRY_OK && meta.has_mask)
         bad = malloc(info.height * info.width);
-    if (bad && airy_stack_mask(stack, bad) == AIRY_OK) {
+    if (bad && airy_stack_mask(opened, bad) == AIRY_OK) {
         for (size_t i = 0; i < info.height * info.width; i++)
             count += bad[i] != 0;
         if (count)
@@ -362,6 +363,7 @@ void device_image_close(struct device_image *d)
     airy_queue_destroy(&d->queue);
     airy_device_destroy(&d->device);
     airy_image_free(&d->image);
+    free(d->is_bad);
 }
 
 json_t *json_number(double value)

@@ -7,6 +7,7 @@
 struct device_image {
     airy_device *device;
     airy_queue *queue;
+    uint8_t *is_bad;  /* 1 where the mask is not 0 or a dummy is; NULL: none are looked for */
     airy_image image; /* as read; leading axes of length 1 are dropped where FITS has them */
     int dropped;      /* that many; device_image_write puts them back */
     size_t folded; /* length of the first of four axes, which is one with the second; 0: none is */
@@ -54,10 +55,11 @@ void device_image_say_gaps(const struct device_image *d, const struct common *co
                            size_t stride);
 /*
  * What the detector marks in a stack is there as it was written, mostly as the largest value: say
- * so where no option names bad pixels. A mask that is looked at itself has no such pixels. True:
- * there are some.
+ * so where no option names bad pixels. A mask that is looked at itself has no such pixels. opened:
+ * the stack, where it is; NULL: it is opened. True: there are some.
  */
-bool device_image_say_mask(const struct common *common, const struct bad_pixels *given);
+bool device_image_say_mask(const struct common *common, const struct bad_pixels *given,
+                           const airy_stack *opened);
 /* Waits for the work, which the profile counts only then, and tells the profile. Exit code. */
 int device_image_profile(struct device_image *d, const struct common *common);
 void device_image_close(struct device_image *d);

@@ -21,8 +21,8 @@ static bool finds_bad(const struct plane_runs *r)
 /* The planes of a run: those of RUN_BYTES, or of what --memory-limit allows, twice on the CPU. */
 static size_t choose_run(const struct plane_runs *r)
 {
-    const uint64_t limit = r->common->memory_limit / 4,
-                   most = limit > 0 && limit < RUN_BYTES ? limit : RUN_BYTES;
+    const uint64_t limit = r->common->memory_limit,
+                   most = limit && limit / 4 < RUN_BYTES ? limit / 4 : RUN_BYTES;
     const size_t pixel = airy_dtype_size(r->all.dtype) + (finds_bad(r) ? 1 : 0),
                  planes = (size_t)most / pixel / plane_pixels(r);
     return !r->each || planes > r->chosen ? r->chosen : planes ? planes : 1;

@@ -237,9 +237,19 @@ static void say_surplus(const struct stack_out *out, size_t before, size_t had, 
                  had - left, tool_s(had - left), first, had - left > 1 ? " and on" : "");
     if (left)
         tool_say(out->common,
-                 "%zu data file%s of the stack before %s, '%s'%s; no master links to %s", left,
+                 "%zu data file%s of the stack before %s, '%s'%s; %s no longer links to %s", left,
                  tool_s(left), left > 1 ? "stay" : "stays", still, left > 1 ? " and on" : "",
-                 left > 1 ? "them" : "it");
+                 out->path, left > 1 ? "them" : "it");
+}
+
+/* A data file behind those of both stacks, as of one whose master could not be read. */
+static void say_others(const struct stack_out *out, size_t before)
+{
+    char *path = NULL;
+    const size_t last = out->files > before ? out->files : before;
+    if (airy_stack_data_path(&path, out->path, last + 1) == AIRY_OK && tool_exists(path))
+        tool_say(out->common, "'%s' stays, to which the stack before did not link", path);
+    free(path);
 }
 
 /* Runs of frames by the files that they go to. */
@@ -320,6 +330,8 @@ int stack_out_run(struct stack_out *out)
     }
     if (code == AIRY_EXIT_OK && surplus)
         say_surplus(out, before, surplus, first);
+    if (code == AIRY_EXIT_OK && params->force && out->files)
+        say_others(out, before);
     airy_stack_writer_destroy(&job.writer);
     free(job.parts);
     pthread_cond_destroy(&job.turn);

@@ -36,4 +36,7 @@ $airy compress again_data_000004.h5 again_master.h5 --frames-per-file 1 --force 
 made again_master.h5 --frames-per-file 4 --force && [ "$(echo again_*)" = 'again_data_000001.h5 again_data_000002.h5 again_data_000005.h5 again_master.h5' ] || exit 20
 $airy compress one.h5 again_master.h5 --frames-per-file 8 --force 2>said && grep -q "removed 1 data file that only the stack before had, 'again_data_000002.h5'" said || exit 21
 # one file in its place: what the master linked to is named
-$airy compress one.h5 again_master.h5 --force 2>said && grep -q "1 data file of the stack before stays, 'again_data_000001.h5'" said && [ -e again_data_000001.h5 ]
+$airy compress one.h5 again_master.h5 --force 2>said && grep -q "1 data file of the stack before stays, 'again_data_000001.h5'; again_master.h5 no longer links to it" said && [ -e again_data_000001.h5 ] || exit 22
+# of a master that cannot be read nobody knows what it linked to
+made again_master.h5 --frames-per-file 2 --force && head -c 100 again_master.h5 >cut && mv cut again_master.h5 || exit 23
+$airy compress one.h5 again_master.h5 --frames-per-file 4 --force 2>said && grep -q "'again_data_000003.h5' stays, to which the stack before did not link" said && [ -e again_data_000004.h5 ]

@@ -35,6 +35,11 @@ $airy label nan.npy | tr -d ' \n'
 $airy label nan.npy --above 0 2>&1 | tr -d ' \n'
 $airy label nan.npy --dummy 1 | tr -d ' \n'
 echo
+# but where it is bad
+{ npy '|u1' '1, 3'; row 0 1 0; } >other.npy
+{ npy '|u1' '1, 3'; row 1 0 0; } >that.npy
+for bad in '--mask other.npy' '--mask that.npy' '--dummy nan'; do $airy label nan.npy $bad | tr -d ' \n'; done
+echo
 # what the file marks is said
 $airy simulate diffraction gaps.h5 --detector pilatus_300k --frames 1 --gaps --quiet || exit 4
 for command in label clip stats; do $airy $command gaps.h5 >/dev/null; done

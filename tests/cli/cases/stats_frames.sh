@@ -20,6 +20,8 @@ for command in "stats --mad --quantiles 25,75 --histogram 4" clip "clip --spread
     done
 done | sort | uniq -c | tr -s ' '
 $airy stats $small --frames 5 --quiet >one && $airy stats $small --frames 5 --each --quiet | tr -d ' \n' >each && [ "$(cat each)" = "{\"planes\":[$(tr -d ' \n' <one)]}" ] || exit 6
+# a limit is one, however small: one plane is tried
+for limit in 1 3 4; do ! $airy stats $small --each --memory-limit $limit 2>said && grep -q '379860 bytes' said || { cat said; exit 7; }; done
 $airy stats $small --each --frames 3:9; echo $?
 $airy clip all.npy --frames 8; echo $?
 $airy clip $small --each --mask some.npy; echo $?
