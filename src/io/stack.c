@@ -29,6 +29,21 @@ static void settle_codec(airy_stack *stack)
     }
 }
 
+/* Frames of a run that are missing, or that their file ends before. */
+static size_t count_lost(const airy_stack *stack, const struct stack_run *run)
+{
+    const struct stack_segment *segment = &stack->segments[run->segment];
+    if (segment->broken)
+        return run->count;
+    if (segment->places)
+        return airy_stack_table_lost(segment, run->from, run->count);
+    if (!segment->direct || segment->fill_only || segment->plain)
+        return 0;
+    const uint64_t bytes = segment->end > segment->start ? segment->end - segment->start : 0,
+                   whole = bytes / stack->frame_bytes, end = run->from + run->count;
+    return whole >= end ? 0 : (size_t)(end - (whole > run->from ? whole : run->from));
+}
+
 static void settle_sizes(airy_stack *stack)
 {
     for (size_t i = 0; i < stack->segment_count; i++) {
@@ -38,12 +53,8 @@ static void settle_sizes(airy_stack *stack)
         stack->max_chunk = airy_max_size(stack->max_chunk, segment->max_chunk);
         stack->lost += segment->plain ? airy_plain_lost(segment) : 0;
     }
-    for (size_t i = 0; i < stack->run_count; i++) {
-        const struct stack_run *run = &stack->runs[i];
-        const struct stack_segment *segment = &stack->segments[run->segment];
-        stack->lost += segment->broken ? run->count
-                                       : airy_stack_table_lost(segment, run->from, run->count);
-    }
+    for (size_t i = 0; i < stack->run_count; i++)
+        stack->lost += count_lost(stack, &stack->runs[i]);
 }
 
 /* How paths are to be taken. */

@@ -276,7 +276,8 @@ static airy_status add_contiguous(struct stack_segment *segment, hid_t dataset,
     segment->codec = (airy_codec_params){.elem_size = (uint32_t)airy_dtype_size(facts->dtype)};
     if (!segment->fill_only)
         segment->stored_bytes =
-            clip(offset, (uint64_t)facts->frames * facts->frame_bytes, probe->size);
+            clip(offset, (uint64_t)facts->frames * facts->frame_bytes, probe->size) /
+            facts->frame_bytes * facts->frame_bytes;
     return AIRY_OK;
 }
 

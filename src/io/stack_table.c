@@ -52,7 +52,7 @@ static bool is_cut(const struct stack_segment *segment, size_t frame)
 size_t airy_stack_table_lost(const struct stack_segment *segment, size_t first, size_t count)
 {
     size_t lost = 0;
-    for (size_t i = first; i < first + count && segment->places; i++)
+    for (size_t i = first; i < first + count; i++)
         lost += is_cut(segment, i);
     return lost;
 }

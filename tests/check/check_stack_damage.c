@@ -55,7 +55,7 @@ static void check_cut(struct check *c, const char *name)
     CHECK(c, refused > 0);
 }
 
-/* What is counted of a cut file is what it still has. */
+/* What is counted of a cut file are the frames that it still has; the others are lost. */
 static void check_stored_bytes(struct check *c, const char *name)
 {
     if (!check_case(c, "damage_stored_%s", name))
@@ -70,16 +70,18 @@ static void check_stored_bytes(struct check *c, const char *name)
     if (!bytes || !CHECK_OK(c, stack_open(&stack, path)) ||
         !CHECK_OK(c, airy_stack_get_info(stack, &info)))
         return;
-    const uint64_t all = info.stored_bytes;
+    const uint64_t all = info.stored_bytes, frame = info.max_chunk;
     airy_stack_destroy(&stack);
-    CHECK(c, all > 0 && all < size);
+    CHECK(c, all > 0 && all < size && info.lost == 0);
     uint64_t before = all;
     for (size_t cut = size; cut > size / 4; cut -= size / 40) {
         if (stack_open(&stack, stack_spill(c, "x.h5", bytes, cut)) != AIRY_OK)
             continue;
         CHECK_OK(c, airy_stack_get_info(stack, &info));
         CHECK(c, info.stored_bytes <= before && info.stored_bytes < cut &&
-                     info.stored_bytes + (size - cut) >= all);
+                     info.stored_bytes + (size - cut) + frame >= all);
+        CHECK(c, (info.lost == 0) == (info.stored_bytes == all) && info.lost <= info.frames &&
+                     info.stored_bytes + info.lost * frame >= all);
         before = info.stored_bytes;
         airy_stack_destroy(&stack);
     }
