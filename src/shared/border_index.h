@@ -44,4 +44,21 @@ static inline airy_i64 airy_border_index(airy_i64 i, airy_i64 n, airy_u32 border
     return -1;
 }
 
+/* The same in 32 bits and without a division, for -n < i < 2 n - 1: the line folds once. */
+static inline airy_i32 airy_border_fold(airy_i32 i, airy_i32 n, airy_u32 border)
+{
+    const bool before = i < 0;
+    if (!before && i < n)
+        return i;
+    if (border == AIRY_BORDER_INDEX_NEAREST)
+        return before ? 0 : n - 1;
+    if (border == AIRY_BORDER_INDEX_WRAP)
+        return before ? i + n : i - n;
+    if (border == AIRY_BORDER_INDEX_REFLECT)
+        return before ? -1 - i : 2 * n - 1 - i;
+    if (border == AIRY_BORDER_INDEX_MIRROR)
+        return before ? -i : 2 * n - 2 - i;
+    return -1;
+}
+
 #endif

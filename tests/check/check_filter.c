@@ -7,6 +7,7 @@
 #include "filter/filter_fns.h"
 #include "opencl/cl_device.h"
 #include "ref_filter.h"
+#include "shared/border_index.h"
 
 enum kernel_kind { RANDOM, PRODUCT, TWO_PRODUCTS, ZEROS, KERNEL_KINDS };
 static const char *const kernel_names[KERNEL_KINDS] = {"random", "product", "two", "zeros"};
@@ -499,6 +500,17 @@ static void check_convolve_exact(struct check *c)
         }
 }
 
+/* Without divisions as with them, wherever a line folds once. */
+static void check_border_fold(struct check *c)
+{
+    if (!c->is_cpu || !check_case(c, "border_fold"))
+        return;
+    for (int n = 1; n < 9; n++)
+        for (int i = 1 - n; i < 2 * n - 1; i++)
+            for (uint32_t border = 0; border < AIRY_BORDER_COUNT; border++)
+                CHECK(c, airy_border_fold(i, n, border) == airy_border_index(i, n, border));
+}
+
 /* scipy.signal.convolve2d of two small arrays, worked out by hand. */
 static void check_convolve_literal(struct check *c)
 {
@@ -727,6 +739,7 @@ void check_filter(struct check *c)
     check_convolve_all(c);
     check_convolve_sizes(c);
     check_convolve_exact(c);
+    check_border_fold(c);
     check_convolve_literal(c);
     check_filter_nan(c);
     if (airy_queue_backend(c->queue)->filter->fft) {

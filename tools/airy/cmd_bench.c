@@ -292,12 +292,14 @@ static bool is_of_host(const struct bench_kind *kind)
 
 static airy_status open_device(struct bench *bench, const struct bench_kind *kind)
 {
-    struct common host = *bench->common;
-    if (is_of_host(kind) && host.device && strcmp(host.device, "cpu") != 0)
-        tool_say(&host, "--device %s does not matter to %s, which the host does", host.device,
-                 kind->name);
-    host.device = "cpu";
-    airy_status status = team_open(&bench->team, is_of_host(kind) ? &host : bench->common);
+    struct common common = *bench->common;
+    if (is_of_host(kind)) {
+        if (common.device && strcmp(common.device, "cpu") != 0)
+            tool_say(&common, "--device %s does not matter to %s, which the host does",
+                     common.device, kind->name);
+        common.device = "cpu";
+    }
+    airy_status status = team_open(&bench->team, &common);
     bench->device = status == AIRY_OK ? bench->team.devices[0] : NULL;
     if (status == AIRY_OK)
         status = airy_queue_create(&bench->queue, bench->device);

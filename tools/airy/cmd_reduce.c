@@ -78,6 +78,16 @@ struct reading {
     char sentence[1024];
 };
 
+static void note_failure(struct reading *job, airy_status status, const char *error)
+{
+    pthread_mutex_lock(&job->lock);
+    if (!atomic_exchange(&job->failed, true)) {
+        job->status = status;
+        snprintf(job->sentence, sizeof(job->sentence), "%s", error);
+    }
+    pthread_mutex_unlock(&job->lock);
+}
+
 static void read_one(struct reading *job, size_t i, uint8_t *frame)
 {
     const airy_stack_info *info = &job->r->info;
@@ -85,17 +95,10 @@ static void read_one(struct reading *job, size_t i, uint8_t *frame)
     uint8_t *to = job->pixels + i * job->rows * row;
     uint8_t *whole = frame ? frame : to;
     const airy_status status = airy_stack_read(job->r->stack, job->first + i, whole, size);
-    if (status == AIRY_OK) {
-        if (frame)
-            memcpy(to, frame + job->row * row, job->rows * row);
-        return;
-    }
-    pthread_mutex_lock(&job->lock);
-    if (!atomic_exchange(&job->failed, true)) {
-        job->status = status;
-        snprintf(job->sentence, sizeof(job->sentence), "%s", airy_last_error());
-    }
-    pthread_mutex_unlock(&job->lock);
+    if (status != AIRY_OK)
+        note_failure(job, status, airy_last_error());
+    else if (frame)
+        memcpy(to, frame + job->row * row, job->rows * row);
 }
 
 static void *read_frames(void *arg)
@@ -106,12 +109,7 @@ static void *read_frames(void *arg)
     if (job->rows < info->height) {
         frame = malloc(info->height * info->width * airy_dtype_size(info->dtype));
         if (!frame) {
-            pthread_mutex_lock(&job->lock);
-            if (!atomic_exchange(&job->failed, true)) {
-                job->status = AIRY_ERR_MEMORY;
-                snprintf(job->sentence, sizeof(job->sentence), "out of memory for a frame");
-            }
-            pthread_mutex_unlock(&job->lock);
+            note_failure(job, AIRY_ERR_MEMORY, "out of memory for a frame");
             return NULL;
         }
     }
@@ -141,13 +139,6 @@ static int read_all(struct reading *job)
     pthread_mutex_destroy(&job->lock);
     return atomic_load(&job->failed) ? tool_failed_as(common, job->status, job->sentence)
                                      : AIRY_EXIT_OK;
-}
-
-/* Bytes for frames: less than --memory-limit allows for these and the results. */
-static size_t budget(const struct reduction *r, size_t most)
-{
-    const uint64_t limit = r->p->common.memory_limit / 4;
-    return limit > 0 && limit < most ? (size_t)limit : most;
 }
 
 /* dst += factor src, with src overwritten. */
@@ -252,7 +243,7 @@ static int stream_frames(struct reduction *r)
     const struct common *common = &r->p->common;
     const airy_stack_info *info = &r->info;
     const size_t frame = info->height * info->width * airy_dtype_size(info->dtype);
-    size_t batch = budget(r, STREAM_BYTES) / frame;
+    size_t batch = (size_t)tool_budget(&r->p->common, STREAM_BYTES) / frame;
     batch = batch < 1 ? 1 : batch > info->frames ? info->frames : batch;
     uint8_t *pixels = malloc(batch * frame);
     if (!pixels)

@@ -38,6 +38,9 @@ int device_image_open_host(struct device_image *d, const struct common *common, 
 int device_image_open_queue(struct device_image *d, const struct common *common);
 int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
                           const struct common *common, const struct bad_pixels *bad);
+/* A mask that does not fit, which is said. Exit code. */
+int device_image_refuse_mask(const struct common *common, const char *path, const airy_image *mask,
+                             const airy_image *image);
 int device_image_push(struct device_image *d, const struct common *common, const uint8_t *is_bad);
 /* The result to OUTPUT, freed in any case. Exit code. */
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,

@@ -21,10 +21,8 @@ static bool finds_bad(const struct plane_runs *r)
 /* The planes of a run: those of RUN_BYTES, or of what --memory-limit allows, twice on the CPU. */
 static size_t choose_run(const struct plane_runs *r)
 {
-    const uint64_t limit = r->common->memory_limit,
-                   most = limit && limit / 4 < RUN_BYTES ? limit / 4 : RUN_BYTES;
     const size_t pixel = airy_dtype_size(r->all.dtype) + (finds_bad(r) ? 1 : 0),
-                 planes = (size_t)most / pixel / plane_pixels(r);
+                 planes = (size_t)tool_budget(r->common, RUN_BYTES) / pixel / plane_pixels(r);
     return !r->each || planes > r->chosen ? r->chosen : planes ? planes : 1;
 }
 
@@ -34,13 +32,10 @@ static size_t choose_run(const struct plane_runs *r)
  */
 static int take_mask(struct plane_runs *r, const airy_image *mask, bool *fits)
 {
-    char got[96], want[96];
     const size_t count = tool_count(mask->shape, mask->ndim);
     if (mask->ndim < 2 ||
         memcmp(mask->shape + mask->ndim - 2, r->all.shape + 1, 2 * sizeof(size_t)) != 0)
-        return tool_fail(
-            r->common, "--mask %s: has %s values, the image %s; give one of that shape",
-            r->bad->mask, device_image_shape(got, mask), device_image_shape(want, &r->all));
+        return device_image_refuse_mask(r->common, r->bad->mask, mask, &r->all);
     r->mask_planes = tool_count(mask->shape, mask->ndim - 2);
     *fits = r->mask_planes == 1 || r->mask_planes == r->there;
     r->mask = *fits ? malloc(count) : NULL;

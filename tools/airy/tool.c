@@ -342,6 +342,12 @@ int tool_profile(const struct common *common, const airy_device *device)
     return code;
 }
 
+uint64_t tool_budget(const struct common *common, uint64_t most)
+{
+    const uint64_t limit = common->memory_limit;
+    return limit && limit / 4 < most ? limit / 4 : most;
+}
+
 unsigned tool_threads(const struct common *common)
 {
     if (common->threads)

@@ -70,6 +70,8 @@ json_t *tool_profile_rows(const airy_device *device);
 int tool_write_profile(const struct common *common, const json_t *rows);
 /* Threads for loops of the command itself: --threads, else what the CPU device would use. */
 unsigned tool_threads(const struct common *common);
+/* Bytes for frames that are in memory together: `most`, or a quarter of --memory-limit. */
+uint64_t tool_budget(const struct common *common, uint64_t most);
 /* Call work(user) in so many threads, the calling one among them, or in fewer; waits for all. */
 void tool_work(size_t threads, void *(*work)(void *), void *user);
 

@@ -55,23 +55,6 @@ AIRY_INLINE void stage_units(__local V *tile, __global const V *from, uint step)
     }
 }
 
-/* Element i of a line of n, which folds once at most: airy_border_index without its divisions. */
-AIRY_INLINE int fold(int i, int n, uint border)
-{
-    const bool before = i < 0;
-    if (!before && i < n)
-        return i;
-    if (border == AIRY_BORDER_INDEX_NEAREST)
-        return before ? 0 : n - 1;
-    if (border == AIRY_BORDER_INDEX_WRAP)
-        return before ? i + n : i - n;
-    if (border == AIRY_BORDER_INDEX_REFLECT)
-        return before ? -1 - i : 2 * n - 1 - i;
-    if (border == AIRY_BORDER_INDEX_MIRROR)
-        return before ? -i : 2 * n - 2 - i;
-    return -1;
-}
-
 /*
  * The same at the ends of rows and columns, from (y, x) of a plane on, `wide` elements of a row. One
  * unit after the other: with all on their way at once these few groups would take registers from all.
@@ -84,7 +67,7 @@ AIRY_INLINE void stage_ends(__local V *tile, __global const T *plane, int y, int
     AIRY_UNROLL(1)
     for (uint at = get_local_id(0); at < TALL * NEEDED; at += GROUP) {
         const int i = (int)(at % NEEDED * VL), column = x + i, high = (int)g->n[1],
-                  row = fold(y + (int)(at / NEEDED), high, g->border);
+                  row = airy_border_fold(y + (int)(at / NEEDED), high, g->border);
         __global const T *line = plane + row * g->src_step[2];
         if (i >= wide)
             continue;
@@ -96,7 +79,7 @@ AIRY_INLINE void stage_ends(__local V *tile, __global const T *plane, int y, int
             __local W *to = (__local W *)(tile + at);
             AIRY_UNROLL(1)
             for (int k = 0; k < VL; k++) {
-                const int from = fold(column + k, n, g->border);
+                const int from = airy_border_fold(column + k, n, g->border);
                 if (from >= 0 && from < n)
                     TO_LOCAL(to, k, line + from);
                 else
