@@ -29,7 +29,7 @@ enum {
     TABLE = 256,              /* weights by value */
     SMALL_TABLE = 64,
     TILE_GROUP = 256,
-    TILE_MEMORY = 22 << 10,  /* bytes of local memory */
+    TILE_MEMORY = 19 << 10,  /* bytes of local memory */
     SOLID_MEMORY = 38 << 10, /* of convolve_volume */
     MOST_SOLID = 9,          /* taps of a line for which that is the faster way */
     MOST_TILED = 1 << 23,    /* results up to which tiles are the faster way */
@@ -180,7 +180,7 @@ static size_t table_of(const struct pass *pass)
 
 static airy_status launch_box(struct pass *pass, const struct shape *shape, const size_t groups[3])
 {
-    char options[160];
+    char options[256];
     double block[TABLE] = {0};
     airy_buffer *buffer = NULL;
     const airy_dtype from = pass->src.dtype, to = pass->dst.dtype;
@@ -433,38 +433,60 @@ static void count_tiles(size_t count[2], const struct pass *pass, size_t rows)
     count[1] = divide_up(a[1].out, (rows - (a[1].taps - 1)) / DOWN * DOWN);
 }
 
+/* registers: the most that an item takes, of NVIDIA's, where the kernel heeds REQUIRED; 0: any. */
 static airy_status launch_tiles(struct pass *pass, const char *file, const char *kernel,
-                                size_t rows, const size_t groups[3])
+                                size_t rows, unsigned registers, const size_t groups[3])
 {
     const struct airy_filter_axis *a = pass->axis;
-    char options[96];
+    char options[128], bound[40] = "";
+    /* NVIDIA's compiler heeds no bound where the group's size is required. */
+    if (registers > 0 && airy_cl_device(pass->queue->device)->nvidia)
+        snprintf(bound, sizeof(bound), " -DREQUIRED=0 -cl-nv-maxrregcount=%u", registers);
     snprintf(options, sizeof(options),
-             " -DTAPS_X=%zuu -DTAPS_Y=%zuu -DTAPS_Z=%zuu -DROWS=%zuu -DSHIFT=%d", a[2].taps,
-             a[1].taps, a[0].taps, rows, tile_shift(pass));
+             " -DTAPS_X=%zuu -DTAPS_Y=%zuu -DTAPS_Z=%zuu -DROWS=%zuu -DSHIFT=%d%s", a[2].taps,
+             a[1].taps, a[0].taps, rows, tile_shift(pass), bound);
     const struct shape shape = {file, kernel, options, TILE_GROUP, 0};
     return launch_box(pass, &shape, groups);
 }
 
 /*
  * Whether convolve_tile is the way. Images that are a few tiles a compute unit are done sooner so
- * than by groups that march down strips: 14.5 us instead of 26.5 for 2048 x 2048 by 15 x 15 on an
+ * than by groups that march down strips: 13.4 us instead of 26.5 for 2048 x 2048 by 15 x 15 on an
  * H200, float; with double convolve_xy is the faster one.
  */
 static bool is_small(const struct pass *pass)
 {
-    return results_of(pass) <= MOST_TILED && is_tiled(pass, SHORT, TILE_MEMORY);
+    const bool counts = is_countable(pass, 2) && is_countable(pass, 1);
+    return results_of(pass) <= MOST_TILED && counts && folds_once(pass, 2) && folds_once(pass, 1) &&
+           is_tiled(pass, SHORT, TILE_MEMORY);
 }
 
-/* As run_xy. */
+/*
+ * As run_xy. An item makes 13 rows where all groups run at a time, to which end it takes few
+ * registers, and else fewer, so that the last groups end with the others.
+ */
 static airy_status run_tile(struct pass *pass)
 {
-    enum { ROWS = 64 };
+    enum {
+        DOWN = 2 * TILE_GROUP / AIRY_FILTER_WIDE, /* items of two columns */
+        MOST = 13 * DOWN,
+        FEW = 7 * DOWN,
+        RESIDENT = 5,   /* groups of a unit at a time */
+        REGISTERS = 48, /* of an item then */
+        ROW = AIRY_FILTER_WIDE * sizeof(float)
+    };
+    const airy_device_info *info = &pass->queue->device->info;
+    const size_t lost = pass->axis[1].taps - 1, planes = pass->axis[0].out * pass->images;
     size_t tiles[2];
     fill_geom(pass);
-    count_tiles(tiles, pass, ROWS);
+    count_tiles(tiles, pass, MOST + lost);
+    const bool all = tiles[0] * tiles[1] * planes <= RESIDENT * (size_t)info->units &&
+                     (MOST + lost) * ROW + LOCAL_REST <= info->local_mem;
+    if (!all)
+        count_tiles(tiles, pass, FEW + lost);
     pass->geom.strips = (uint32_t)tiles[0];
-    return launch_tiles(pass, "convolve_tile.cl", "convolve_tile", ROWS,
-                        (const size_t[3]){tiles[1], tiles[0], pass->axis[0].out * pass->images});
+    return launch_tiles(pass, "convolve_tile.cl", "convolve_tile", (all ? MOST : FEW) + lost,
+                        all ? REGISTERS : 0, (const size_t[3]){tiles[1], tiles[0], planes});
 }
 
 /*
@@ -511,7 +533,7 @@ static airy_status run_solid(struct pass *pass)
     count_tiles(tiles, pass, ROWS);
     set_waves(pass, pass->axis[0].out, pass->axis[0].taps - 1, 1,
               tiles[0] * tiles[1] * pass->images, RESIDENT);
-    return launch_tiles(pass, "convolve_volume.cl", "convolve_volume", ROWS,
+    return launch_tiles(pass, "convolve_volume.cl", "convolve_volume", ROWS, 0,
                         (const size_t[3]){tiles[0], tiles[1], pass->geom.segments * pass->images});
 }
 

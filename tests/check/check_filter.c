@@ -449,6 +449,8 @@ static void check_convolve_exact(struct check *c)
                   {{1, 97, 130}, {1, 17, 4}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{3, 49, 165}, {1, 2, 9}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
                   {{1, 5, 3}, {1, 8, 17}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 32, 33}, {1, 17, 17}, 8, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 40, 31}, {1, 17, 16}, 8, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
                   {{1, 20, 70}, {1, 3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{1, 20, 70}, {1, 3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT},
                   {{1, 101, 197}, {1, 15, 15}, 8, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_DIRECT},
@@ -500,15 +502,20 @@ static void check_convolve_exact(struct check *c)
         }
 }
 
-/* Without divisions as with them, wherever a line folds once. */
+/* Without divisions as with them, and from element to element, wherever a line folds once. */
 static void check_border_fold(struct check *c)
 {
     if (!c->is_cpu || !check_case(c, "border_fold"))
         return;
     for (int n = 1; n < 9; n++)
         for (int i = 1 - n; i < 2 * n - 1; i++)
-            for (uint32_t border = 0; border < AIRY_BORDER_COUNT; border++)
+            for (uint32_t border = 0; border < AIRY_BORDER_COUNT; border++) {
+                const int end = i < 0 ? -1 : n, first = airy_border_fold(end, n, border),
+                          step = airy_border_step(border);
+                const bool outside = i < 0 || i >= n;
                 CHECK(c, airy_border_fold(i, n, border) == airy_border_index(i, n, border));
+                CHECK(c, !outside || airy_border_fold(i, n, border) == first + (i - end) * step);
+            }
 }
 
 /* scipy.signal.convolve2d of two small arrays, worked out by hand. */

@@ -1,98 +1,182 @@
 /*
  * The product of two lines of few taps in one pass (filter_tile.h).
+ *
+ * Build option beside those of filter_tile.h: REQUIRED: the work-group's size is the compiler's to
+ * know.
  */
+#ifndef REQUIRED
+#define REQUIRED 1
+#endif
+#define DOWN (GROUP / (WIDE / 2u)) /* items of two columns */
 #include "opencl/kernels/filter_tile.h"
 
-#define TURN (GROUP / ACROSS) /* rows that a group sums at a time */
+#if VL == 4 /* float */
 
-/* EACH results along x to `made`, from units that an item looks at in global memory. */
-#define sum_row(made, from, weights)                                                               \
-    do {                                                                                           \
-        W at_[NEEDED(EACH) * VL], sum_[EACH];                                                      \
-        get_units(at_, (from));                                                                    \
-        sum_units(sum_, at_, (weights));                                                           \
-        store_line((made), 0u, sum_);                                                              \
-    } while (0)
+#define UNITS (WIDE / VL)      /* of results of x in a row */
+#define TURN  (GROUP / ACROSS) /* rows that a group sums at a time */
 
-/* Sums along x of all rows of the tile, from row 0 of the plane on, which has all columns. */
-AIRY_INLINE void sum_rows(__local V *made, __global const T *from, long y, W outside,
-                          const W *weights, const airy_filter_geom *g)
+/*
+ * The results that an item makes of a row, to two units. Those of the last four items of a row are
+ * the other way round (swap), so that items beside each other find different banks.
+ */
+AIRY_INLINE void store_sums(__local V *made, uint swap, const W *sum)
 {
-    y += (long)(get_local_id(0) / ACROSS);
+    made[swap] = (V)(sum[0], sum[1], sum[2], sum[3]);
+    made[swap ^ 1u] = (V)(sum[4], sum[5], sum[6], sum[7]);
+}
+
+/* Where the element of column x of a row of results is. */
+AIRY_INLINE uint place_of(uint x)
+{
+    return x < WIDE / 2u ? x : x ^ VL;
+}
+
+/*
+ * The unit at x of a line of n, whose elements are taken one by one at the ends. They lie behind
+ * each other there, too, forwards or backwards; no load waits for another.
+ */
+AIRY_INLINE V unit_at(__global const T *line, int x, int n, W outside, uint border)
+{
+    if (x >= 0 && x + VL <= n)
+        return *(__global const V *)(line + x);
+    const bool fills = border < AIRY_BORDER_INDEX_NEAREST;
+    if (fills && (x >= n || x + VL <= 0))
+        return (V)outside;
+    const int end = x < 0 ? -1 : n, first = airy_border_fold(end, n, border),
+              step = airy_border_step(border);
+    W at[VL];
 #pragma unroll
-    for (uint t = 0u; t < ROWS / TURN; t++) {
-        const long row = airy_border_index(y, g->n[1], g->border);
-        if (row >= 0)
-            sum_row(made, (__global const V *)(from + row * g->src_step[2]), weights);
-        else {
-            W at[NEEDED(EACH) * VL], sum[EACH];
+    for (int k = 0; k < VL; k++) {
+        const bool inside = x + k >= 0 && x + k < n;
+        const int from = inside ? x + k : first + (x + k - end) * step;
+        at[k] = outside;
+        if (inside || !fills)
+            at[k] = line[clamp(from, 0, n - 1)];
+    }
+    return (V)(at[0], at[1], at[2], at[3]);
+}
+
+/*
+ * Sums along x of an item's rows of a tile that is not inside of the image. (y, x): what it looks at
+ * first.
+ */
+AIRY_INLINE void sum_edge(__local V *made, uint swap, __global const T *plane, int y, int x,
+                          W outside, const W *weights, const airy_filter_geom *g)
+{
+    const int n = (int)g->n[2], high = (int)g->n[1];
+    AIRY_UNROLL(1)
+    for (uint row = get_local_id(0) / ACROSS; row < ROWS; row += TURN) {
+        W at[NEEDED(EACH) * VL], sum[EACH];
+        const int from_y = airy_border_fold(y, high, g->border);
+        if (from_y >= 0 && from_y < high) {
+            __global const T *line = plane + (long)from_y * g->src_step[2];
 #pragma unroll
-            for (uint k = 0u; k < NEEDED(EACH) * VL; k++)
-                at[k] = outside;
-            sum_units(sum, at, weights);
-            store_line(made, 0u, sum);
+            for (uint i = 0u; i < NEEDED(EACH); i++) {
+                AIRY_ANEW(x);
+                get_unit(at + i * VL, unit_at(line, x + (int)(i * VL), n, outside, g->border));
+            }
+        } else {
+#pragma unroll
+            for (uint i = 0u; i < NEEDED(EACH) * VL; i++)
+                at[i] = outside;
         }
-        made += TURN * TILE_PITCH;
-        y += TURN;
+        sum_units(sum, at, weights);
+        store_sums(made, swap, sum);
+        made += TURN * UNITS;
+        y += (int)TURN;
+    }
+}
+
+/* RUN results along y of two columns of x sums, which begin at a and b. */
+AIRY_INLINE void sum_pair(W *left, W *right, __local const W *a, __local const W *b, const W *table)
+{
+#pragma unroll
+    for (uint k = 0u; k < RUN; k++)
+        left[k] = right[k] = (W)0;
+#pragma unroll
+    for (uint i = 0u; i < RUN + TAPS_Y - 1u; i++) {
+        const W l = a[i * WIDE], r = b[i * WIDE];
+#pragma unroll
+        for (uint k = 0u; k < RUN; k++)
+            if (k <= i && i - k < TAPS_Y) {
+                left[k] = fma(table[i - k], l, left[k]);
+                right[k] = fma(table[i - k], r, right[k]);
+            }
     }
 }
 
 /*
  * Along x, then along y. Mapping: a group makes the results of x for a tile of 64 columns, EACH of
- * a row an item, and from these HIGH rows of results, RUN of a column an item. Items take what they
- * look at from the image where rows have all of it, else from local memory, where results of x take
- * its place. Groups go down strips, and the strips at both ends, which take longer, come first.
- * Local memory: 21 KiB with 15 x 15 taps. Barriers: one; at the ends of rows one more, and one a
- * turn.
+ * a row an item, and from these HIGH rows of results, RUN of two columns an item, which are half a
+ * tile apart: items beside each other write beside each other. Groups go down strips, and the strips
+ * at both ends, which take longer, come first.
+ * Local memory: 30 KiB with 15 x 15 taps and 13 rows an item. Barriers: one.
  */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-convolve_tile(__global const T *src, WEIGHTS, __global W *dst, W outside, const airy_filter_geom g)
+__kernel
+#if REQUIRED
+    __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#endif
+    void
+    convolve_tile(__global const T *src, WEIGHTS, __global W *dst, W outside,
+                  const airy_filter_geom g)
 {
-    __local V tile[ROWS * TILE_PITCH];
-    const uint item = get_local_id(0), plane = (uint)get_global_id(2);
-    const uint strip = get_global_id(1) > 0 ? (uint)get_global_id(1) - 1u : g.strips - 1u;
-    const long image = (long)(plane / (uint)g.out[0]), z = (long)(plane % (uint)g.out[0]);
-    const long x0 = (long)strip * WIDE, y0 = (long)get_group_id(0) * HIGH;
-    const long from_y = y0 + g.offset[1] - (long)(TAPS_Y - 1u),
-               from_x = x0 + g.offset[2] - (long)(TAPS_X - 1u) - SHIFT;
-    __global const T *from = src + g.src_offset + image * g.src_step[0];
-    const uint row = item / ACROSS, unit = item % ACROSS * (EACH / VL);
-    __local V *made = tile + row * TILE_PITCH + unit;
-    __global const T *first = from + z * g.src_step[1] + from_x + (long)(unit * VL);
-    if (from_x < 0 || from_x + (long)(NEEDED(WIDE) * VL) > g.n[2]) {
-        stage((__local W *)tile, TILE_PITCH * VL, ROWS, WIDE + TAPS_X - 1u + SHIFT, from, z, from_y,
-              from_x, outside, &g);
-        AIRY_FETCHED();
-        barrier(CLK_LOCAL_MEM_FENCE);
-        AIRY_UNROLL(1)
-        for (uint t = 0u; t < ROWS / TURN; t++) {
-            W at[NEEDED(EACH) * VL], sum[EACH];
-            get_units(at, made);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            sum_units(sum, at, TABLE_AT(0));
-            store_line(made, 0u, sum);
-            made += TURN * TILE_PITCH;
-        }
-    } else if (from_y < 0 || from_y + (long)ROWS > g.n[1])
-        sum_rows(made, first, from_y, outside, TABLE_AT(0), &g);
-    else {
-        __global const V *at = (__global const V *)(first + (from_y + (long)row) * g.src_step[2]);
-#pragma unroll
-        for (uint t = 0u; t < ROWS / TURN; t++) {
-            sum_row(made, at, TABLE_AT(0));
-            made += TURN * TILE_PITCH;
-            at += TURN * (g.src_step[2] / VL);
-        }
+    __local V tile[ROWS * UNITS];
+    const uint item = get_local_id(0), row = item / ACROSS, across = item % ACROSS,
+               plane = (uint)get_group_id(2);
+    const int strip = get_group_id(1) > 0 ? (int)get_group_id(1) - 1 : (int)g.strips - 1;
+    const int x0 = strip * (int)WIDE, y0 = (int)get_group_id(0) * (int)HIGH;
+    const int from_y = y0 + (int)g.offset[1] - (int)(TAPS_Y - 1u),
+              from_x = x0 + (int)g.offset[2] - (int)(TAPS_X - 1u + SHIFT);
+    __global const T *from = src + g.src_offset;
+    __global W *to = dst + g.dst_offset;
+    if (plane > 0u) {
+        const long image = (long)(plane / (uint)g.out[0]), z = (long)(plane % (uint)g.out[0]);
+        from += image * g.src_step[0] + z * g.src_step[1];
+        to += image * g.dst_step[0] + z * g.dst_step[1];
     }
+    __local V *made = tile + row * UNITS + across * (EACH / VL);
+    const uint swap = across / (ACROSS / 2u);
+    const int first_y = from_y + (int)row, first_x = from_x + (int)(across * EACH);
+    if (from_x >= 0 && from_x + (int)(NEEDED(WIDE) * VL) <= (int)g.n[2] && from_y >= 0 &&
+        from_y + (int)ROWS <= (int)g.n[1]) {
+        from += (long)first_y * g.src_step[2] + first_x;
+        AIRY_UNROLL(1)
+        for (uint y = row; y < ROWS; y += TURN) {
+            W at[NEEDED(EACH) * VL], sum[EACH];
+            get_units(at, (__global const V *)from);
+            sum_units(sum, at, TABLE_AT(0));
+            store_sums(made, swap, sum);
+            made += TURN * UNITS;
+            from += (long)TURN * g.src_step[2];
+        }
+    } else
+        sum_edge(made, swap, from, first_y, first_x, outside, TABLE_AT(0), &g);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint x = item % WIDE, y = item / WIDE * RUN;
-    const long high = g.out[1] - y0 - (long)y;
-    if (x0 + (long)x >= g.out[2] || high <= 0)
+    const uint x = item % (WIDE / 2u), y = item / (WIDE / 2u) * RUN;
+    const int wide = (int)g.out[2] - x0 - (int)x, high = (int)g.out[1] - y0 - (int)y;
+    W left[RUN], right[RUN];
+    if (wide <= 0 || high <= 0)
         return;
-    __local const W *column = (__local const W *)(tile + y * TILE_PITCH) + x;
-    __global W *to = dst + g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] +
-                     (y0 + (long)y) * g.dst_step[2] + x0 + (long)x;
-    W sums[RUN];
-    sum_down(sums, column, TILE_PITCH * VL, TABLE_AT(AFTER(TAPS_X)));
-    put_column(to, g.dst_step[2], sums, RUN, high, &g);
+    __local const W *column = (__local const W *)tile + y * WIDE;
+    sum_pair(left, right, column + x, column + place_of(x + WIDE / 2u), TABLE_AT(AFTER(TAPS_X)));
+    to += (long)(y0 + (int)y) * g.dst_step[2] + x0 + (int)x;
+    if (wide > (int)(WIDE / 2u) && high >= (int)RUN && g.add == 0u) {
+#pragma unroll
+        for (uint k = 0u; k < RUN; k++) {
+            to[0] = left[k];
+            to[WIDE / 2u] = right[k];
+            to += g.dst_step[2];
+        }
+        return;
+    }
+#pragma unroll
+    for (uint k = 0u; k < RUN; k++)
+        if ((int)k < high) {
+            put(to, 0, left[k], &g);
+            if (wide > (int)(WIDE / 2u))
+                put(to, WIDE / 2u, right[k], &g);
+            to += g.dst_step[2];
+        }
 }
+
+#endif

@@ -4,8 +4,9 @@
  *
  * Build options beside those of filter_line.h: TAPS_X, TAPS_Y, TAPS_Z: taps along the axes; SHIFT:
  * elements from such a beginning to the first that a row of a group looks at; ROWS: of a tile, of
- * which TAPS_Y - 1 or up to three more give no result, where columns are summed too. Weights are in a table: of x, then each line
- * from the next whole block on (airy_filter_rounded).
+ * which TAPS_Y - 1 or up to three more give no result, where columns are summed too. DOWN may be set
+ * before: items below each other, each of which sums columns for RUN results. Weights are in a table:
+ * of x, then each line from the next whole block on (airy_filter_rounded).
  */
 #ifndef AIRY_KERNELS_FILTER_TILE_H
 #define AIRY_KERNELS_FILTER_TILE_H
@@ -103,7 +104,9 @@ AIRY_INLINE void sum_units(W *sum, const W *at, const W *table)
 }
 
 #ifdef ROWS
-#define DOWN (GROUP / WIDE)                         /* items of a column */
+#ifndef DOWN
+#define DOWN (GROUP / WIDE) /* items of a column */
+#endif
 #define HIGH ((ROWS - (TAPS_Y - 1u)) / DOWN * DOWN) /* rows of results of a group */
 #define RUN  (HIGH / DOWN)                          /* results of an item */
 

@@ -58,6 +58,8 @@
  *   AIRY_TELL(p, v)         *p = v; what the item wrote before, and what it saw of others, is there
  *                           for a host that finds v (likewise; elsewhere OpenCL promises that at
  *                           the kernel's end alone)
+ *   AIRY_ANEW(i)            the compiler no longer knows the integer i: what a loop makes of it is
+ *                           made there, and takes no registers before (likewise)
  *   AIRY_LOG2(x)            to 2^-22 or so; x not below 2^-126 (likewise)
  *
  * Loads into local memory that go on in the background, so that any number can be on their way at
@@ -179,6 +181,7 @@ static inline float airy_log2(float x)
     return y;
 }
 
+#define AIRY_ANEW(i)               asm volatile("" : "+r"(i))
 #define AIRY_LOG2(x)               airy_log2(x)
 #define AIRY_LOOK(p)               airy_look(p)
 #define AIRY_TELL(p, v)            airy_tell((p), (v))
@@ -197,11 +200,12 @@ static inline void airy_tell(__global uint *p, uint v)
     (void)atomic_xchg(p, v);
 }
 
-#define AIRY_FENCE()                    mem_fence(CLK_GLOBAL_MEM_FENCE)
-#define AIRY_LOOK(p)                    atomic_or((p), 0u)
-#define AIRY_TELL(p, v)                 airy_tell((p), (v))
-#define AIRY_LOG2(x)                    log2(x)
-#define AIRY_BITS(a, b, mask)           bitselect((a), (b), (mask))
+#define AIRY_ANEW(i)
+#define AIRY_FENCE()          mem_fence(CLK_GLOBAL_MEM_FENCE)
+#define AIRY_LOOK(p)          atomic_or((p), 0u)
+#define AIRY_TELL(p, v)       airy_tell((p), (v))
+#define AIRY_LOG2(x)          log2(x)
+#define AIRY_BITS(a, b, mask) bitselect((a), (b), (mask))
 #endif
 
 #ifndef AIRY_FETCHED
