@@ -159,11 +159,12 @@ convolve_exact(__global const T *src, WEIGHTS, __global W *dst, W outside, const
         z = (long)(plane % (uint)g.out[0]);
         src += image * g.src_step[0];
         dst += image * g.dst_step[0] + z * g.dst_step[1];
+#ifdef SHIFT
+        src += z * g.src_step[1];
+#endif
     }
 #ifdef SHIFT
     const uint step = (uint)g.src_step[2];
-    if (plane > 0u)
-        src += z * g.src_step[1];
     if (x >= 0 && x + (int)(NEEDED * VL) <= (int)g.n[2] && y >= 0 && y + (int)TALL <= (int)g.n[1])
         stage_units(tile, (__global const V *)(src + (ulong)(uint)y * step + (uint)x), step / VL);
     else
