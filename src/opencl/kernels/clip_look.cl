@@ -5,7 +5,7 @@
  * group done finds ranks.
  *
  * Build options: those of clip.cl but WIDE, which must be 0.
- * Mapping: groups of AIRY_CLIP_ITEMS items, one item an element of the sample. Local memory: 26 KiB.
+ * Mapping: groups of AIRY_CLIP_ITEMS items, one item an element of the sample. Local memory: 10 KiB.
  * Barriers: about 12, and 2 for each pass of a clip.
  */
 #if defined(AIRY_FP64) && defined(AIRY_WARP)
@@ -20,7 +20,7 @@
  * 4.5 standard deviations, sqrt(ROUGH)/2, for the middle of all; more where a clip moves it. */
 #define ROUGH      GROUP
 #define ROUGH_AWAY (TAILS ? 56u : 36u)
-#define OWN_QUADS  (AIRY_CLIP_BINS / 4u / GROUP)
+#define OWN_BINS   (AIRY_CLIP_BINS / GROUP)
 /* Elements that an item goes over where a clip cuts the sample, and how far they are apart. */
 #define CUT_EACH 16u
 #define CUT_STEP (AIRY_CLIP_LOOKED / CUT_EACH)
@@ -31,8 +31,7 @@ struct looking {
     real_key rough[ROUGH]; /* each warp's in order */
     real_key ends[2];      /* those between which the bins lie */
     uint known, counted;   /* of rough; of the group's: valid, and 2^16 times below the bins */
-    /* Of the bins the rank at which each begins, and its extremes as in a tally. */
-    uint4 from[AIRY_CLIP_BINS / 4u], most[AIRY_CLIP_BINS / 4u], least[AIRY_CLIP_BINS / 4u];
+    uint4 from[AIRY_CLIP_BINS / 4u]; /* the rank at which each bin begins */
     float4 passed[GROUP / AIRY_WARP];
     uint last;
 };
@@ -160,50 +159,51 @@ AIRY_INLINE void fill_bins(__local struct looking *w, __global airy_clip_tally *
     }
 }
 
-/* What all groups counted, and 0 in its place; the rank at which each bin begins. */
+/* What all groups counted; the rank at which each bin begins. */
 AIRY_INLINE void take_bins(__local struct looking *w, __global airy_clip_tally *tally,
                            struct look_bins *b)
 {
-    const uint first = get_local_id(0) * OWN_QUADS, below = tally->below;
-    __global uint4 *counts = (__global uint4 *)tally->counts + first,
-                   *most = (__global uint4 *)tally->most + first,
-                   *least = (__global uint4 *)tally->least + first;
+    const uint first = get_local_id(0) * (OWN_BINS / 4u);
+    __global uint4 *counts = (__global uint4 *)tally->counts + first;
+    const uint below = tally->below;
     b->n = tally->valid;
-    uint4 n[OWN_QUADS], high[OWN_QUADS], low[OWN_QUADS];
+    uint4 n[OWN_BINS / 4u];
     uint own = 0u, unused;
 #pragma unroll
-    for (uint k = 0u; k < OWN_QUADS; k++) {
+    for (uint k = 0u; k < OWN_BINS / 4u; k++) {
         n[k] = counts[k];
-        high[k] = most[k];
-        low[k] = least[k];
-    }
-#pragma unroll
-    for (uint k = 0u; k < OWN_QUADS; k++) {
-        w->most[first + k] = high[k];
-        w->least[first + k] = low[k];
-        counts[k] = most[k] = least[k] = (uint4)(0u);
         own += n[k].x + n[k].y + n[k].z + n[k].w;
     }
     uint from = below + group_scan(own, &unused, &w->room);
 #pragma unroll
-    for (uint k = 0u; k < OWN_QUADS; k++) {
+    for (uint k = 0u; k < OWN_BINS / 4u; k++) {
         const uint y = from + n[k].x, z = y + n[k].y, last = z + n[k].z;
         w->from[first + k] = (uint4)(from, y, z, last);
         from = last + n[k].w;
     }
-    if (first == 0u)
-        tally->valid = tally->below = 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-AIRY_INLINE real most_of(__local const struct looking *w, uint bin)
+/* All items call it, when none of them reads the tally any more. */
+AIRY_INLINE void clear_bins(__global airy_clip_tally *tally)
 {
-    return of_key((real_key)ordered((real_key)((__local const uint *)w->most)[bin]));
+    const uint item = get_local_id(0);
+    __global uint4 *all = (__global uint4 *)tally->counts; /* and what lies behind */
+#pragma unroll
+    for (uint k = 0u; k < 3u * OWN_BINS / 4u; k++)
+        all[k * GROUP + item] = (uint4)(0u);
+    if (item == 0u)
+        tally->valid = tally->below = 0u;
 }
 
-AIRY_INLINE real least_of(__local const struct looking *w, uint bin)
+AIRY_INLINE real most_of(__global const airy_clip_tally *tally, uint bin)
 {
-    return of_key((real_key)ordered((real_key) ~((__local const uint *)w->least)[bin]));
+    return of_key((real_key)ordered((real_key)tally->most[bin]));
+}
+
+AIRY_INLINE real least_of(__global const airy_clip_tally *tally, uint bin)
+{
+    return of_key((real_key)ordered((real_key)~tally->least[bin]));
 }
 
 /* Sums over the items' elements in [lo, hi]: of d = (x - base) / unit, of d^2,
@@ -286,9 +286,9 @@ AIRY_INLINE struct look_cut cut_sample(__local struct looking *w, const struct l
 }
 
 /* Writes what the walk is to sum and to list. The first warp calls it: an item looks for a rank. */
-AIRY_INLINE void write_plan(__global airy_clip_plan *to, __local const struct looking *w,
-                            const struct look_bins *b, const struct look_cut *c,
-                            const airy_clip_geom *g)
+AIRY_INLINE void write_plan(__global airy_clip_plan *to, __global const airy_clip_tally *tally,
+                            __local const struct looking *w, const struct look_bins *b,
+                            const struct look_cut *c, const airy_clip_geom *g)
 {
     airy_clip_plan plan = {0.0, -(double)REAL_MAX, (double)REAL_MAX, (double)INFINITY,
                            -(double)INFINITY};
@@ -307,10 +307,10 @@ AIRY_INLINE void write_plan(__global airy_clip_plan *to, __local const struct lo
     for (uint i = 0u; i < 5u; i++)
         bins[i] = AIRY_SHUFFLE(own, i);
     if (b->n != 0u) {
-        plan.pivot = (double)most_of(w, bins[0]);
+        plan.pivot = (double)most_of(tally, bins[0]);
         if (g->median != 0u) {
-            plan.window_lo = (double)least_of(w, bins[1]);
-            plan.window_hi = (double)most_of(w, bins[2]);
+            plan.window_lo = (double)least_of(tally, bins[1]);
+            plan.window_hi = (double)most_of(tally, bins[2]);
         }
 #if TAILS
         /* The true center moves the bounds with it; a margin for what a sample does not know. */
@@ -375,7 +375,9 @@ clip_look(__global const T *src, __global const uchar *mask, __global airy_clip_
     take_bins(&w, tally, &b);
     const struct look_cut cut = cut_sample(&w, &b, state, &g);
     if (item < AIRY_WARP)
-        write_plan(&state->plan, &w, &b, &cut, &g);
+        write_plan(&state->plan, tally, &w, &b, &cut, &g);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    clear_bins(tally);
 }
 
 #endif
