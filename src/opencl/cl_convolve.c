@@ -134,7 +134,7 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* Weights in the dtype of the result; block has room for `room`, the rest is left as it is. */
+/* Weights in the dtype of the result; what block has room for besides is left as it is. */
 static void convert_weights(void *block, const struct pass *pass)
 {
     for (size_t i = 0; i < pass->weight_count; i++) {
@@ -282,7 +282,7 @@ static bool folds_once(const struct pass *pass, int axis)
     const struct airy_filter_axis *a = &pass->axis[axis];
     const int64_t n = (int64_t)a->n, first = a->offset - (int64_t)(a->taps - 1),
                   last = (int64_t)a->out - 1 + a->offset;
-    return pass->border <= AIRY_BORDER_VALUE || (first > -n && last < 2 * n - 1);
+    return pass->border <= AIRY_BORDER_NEAREST || (first > -n && last < 2 * n - 1);
 }
 
 /*
@@ -424,26 +424,22 @@ static bool is_tiled(const struct pass *pass, size_t most_taps, size_t memory)
     return units && few && fits && is_exact(pass, a[2].taps, a[1].taps);
 }
 
-/* Tiles across and down, of `rows` rows. */
-static void count_tiles(size_t count[2], const struct pass *pass, size_t rows)
+/* Tiles across and down, of `high` rows of results. */
+static void count_tiles(size_t count[2], const struct pass *pass, size_t high)
 {
-    enum { DOWN = TILE_GROUP / AIRY_FILTER_WIDE };
-    const struct airy_filter_axis *a = pass->axis;
-    count[0] = divide_up(a[2].out, AIRY_FILTER_WIDE);
-    count[1] = divide_up(a[1].out, (rows - (a[1].taps - 1)) / DOWN * DOWN);
+    count[0] = divide_up(pass->axis[2].out, AIRY_FILTER_WIDE);
+    count[1] = divide_up(pass->axis[1].out, high);
 }
 
-/* registers: the most that an item takes, of NVIDIA's, where the kernel heeds REQUIRED; 0: any. */
+/* registers: a bound for an item on NVIDIA's devices, if the kernel knows REQUIRED; 0: none. */
 static airy_status launch_tiles(struct pass *pass, const char *file, const char *kernel,
                                 size_t rows, unsigned registers, const size_t groups[3])
 {
     const struct airy_filter_axis *a = pass->axis;
-    char options[128], bound[40] = "";
-    /* NVIDIA's compiler heeds no bound where the group's size is required. */
-    if (registers > 0 && airy_cl_device(pass->queue->device)->nvidia)
-        snprintf(bound, sizeof(bound), " -DREQUIRED=0 -cl-nv-maxrregcount=%u", registers);
+    char options[128], bound[AIRY_CL_BOUND];
+    airy_cl_bound(bound, pass->queue->device, registers);
     snprintf(options, sizeof(options),
-             " -DTAPS_X=%zuu -DTAPS_Y=%zuu -DTAPS_Z=%zuu -DROWS=%zuu -DSHIFT=%d%s", a[2].taps,
+             " -DTAPS_X=%zuu -DTAPS_Y=%zuu -DTAPS_Z=%zuu -DROWS=%zuu -DSHIFT=%d %s", a[2].taps,
              a[1].taps, a[0].taps, rows, tile_shift(pass), bound);
     const struct shape shape = {file, kernel, options, TILE_GROUP, 0};
     return launch_box(pass, &shape, groups);
@@ -452,18 +448,23 @@ static airy_status launch_tiles(struct pass *pass, const char *file, const char 
 /*
  * Whether convolve_tile is the way. Images that are a few tiles a compute unit are done sooner so
  * than by groups that march down strips: 13.4 us instead of 26.5 for 2048 x 2048 by 15 x 15 on an
- * H200, float; with double convolve_xy is the faster one.
+ * H200, float; with double convolve_xy is the faster one. The kernel counts in 32 bits, finds what is
+ * outside without divisions, and takes one launch.
  */
 static bool is_small(const struct pass *pass)
 {
-    const bool counts = is_countable(pass, 2) && is_countable(pass, 1);
-    return results_of(pass) <= MOST_TILED && counts && folds_once(pass, 2) && folds_once(pass, 1) &&
+    const struct airy_filter_axis *a = pass->axis;
+    const bool counts = is_countable(pass, 2) && is_countable(pass, 1),
+               folds = folds_once(pass, 2) && folds_once(pass, 1),
+               whole = a[0].out * pass->images <= AIRY_CL_MOST_GROUPS &&
+                       divide_up(a[2].out, AIRY_FILTER_WIDE) <= AIRY_CL_MOST_GROUPS;
+    return results_of(pass) <= MOST_TILED && counts && folds && whole &&
            is_tiled(pass, SHORT, TILE_MEMORY);
 }
 
 /*
- * As run_xy. An item makes 13 rows where all groups run at a time, to which end it takes few
- * registers, and else fewer, so that the last groups end with the others.
+ * As run_xy. An item makes 13 rows where all groups run at a time, to which end its registers are
+ * bound, and else 7, so that the last groups end with the others.
  */
 static airy_status run_tile(struct pass *pass)
 {
@@ -471,7 +472,7 @@ static airy_status run_tile(struct pass *pass)
         DOWN = 2 * TILE_GROUP / AIRY_FILTER_WIDE, /* items of two columns */
         MOST = 13 * DOWN,
         FEW = 7 * DOWN,
-        RESIDENT = 5,   /* groups of a unit at a time */
+        RESIDENT = 5,   /* groups of a unit at a time, of an H100 or H200 */
         REGISTERS = 48, /* of an item then */
         ROW = AIRY_FILTER_WIDE * sizeof(float)
     };
@@ -479,11 +480,11 @@ static airy_status run_tile(struct pass *pass)
     const size_t lost = pass->axis[1].taps - 1, planes = pass->axis[0].out * pass->images;
     size_t tiles[2];
     fill_geom(pass);
-    count_tiles(tiles, pass, MOST + lost);
+    count_tiles(tiles, pass, MOST);
     const bool all = tiles[0] * tiles[1] * planes <= RESIDENT * (size_t)info->units &&
                      (MOST + lost) * ROW + LOCAL_REST <= info->local_mem;
     if (!all)
-        count_tiles(tiles, pass, FEW + lost);
+        count_tiles(tiles, pass, FEW);
     pass->geom.strips = (uint32_t)tiles[0];
     return launch_tiles(pass, "convolve_tile.cl", "convolve_tile", (all ? MOST : FEW) + lost,
                         all ? REGISTERS : 0, (const size_t[3]){tiles[1], tiles[0], planes});
@@ -527,10 +528,10 @@ static bool is_solid(const struct pass *pass)
 /* Along all three axes. weights: all lines. */
 static airy_status run_solid(struct pass *pass)
 {
-    enum { ROWS = 32, RESIDENT = 2 };
+    enum { ROWS = 32, RESIDENT = 2, DOWN = TILE_GROUP / AIRY_FILTER_WIDE /* items of a column */ };
     size_t tiles[2];
     fill_geom(pass);
-    count_tiles(tiles, pass, ROWS);
+    count_tiles(tiles, pass, (ROWS - (pass->axis[1].taps - 1)) / DOWN * DOWN);
     set_waves(pass, pass->axis[0].out, pass->axis[0].taps - 1, 1,
               tiles[0] * tiles[1] * pass->images, RESIDENT);
     return launch_tiles(pass, "convolve_volume.cl", "convolve_volume", ROWS, 0,

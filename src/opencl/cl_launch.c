@@ -227,6 +227,15 @@ static airy_status enqueue_pieces(airy_queue *queue, const struct airy_cl_kernel
     return AIRY_OK;
 }
 
+void airy_cl_bound(char options[AIRY_CL_BOUND], const airy_device *device, unsigned registers)
+{
+    /* NVIDIA's compiler heeds no bound where the group's size is required. */
+    if (registers > 0 && airy_cl_device(device)->nvidia)
+        snprintf(options, AIRY_CL_BOUND, "-DREQUIRED=0 -cl-nv-maxrregcount=%u", registers);
+    else
+        snprintf(options, AIRY_CL_BOUND, "-DREQUIRED=1");
+}
+
 airy_status airy_cl_launch(airy_queue *queue, const struct airy_cl_kernel_spec *spec, int dims,
                            const size_t *global, const size_t *local, double bytes,
                            const struct airy_cl_arg *args, size_t arg_count)

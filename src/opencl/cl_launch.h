@@ -18,7 +18,8 @@
  * (airy_cl_offset).
  *
  * A launch of more than AIRY_CL_MOST_GROUPS groups in the second or third dimension goes in pieces,
- * with offsets in these two: kernels find their place there by get_global_id, not get_group_id.
+ * with offsets in these two: kernels find their place there by get_global_id, not get_group_id,
+ * unless whoever launches them sees to it that there are never so many.
  *
  * Launches are asynchronous and in order. Nothing is flushed here: the front flushes after a batch
  * (airy_queue_flush), and finish, pulls and events do it themselves.
@@ -36,6 +37,13 @@ struct airy_cl_kernel_spec {
     const char *name;    /* "decode_blocks"; also the row of the profile */
     const char *options; /* "-DT=ushort -DGROUP=128"; NULL or "": none */
 };
+
+/*
+ * The build options of a kernel that requires the size of its groups where REQUIRED is 1, for items
+ * that take `registers` at most; 0: any number. A bound is NVIDIA's alone.
+ */
+enum { AIRY_CL_BOUND = 48 };
+void airy_cl_bound(char options[AIRY_CL_BOUND], const airy_device *device, unsigned registers);
 
 /* Made by the macros below. */
 struct airy_cl_arg {

@@ -260,20 +260,15 @@ static void print_options(char text[OPTIONS], const struct job *job)
                    group = job->sides * (impl->elements / impl->each),
                    tuned = airy_tuned(device, AIRY_TUNE_OCT_REGISTERS),
                    registers = impl->each >= WIDE && tuned < WIDE_LEAST ? WIDE_LEAST : tuned;
-    /* NVIDIA's compiler heeds no bound where the group's size is required. */
-    const bool bound = airy_cl_device(device)->nvidia && group <= REQUIRED_GROUP &&
-                       registers < NO_BOUND;
-    char bound_text[40] = "-DREQUIRED=1";
-    if (bound)
-        snprintf(bound_text, sizeof(bound_text), "-DREQUIRED=0 -cl-nv-maxrregcount=%u", registers);
+    char bound[AIRY_CL_BOUND];
+    airy_cl_bound(bound, device, group <= REQUIRED_GROUP && registers < NO_BOUND ? registers : 0);
     snprintf(text, OPTIONS,
              "%s -DTRANSFORMS=%u -DSIDE=%u -DROOM=%zu -DAT_ONCE=%u -DPATTERN=%d -DQUANTITY=%d "
              "-DOUT=%s -DINTEGER=%d -DPOST=%d -DFLIP=%d %s",
              impl->options, job->transforms, job->sides,
              room_of(impl, oct->p.samples, job->transforms), at_once, oct->pattern != NULL,
              (int)job->plan->quantity, airy_cl_types[to].name, to != AIRY_DTYPE_F32,
-             job->plan->display && oct->finish.display && oct->post, job->geom.flip != 0,
-             bound_text);
+             job->plan->display && oct->finish.display && oct->post, job->geom.flip != 0, bound);
 }
 
 static uint32_t flip_bits(airy_oct_flip flip, uint64_t first)

@@ -61,7 +61,10 @@ static inline airy_i32 airy_border_fold(airy_i32 i, airy_i32 n, airy_u32 border)
     return -1;
 }
 
-/* From what stands for an element outside of the line to what stands for the next, likewise. */
+/*
+ * From what stands for an element outside of the line to what stands for the next, where the line
+ * folds once and the border has no value.
+ */
 static inline airy_i32 airy_border_step(airy_u32 border)
 {
     if (border == AIRY_BORDER_INDEX_REFLECT || border == AIRY_BORDER_INDEX_MIRROR)

@@ -106,7 +106,7 @@ typedef struct airy_clip_tally {
     airy_u32 valid, below; /* elements; those below all bins */
     airy_u32 unused;
     airy_u32 counts[AIRY_CLIP_BINS];
-    /* The extremes of a bin, as numbers of which the largest is kept. */
+    /* The extremes of a bin, as numbers of which the largest is kept. Right behind the counts. */
     airy_u32 most[AIRY_CLIP_BINS], least[AIRY_CLIP_BINS];
 } airy_clip_tally;
 AIRY_ASSERT_SIZE(airy_clip_tally, 16 + 12 * AIRY_CLIP_BINS);

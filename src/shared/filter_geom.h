@@ -7,8 +7,9 @@
 /*
  * One pass. Result i along an axis is the sum over j < taps of weight j times the element i + offset
  * - (taps - 1) + j. Axes 0, 1, 2: z, y, x; steps in elements, of x 1. Work-groups are numbered
- * strips first, then segments, then planes (or images, of a pass along z); those of tiles in three
- * dimensions: tiles across, tiles down, planes (or segments along z, of image after image).
+ * strips first, then segments, then planes (or images, of a pass along z); those in three dimensions:
+ * down strips, the strips, the last one first, planes; of convolve_volume tiles across, tiles down,
+ * segments along z of image after image.
  */
 typedef struct airy_filter_geom {
     airy_i64 src_offset, dst_offset;

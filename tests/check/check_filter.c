@@ -354,6 +354,8 @@ static void check_convolve_sizes(struct check *c)
                                         .method = AIRY_CONVOLVE_SEPARABLE},
                                value = {.border = AIRY_BORDER_VALUE,
                                         .border_value = -2.5,
+                                        .method = AIRY_CONVOLVE_SEPARABLE},
+                               valid = {.mode = AIRY_CONVOLVE_VALID,
                                         .method = AIRY_CONVOLVE_SEPARABLE};
     const struct problem problems[] = {
         {{2, {90, 100}}, {2, {20, 19}}, f32, f32, direct, 0, RANDOM, WHOLE},
@@ -376,6 +378,11 @@ static void check_convolve_sizes(struct check *c)
         {{2, {1451, 1468}}, {2, {5, 4}}, f32, f32, value, 0, PRODUCT, WHOLE},
         {{2, {7, 9}}, {2, {50, 2}}, f32, f32, lines, 0, PRODUCT, TINY},
         {{3, {4, 3, 5}}, {3, {25, 1, 2}}, u16, f64, value, 0, PRODUCT, TINY},
+        /* More planes or strips than a grid of CUDA has groups there. */
+        {{2, {8, 8}}, {2, {3, 3}}, f32, f32, lines, 70000, PRODUCT, WHOLE},
+        {{2, {8, 8}}, {2, {3, 3}}, f32, f32, lines, 70000, TWO_PRODUCTS, WHOLE},
+        {{2, {8, 8}}, {2, {3, 3}}, f32, f32, direct, 70000, RANDOM, WHOLE},
+        {{2, {2, 6000000}}, {2, {2, 2}}, f32, f32, valid, 0, PRODUCT, WHOLE},
     };
     for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
         if (!c->is_cpu || count_of(&problems[i].src) < 1000000)
@@ -431,11 +438,18 @@ static void check_convolve_exact_one(struct check *c, const struct exact *e)
     CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 3, e->taps, &e->params, NULL));
     CHECK_OK(c, airy_array_pull(c->queue, few, size, dst));
     device->exact_results = 1;
-    dst = check_output(c, e->to, 4, out);
-    CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 3, e->taps, &e->params, NULL));
+    /* High tiles where all are there at a time, as on a device of many units, and else low ones. */
+    const uint32_t units = c->device->info.units, pretended[2] = {1, 1000};
+    for (int i = 0; i < (e->params.method == AIRY_CONVOLVE_SEPARABLE ? 2 : 1); i++) {
+        if (e->params.method == AIRY_CONVOLVE_SEPARABLE)
+            c->device->info.units = pretended[i];
+        dst = check_output(c, e->to, 4, out);
+        CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 3, e->taps, &e->params, NULL));
+        if (CHECK_OK(c, airy_queue_finish(c->queue)))
+            check_array(c, dst, few, NULL);
+    }
+    c->device->info.units = units;
     device->exact_results = results;
-    if (CHECK_OK(c, airy_queue_finish(c->queue)))
-        check_array(c, dst, few, NULL);
 }
 
 static void check_convolve_exact(struct check *c)
@@ -451,6 +465,13 @@ static void check_convolve_exact(struct check *c)
                   {{1, 5, 3}, {1, 8, 17}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{1, 32, 33}, {1, 17, 17}, 8, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
                   {{1, 40, 31}, {1, 17, 16}, 8, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
+                  /* Tiles of 64 x 104 or 64 x 56, one less and one more; lines that fold once. */
+                  {{1, 103, 63}, {1, 15, 8}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 104, 64}, {1, 8, 15}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 105, 65}, {1, 15, 15}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 57, 129}, {1, 3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 17, 17}, {1, 17, 17}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 16, 16}, {1, 17, 17}, 4, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
                   {{1, 20, 70}, {1, 3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{1, 20, 70}, {1, 3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT},
                   {{1, 101, 197}, {1, 15, 15}, 8, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_DIRECT},

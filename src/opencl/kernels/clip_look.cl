@@ -160,11 +160,11 @@ AIRY_INLINE void fill_bins(__local struct looking *w, __global airy_clip_tally *
 }
 
 /* What all groups counted; the rank at which each bin begins. */
-AIRY_INLINE void take_bins(__local struct looking *w, __global airy_clip_tally *tally,
+AIRY_INLINE void take_bins(__local struct looking *w, __global const airy_clip_tally *tally,
                            struct look_bins *b)
 {
     const uint first = get_local_id(0) * (OWN_BINS / 4u);
-    __global uint4 *counts = (__global uint4 *)tally->counts + first;
+    __global const uint4 *counts = (__global const uint4 *)tally->counts + first;
     const uint below = tally->below;
     b->n = tally->valid;
     uint4 n[OWN_BINS / 4u];

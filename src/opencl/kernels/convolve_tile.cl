@@ -5,14 +5,14 @@
  * know.
  */
 #ifndef REQUIRED
-#define REQUIRED 1
+#define REQUIRED 0
 #endif
 #define DOWN (GROUP / (WIDE / 2u)) /* items of two columns */
 #include "opencl/kernels/filter_tile.h"
 
 #if VL == 4 /* float */
 
-#define UNITS (WIDE / VL)      /* of results of x in a row */
+#define UNITS (WIDE / VL)      /* of results of x in a row, which lie one behind the other */
 #define TURN  (GROUP / ACROSS) /* rows that a group sums at a time */
 
 /*
@@ -29,31 +29,6 @@ AIRY_INLINE void store_sums(__local V *made, uint swap, const W *sum)
 AIRY_INLINE uint place_of(uint x)
 {
     return x < WIDE / 2u ? x : x ^ VL;
-}
-
-/*
- * The unit at x of a line of n, whose elements are taken one by one at the ends. They lie behind
- * each other there, too, forwards or backwards; no load waits for another.
- */
-AIRY_INLINE V unit_at(__global const T *line, int x, int n, W outside, uint border)
-{
-    if (x >= 0 && x + VL <= n)
-        return *(__global const V *)(line + x);
-    const bool fills = border < AIRY_BORDER_INDEX_NEAREST;
-    if (fills && (x >= n || x + VL <= 0))
-        return (V)outside;
-    const int end = x < 0 ? -1 : n, first = airy_border_fold(end, n, border),
-              step = airy_border_step(border);
-    W at[VL];
-#pragma unroll
-    for (int k = 0; k < VL; k++) {
-        const bool inside = x + k >= 0 && x + k < n;
-        const int from = inside ? x + k : first + (x + k - end) * step;
-        at[k] = outside;
-        if (inside || !fills)
-            at[k] = line[clamp(from, 0, n - 1)];
-    }
-    return (V)(at[0], at[1], at[2], at[3]);
 }
 
 /*
@@ -110,7 +85,8 @@ AIRY_INLINE void sum_pair(W *left, W *right, __local const W *a, __local const W
  * a row an item, and from these HIGH rows of results, RUN of two columns an item, which are half a
  * tile apart: items beside each other write beside each other. Groups go down strips, and the strips
  * at both ends, which take longer, come first.
- * Local memory: 30 KiB with 15 x 15 taps and 13 rows an item. Barriers: one.
+ * Local memory: 30 KiB with 15 x 15 taps and 13 rows an item. Barriers: one. Launches are never cut
+ * into pieces, so that places are numbers of groups, which takes fewer registers.
  */
 __kernel
 #if REQUIRED

@@ -4,9 +4,9 @@
  *
  * Build options beside those of filter_line.h: TAPS_X, TAPS_Y, TAPS_Z: taps along the axes; SHIFT:
  * elements from such a beginning to the first that a row of a group looks at; ROWS: of a tile, of
- * which TAPS_Y - 1 or up to three more give no result, where columns are summed too. DOWN may be set
- * before: items below each other, each of which sums columns for RUN results. Weights are in a table:
- * of x, then each line from the next whole block on (airy_filter_rounded).
+ * which TAPS_Y - 1 or up to DOWN - 1 more give no result, where columns are summed too. DOWN may be
+ * set before: items below each other, each of which makes RUN results of a column. Weights are in a
+ * table: of x, then each line from the next whole block on (airy_filter_rounded).
  */
 #ifndef AIRY_KERNELS_FILTER_TILE_H
 #define AIRY_KERNELS_FILTER_TILE_H
@@ -24,7 +24,7 @@
 #define GROUP 256
 #endif
 
-/* Rows lie an odd number of units apart; an item takes its units of a row one behind the other. */
+/* An item takes its units of a row one behind the other. */
 #define PADDED 0
 
 #include "opencl/kernels/filter_line.h"
@@ -34,7 +34,7 @@
 #endif
 #define ACROSS       (WIDE / EACH)                                   /* items of a row */
 #define NEEDED(wide) (((wide) + TAPS_X - 1u + SHIFT + VL - 1u) / VL) /* units for so many results */
-#define TILE_PITCH   (NEEDED(WIDE) | 1u)
+#define TILE_PITCH   (NEEDED(WIDE) | 1u) /* units from row to row where elements are staged */
 #define AFTER(taps)  (((taps) + EACH - 1u) / EACH * EACH)
 
 /* The unit at x of a row, whose elements are taken one by one where the row ends in it. */
@@ -54,6 +54,33 @@ AIRY_INLINE void stage_unit(__local V *to, __global const T *row, long x, bool t
             ((__local W *)to)[k] = outside;
     }
 }
+
+#if VL == 4 /* float */
+/*
+ * The same to registers, of a line that folds once at most. What stands for elements outside lies one
+ * behind the other, too, forwards or backwards; no load waits for another.
+ */
+AIRY_INLINE V unit_at(__global const T *line, int x, int n, W outside, uint border)
+{
+    if (x >= 0 && x + VL <= n)
+        return *(__global const V *)(line + x);
+    const bool fills = border < AIRY_BORDER_INDEX_NEAREST;
+    if (fills && (x >= n || x + VL <= 0))
+        return (V)outside;
+    const int end = x < 0 ? -1 : n, first = airy_border_fold(end, n, border),
+              step = airy_border_step(border);
+    W at[VL];
+#pragma unroll
+    for (int k = 0; k < VL; k++) {
+        const bool inside = x + k >= 0 && x + k < n;
+        const int from = inside ? x + k : first + (x + k - end) * step;
+        at[k] = outside;
+        if (inside || !fills)
+            at[k] = line[clamp(from, 0, n - 1)];
+    }
+    return (V)(at[0], at[1], at[2], at[3]);
+}
+#endif
 
 /* The row of a plane that row `row` of a tile of `rows` from y on is; -1: none. */
 AIRY_INLINE long row_of(long y, uint row, uint rows, const airy_filter_geom *g)
