@@ -89,9 +89,11 @@ typedef struct airy_convolve_info {
  *           shrink with what is under the kernel: next to a star of 1e6, elements of f32 results
  *           are good to some 0.1, and integers do not come out exact. Not bit-equal between
  *           devices.
+ * Memory:   separable in three dimensions as airy_gaussian_blur.
  * Errors:   AIRY_ERR_PARAM (a kernel that is no sum of 4 products for SEPARABLE, or is not finite),
- *           AIRY_ERR_UNSUPPORTED (a kernel whose tiles would be too large for FFT),
- *           AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED.
+ *           AIRY_ERR_UNSUPPORTED (a kernel whose tiles would be too large for FFT; a device without
+ *           double precision where an array has it, or with work-groups of less than 64 items),
+ *           AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_convolve(airy_queue *queue, airy_array *dst, const airy_array *src,
                                    const double *kernel, int kernel_ndim,
