@@ -129,6 +129,20 @@ static struct moments measure(const struct meshes_job *job, struct mesh *m, stru
                             .max = all.max};
 }
 
+/* The same about the mean that it finds, if that is far from `pivot`. */
+static struct moments measure_again(const struct meshes_job *job, struct mesh *m, struct room *room,
+                                    double pivot, double lo, double hi)
+{
+    struct moments all = measure(job, m, room, pivot, lo, hi);
+    for (int i = 1; i < AIRY_BACKGROUND_SUMS &&
+                    airy_background_sums_again(pivot, all.mean, all.std, all.min, all.max);
+         i++) {
+        pivot = all.mean;
+        all = measure(job, m, room, pivot, lo, hi);
+    }
+    return all;
+}
+
 static void fill_bins(const struct meshes_job *job, struct mesh *m, struct room *room,
                       const airy_background_bins *bins)
 {
@@ -196,25 +210,18 @@ static airy_background_pass look(const struct room *room, size_t lo, size_t hi)
                                   .split = split};
 }
 
-static void estimate_mesh(const struct meshes_job *job, struct mesh *m, struct room *room,
-                          double *level, double *noise)
+/* Level and noise of the pixels in [*lo, *hi]; whether it is to be done again, of fewer. */
+static bool estimate_within(const struct meshes_job *job, struct mesh *m, struct room *room,
+                            const struct moments *all, double *lo, double *hi, double *level,
+                            double *noise)
 {
     const struct airy_background_plan *plan = job->plan;
-    const double largest = AIRY_BACKGROUND_LARGEST;
-    double lo, hi;
-    *level = *noise = (double)NAN;
-    struct moments all = measure(job, m, room, (double)NAN, -largest, largest);
-    if (2 * all.count < m->height * m->width)
-        return;
-    airy_background_cuts(&lo, &hi, all.mean, all.std, plan->compat);
-    if (all.min < all.max)
-        all = measure(job, m, room, all.mean, lo, hi);
-    const airy_background_bins bins = airy_background_plan((uint32_t)all.count, all.mean, all.std,
-                                                           all.min, all.max, plan->compat);
+    const airy_background_bins bins = airy_background_plan(
+        (uint32_t)all->count, all->mean, all->std, all->min, all->max, plan->compat);
     *level = bins.alike;
     *noise = 0;
     if (bins.levels == 0)
-        return;
+        return false;
     fill_bins(job, m, room, &bins);
     job->kernels->sums(room->before, room->counts,
                        (bins.levels + AIRY_BACKGROUND_GROUP - 1) / AIRY_BACKGROUND_GROUP);
@@ -224,6 +231,28 @@ static void estimate_mesh(const struct meshes_job *job, struct mesh *m, struct r
                                          bins.levels);
     *level = airy_background_level(clip, bins, (uint32_t)plan->estimate);
     *noise = clip.std * bins.scale;
+    return !plan->compat && airy_background_narrow(lo, hi, clip, bins);
+}
+
+static void estimate_mesh(const struct meshes_job *job, struct mesh *m, struct room *room,
+                          double *level, double *noise)
+{
+    const double largest = AIRY_BACKGROUND_LARGEST;
+    double lo, hi;
+    *level = *noise = (double)NAN;
+    struct moments all = measure(job, m, room, (double)NAN, -largest, largest);
+    if (2 * all.count < m->height * m->width)
+        return;
+    airy_background_cuts(&lo, &hi, all.mean, all.std, job->plan->compat);
+    if (all.min < all.max)
+        all = measure_again(job, m, room, all.mean, lo, hi);
+    size_t before = SIZE_MAX;
+    for (int i = 0; i < AIRY_BACKGROUND_ROUNDS && all.count > 0 && all.count < before; i++) {
+        before = all.count;
+        if (!estimate_within(job, m, room, &all, &lo, &hi, level, noise))
+            break;
+        all = measure_again(job, m, room, *level, lo, hi);
+    }
 }
 
 static void run_mesh(void *arg, size_t index, unsigned worker)

@@ -15,6 +15,10 @@
 #define AIRY_BACKGROUND_LEVELS 4096
 /* Pixels beyond this, of which there may be 2^30 in a mesh, have no squares to be added. */
 #define AIRY_BACKGROUND_LARGEST 1e150
+/* Times that sums are made; each brings the pivot 2^45 times nearer or so. */
+#define AIRY_BACKGROUND_SUMS 16
+/* Times that a mesh is done; each has bins 100 times narrower or so. */
+#define AIRY_BACKGROUND_ROUNDS 100
 
 typedef struct airy_background_geom {
     airy_u64 src_offset, src_pitch, mask_offset, mask_pitch; /* elements */
@@ -59,6 +63,16 @@ static inline void airy_background_cuts(double *lo, double *hi, double mean, dou
     const double width = 2.0 * airy_background_round(std, std);
     *lo = compat ? (double)(float)(mean - 2.0 * std) : middle - width;
     *hi = compat ? (double)(float)(mean + 2.0 * std) : middle + width;
+}
+
+/*
+ * Whether sums about the pivot have lost the digits of the deviation, and are to be made again about
+ * the mean: pixels that are cut out may have drawn it as far away as they are large.
+ */
+static inline int airy_background_sums_again(double pivot, double mean, double std, double min,
+                                             double max)
+{
+    return min < max && mean != pivot && !(fabs(mean - pivot) <= 64.0 * std);
 }
 
 /* The bins of a mesh: count, mean, standard deviation and extremes of the pixels cut out. */
@@ -169,6 +183,22 @@ airy_background_clip_pass(airy_background_clip c, airy_background_pass p, airy_u
     c.lo = lo > 0.0 ? (airy_i32)(lo + 0.5) : 0;
     c.hi = hi < last ? (airy_i32)(hi + 0.5) : (airy_i32)last;
     return c;
+}
+
+/*
+ * Whether pixels that are cut off by now have made bins so wide that what is left lies in one of
+ * them, where noise alone has a tenth of all as its deviation: the mesh is then done again, of the
+ * pixels in [*lo, *hi].
+ */
+static inline int airy_background_narrow(double *lo, double *hi, airy_background_clip c,
+                                         airy_background_bins b)
+{
+    const double least = 0.02 * (double)b.levels;
+    if (b.levels < 8u || c.std >= (least < 1.0 ? least : 1.0))
+        return 0;
+    *lo = b.zero + ((double)c.lo - 1.0) * b.scale;
+    *hi = b.zero + ((double)c.hi + 1.0) * b.scale;
+    return 1;
 }
 
 /* estimate: of airy_background_estimate */

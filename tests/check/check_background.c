@@ -17,9 +17,10 @@ enum kind {
     KIND_SKY,    /* a slope, noise that grows, sources */
     KIND_COUNTS, /* few different whole numbers */
     KIND_HOLES,  /* sky with NaN here and there and meshes of nothing else */
-    KIND_FLAT    /* mostly one value */
+    KIND_FLAT,   /* mostly one value */
+    KIND_HOT     /* sky, and in it pixels of 10^3 to 10^30 */
 };
-static const char *const kind_names[] = {"sky", "counts", "holes", "flat"};
+static const char *const kind_names[] = {"sky", "counts", "holes", "flat", "hot"};
 
 static double make_pixel(struct check *c, enum kind kind, size_t y, size_t x, double offset)
 {
@@ -35,6 +36,8 @@ static double make_pixel(struct check *c, enum kind kind, size_t y, size_t x, do
                    : sky;
     case KIND_FLAT:
         return offset + (check_uniform(c) < 0.02 ? 1 + floor(3 * check_uniform(c)) : 0);
+    case KIND_HOT:
+        return check_uniform(c) < 0.003 ? pow(10, 3 + 27 * check_uniform(c)) : sky;
     default:
         return sky;
     }
@@ -515,7 +518,7 @@ void check_backgrounds(struct check *c)
     };
     for (size_t v = 0; v < sizeof(variants) / sizeof(variants[0]); v++)
         for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-            for (int kind = 0; kind <= KIND_FLAT; kind++)
+            for (int kind = 0; kind <= KIND_HOT; kind++)
                 check_one(c, kind == KIND_SKY ? AIRY_DTYPE_F32 : AIRY_DTYPE_F64, shapes[i][0],
                           shapes[i][1], (enum kind)kind, i % 2 == 0 ? 0 : 1000, &variants[v].params,
                           variants[v].name);

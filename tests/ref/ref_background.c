@@ -48,30 +48,26 @@ static double meet(const double *bins, int lo, int hi)
     return h + 0.5 + (most > 0 ? (right - left) / (2 * most) : 0);
 }
 
-/* What the pixels of a mesh are: n of them, none NaN. */
-static void estimate(double *level, double *noise, const double *x, size_t n,
-                     const struct ref_background *p)
+/*
+ * What the pixels of a mesh in [*low, *high] are, of n that are not NaN. True: they lie in one bin,
+ * and are to be looked at again, from *low to *high.
+ */
+static bool estimate(double *level, double *noise, const double *x, size_t n,
+                     const struct ref_background *p, double *low, double *high, size_t *looked)
 {
     double mean, std, min = (double)INFINITY, max = -(double)INFINITY;
-    moments(x, n, -(double)INFINITY, (double)INFINITY, &mean, &std);
-    double m = round_to(mean, std), s = round_to(std, std), lo = m - 2 * s, hi = m + 2 * s;
-    if (p->sep) {
-        lo = (float)(mean - 2 * std);
-        hi = (float)(mean + 2 * std);
-    }
     for (size_t i = 0; i < n; i++)
-        if (x[i] >= lo && x[i] <= hi) {
+        if (x[i] >= *low && x[i] <= *high) {
             min = fmin(min, x[i]);
             max = fmax(max, x[i]);
         }
-    const size_t left = moments(x, n, lo, hi, &mean, &std);
+    const size_t left = moments(x, n, *low, *high, &mean, &std);
     *level = min;
     *noise = 0;
     const int levels = (int)fmin(4096, floor(1.25 * sqrt(2 / M_PI) * (double)left + 1));
     if ((min == max && !p->sep) || levels < 2)
-        return;
-    m = round_to(mean, std);
-    s = round_to(std, std);
+        return false;
+    const double m = round_to(mean, std), s = round_to(std, std);
     double zero = m - 5 * s, scale = 10 * s / levels;
     if (p->sep) {
         zero = min == max ? (float)mean : (float)(mean - 5 * std);
@@ -111,6 +107,27 @@ static void estimate(double *level, double *noise, const double *x, size_t n,
     *level = zero + at * scale;
     *noise = deviation * scale;
     free(bins);
+    *low = zero + (first - 1) * scale;
+    *high = zero + (last + 1) * scale;
+    const bool fewer = left < *looked;
+    *looked = left;
+    return !p->sep && levels >= 8 && fewer && deviation < fmin(1, 0.02 * levels);
+}
+
+static void estimate_mesh(double *level, double *noise, const double *x, size_t n,
+                          const struct ref_background *p)
+{
+    double mean, std;
+    moments(x, n, -(double)INFINITY, (double)INFINITY, &mean, &std);
+    const double m = round_to(mean, std), s = round_to(std, std);
+    double low = m - 2 * s, high = m + 2 * s;
+    if (p->sep) {
+        low = (float)(mean - 2 * std);
+        high = (float)(mean + 2 * std);
+    }
+    size_t looked = n + 1; /* of the look before */
+    while (estimate(level, noise, x, n, p, &low, &high, &looked))
+        ;
 }
 
 static int compare(const void *a, const void *b)
@@ -215,7 +232,7 @@ bool ref_background_nodes(struct ref_nodes *nodes, const double *x, const struct
             }
         nodes->level[i] = nodes->noise[i] = (double)NAN;
         if ((double)n >= 0.5 * (double)area)
-            estimate(&nodes->level[i], &nodes->noise[i], values, n, p);
+            estimate_mesh(&nodes->level[i], &nodes->noise[i], values, n, p);
         else
             nodes->bad++;
     }

@@ -267,6 +267,7 @@ background_mesh(__global const T *src, __global const uchar *mask, __global doub
     __local double room[(COUNT_WORDS + 1) / 2];
     __local ulong sums[2 * (ITEMS + 1)];
     __local uint all[ITEMS];
+    __local airy_background_clip next; /* what item 0 has found */
     __local uint *counts = (__local uint *)room;
     const uint index = get_group_id(0), nodes = g.nodes_y * g.nodes_x;
     mesh m = {index / g.nodes_x * g.mesh_y, index % g.nodes_x * g.mesh_x, 0u, 0u, 0u};
@@ -293,36 +294,58 @@ background_mesh(__global const T *src, __global const uchar *mask, __global doub
     sum_moments(&s, room);
     /* From here on `good`, and then b.levels, say what there is: all items meet at all barriers. */
     const bool good = 2.0 * s.count >= (double)(m.height * m.width), alike = !(s.min < s.max);
-    const double middle = pivot + s.sum / s.count;
+    double middle = pivot + s.sum / s.count, mean = middle;
     double lo = -AIRY_BACKGROUND_LARGEST, hi = AIRY_BACKGROUND_LARGEST;
     if (good && !alike)
         airy_background_cuts(&lo, &hi, middle, deviation(&s), g.compat);
     const moments none = {0.0, 0.0, INFINITY, -INFINITY, 0.0};
-    s = none;
-    FOR_PIXELS(x)
-    add_pixel(&s, x, middle, lo, hi);
-    END_PIXELS
-    sum_moments(&s, room);
     airy_background_bins b = {0.0, 1.0, 1.0, NAN, 0u, 0u};
-    if (good)
-        b = airy_background_plan((uint)s.count, middle + s.sum / s.count, deviation(&s), s.min,
-                                 s.max, g.compat);
-    for (uint i = get_local_id(0); i < COUNT_WORDS; i += ITEMS)
-        counts[i] = 0u;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const float shift = airy_background_shift(b);
-    FOR_PIXELS(x)
-    const int bin = g.compat != 0u ? airy_background_bin_compat(x, b, shift)
-                                   : airy_background_bin(x, b);
-    if (bin >= 0)
-        atomic_inc(&counts[WORD(bin)]);
-    END_PIXELS
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sum_bins(counts, sums, all);
+    airy_background_clip clip = airy_background_clip_begin(0u);
+    double before = INFINITY;
+    for (uint round = 0u; round < AIRY_BACKGROUND_ROUNDS; round++) {
+        uint sums_left = AIRY_BACKGROUND_SUMS;
+        do {
+            middle = mean;
+            s = none;
+            FOR_PIXELS(x)
+            add_pixel(&s, x, middle, lo, hi);
+            END_PIXELS
+            sum_moments(&s, room);
+            mean = middle + s.sum / s.count;
+            sums_left--;
+        } while (good && sums_left > 0u &&
+                 airy_background_sums_again(middle, mean, deviation(&s), s.min, s.max));
+        if (s.count == 0.0 || s.count >= before) /* what was found before stays */
+            break;
+        before = s.count;
+        if (good)
+            b = airy_background_plan((uint)s.count, mean, deviation(&s), s.min, s.max, g.compat);
+        for (uint i = get_local_id(0); i < COUNT_WORDS; i += ITEMS)
+            counts[i] = 0u;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const float shift = airy_background_shift(b);
+        FOR_PIXELS(x)
+        const int bin = g.compat != 0u ? airy_background_bin_compat(x, b, shift)
+                                       : airy_background_bin(x, b);
+        if (bin >= 0)
+            atomic_inc(&counts[WORD(bin)]);
+        END_PIXELS
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sum_bins(counts, sums, all);
+        if (get_local_id(0) == 0u) {
+            clip = airy_background_clip_begin(b.levels);
+            while (b.levels != 0u && airy_background_clip_goes_on(clip))
+                clip =
+                    airy_background_clip_pass(clip, look(counts, sums, clip.lo, clip.hi), b.levels);
+            next = clip;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        clip = next;
+        if (b.levels == 0u || g.compat != 0u || !airy_background_narrow(&lo, &hi, clip, b))
+            break;
+        mean = airy_background_level(clip, b, g.estimate);
+    }
     if (get_local_id(0) == 0u) {
-        airy_background_clip clip = airy_background_clip_begin(b.levels);
-        while (b.levels != 0u && airy_background_clip_goes_on(clip))
-            clip = airy_background_clip_pass(clip, look(counts, sums, clip.lo, clip.hi), b.levels);
         out[index] = b.levels != 0u ? airy_background_level(clip, b, g.estimate) : b.alike;
         out[nodes + index] = b.levels != 0u ? clip.std * b.scale : good ? 0.0 : NAN;
     }
