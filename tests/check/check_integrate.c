@@ -4,6 +4,7 @@
  */
 #include "check_integrate.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +283,9 @@ static void check_pixel_test(struct check *c)
     CHECK(c, t.float_lo == (double)0.1f && t.float_hi == (double)0.1f);
     CHECK_OK(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_F64));
     CHECK(c, t.float_lo == 0.1 && isnan(t.float_saturation));
+    it.params.dummy = 3.4028235e38;
+    CHECK_OK(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_F32));
+    CHECK(c, t.float_lo == (double)FLT_MAX && t.float_hi == (double)FLT_MAX);
     it.params.has_saturation = true;
     static const struct {
         double given;

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "image_util.h"
+
 const struct opt bad_pixels_options[] = {
     {.heading = "Bad pixels"},
     BAD_PIXELS_MASK_OPTION(struct bad_pixels_head, bad,
@@ -20,8 +22,59 @@ int bad_pixels_check(const struct common *common, const struct bad_pixels *bad)
     return AIRY_EXIT_OK;
 }
 
-bool bad_pixels_have(const struct bad_pixels *bad, double value)
+/* --dummy as pixels of dtype have it. */
+static double dummy_of(const struct bad_pixels *bad, airy_dtype dtype)
 {
-    return bad->has_dummy && (value == bad->dummy || (isnan(value) && isnan(bad->dummy)) ||
-                              fabs(value - bad->dummy) <= bad->delta_dummy);
+    const bool single = dtype == AIRY_DTYPE_F32 && fabs(bad->dummy) < 0x1.ffffffp127;
+    return single ? (double)(float)bad->dummy : bad->dummy;
+}
+
+bool bad_pixels_have(const struct bad_pixels *bad, airy_dtype dtype, double value)
+{
+    const double dummy = dummy_of(bad, dtype);
+    return bad->has_dummy && (value == dummy || (isnan(value) && isnan(dummy)) ||
+                              fabs(value - dummy) <= bad->delta_dummy);
+}
+
+size_t bad_pixels_mark(uint8_t *is_bad, const struct bad_pixels *bad, const airy_image *image,
+                       size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count && bad->has_dummy; i++) {
+        const bool has = bad_pixels_have(bad, image->dtype, airy_image_value(image, i));
+        is_bad[i] |= has;
+        found += has;
+    }
+    return found;
+}
+
+/* An integer type has such values. */
+static bool can_be(const struct bad_pixels *bad, airy_dtype dtype)
+{
+    if (airy_dtype_is_float(dtype))
+        return true;
+    const double limit = image_limit(dtype), least = airy_dtype_is_signed(dtype) ? -limit - 1 : 0,
+                 from = fmax(ceil(bad->dummy - bad->delta_dummy), least),
+                 to = fmin(floor(bad->dummy + bad->delta_dummy), limit);
+    return isfinite(bad->dummy) && from <= to;
+}
+
+void bad_pixels_say_none(const struct common *common, const struct bad_pixels *bad,
+                         airy_dtype dtype, size_t count)
+{
+    if (!bad->has_dummy || count)
+        return;
+    char within[48] = "", why[48] = "none has such a value";
+    if (bad->delta_dummy > 0)
+        snprintf(within, sizeof(within), " --delta-dummy %.15g", bad->delta_dummy);
+    if (!can_be(bad, dtype))
+        snprintf(why, sizeof(why), "%s has no such value", airy_dtype_name(dtype));
+    tool_say(common, "--dummy=%.15g%s leaves out no pixel: %s", bad->dummy, within, why);
+}
+
+void bad_pixels_say_never(const struct common *common, const struct bad_pixels *bad,
+                          airy_dtype dtype)
+{
+    if (!can_be(bad, dtype))
+        bad_pixels_say_none(common, bad, dtype, 0);
 }

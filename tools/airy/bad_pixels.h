@@ -49,7 +49,19 @@ extern const struct opt bad_pixels_options[];
 
 /* AIRY_EXIT_USAGE after a line on stderr where the options make no sense together. */
 int bad_pixels_check(const struct common *common, const struct bad_pixels *bad);
-/* --dummy and --delta-dummy name this value, as they do for integrate. */
-bool bad_pixels_have(const struct bad_pixels *bad, double value);
+/*
+ * --dummy and --delta-dummy name this value of an image of dtype, as they do for integrate: --dummy
+ * -999.9 is the float32 nearest to it where pixels are of that.
+ */
+bool bad_pixels_have(const struct bad_pixels *bad, airy_dtype dtype, double value);
+/* 1 where a pixel has such a value, of count pixels, others as they were; the number of them. */
+size_t bad_pixels_mark(uint8_t *is_bad, const struct bad_pixels *bad, const airy_image *image,
+                       size_t count);
+/* Where --dummy is given and left out `count` pixels of an image of dtype, and these are none. */
+void bad_pixels_say_none(const struct common *common, const struct bad_pixels *bad,
+                         airy_dtype dtype, size_t count);
+/* Where --dummy is given and no pixel of dtype, a type of integers, can be like that. */
+void bad_pixels_say_never(const struct common *common, const struct bad_pixels *bad,
+                          airy_dtype dtype);
 
 #endif

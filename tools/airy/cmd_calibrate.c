@@ -530,7 +530,7 @@ static int run_calibrate(void *user)
         return code;
     struct job job = {.p = p};
     airy_stack_meta meta;
-    code = image_load_frame(common, common->inputs.items[0], p->frame, p->output, &job.frame);
+    code = image_load_frame(common, common->inputs.items[0], p->frame, p->output, NULL, &job.frame);
     if (code == AIRY_EXIT_OK)
         code = read_meta(&job, &meta);
     if (code == AIRY_EXIT_OK)

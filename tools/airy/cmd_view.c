@@ -123,7 +123,7 @@ static int leave_out(const struct view_params *p, struct picture *picture)
         code = image_load_mask(&p->common, "mask", p->bad.mask, picture->height, picture->width,
                                &mask);
     for (size_t i = 0; code == AIRY_EXIT_OK && i < picture->height * picture->width; i++)
-        if ((mask && mask[i]) || bad_pixels_have(&p->bad, picture->values[i]))
+        if (mask && mask[i])
             picture->values[i] = (double)NAN;
     free(mask);
     return code;
@@ -338,7 +338,10 @@ static int run_view(void *user)
     p->colormap = p->colormap ? p->colormap : colormap_find("viridis");
     struct picture picture = {0};
     struct image_frame frame = {0};
-    code = image_load_frame(&p->common, p->common.inputs.items[0], p->frame, p->output, &frame);
+    code = image_load_frame(&p->common, p->common.inputs.items[0], p->frame, p->output, &p->bad,
+                            &frame);
+    if (code == AIRY_EXIT_OK)
+        bad_pixels_say_none(&p->common, &p->bad, frame.dtype, frame.dummies);
     if (code == AIRY_EXIT_OK && !p->has_frame && frame.frames > 1)
         tool_say(&p->common, "frame 0 of %zu is drawn; --frame N chooses another", frame.frames);
     picture.height = frame.height;

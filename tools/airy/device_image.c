@@ -59,8 +59,9 @@ int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
     if (!*is_bad)
         return tool_fail(common, "out of memory for a mask of %zu values", all);
     const int code = bad->mask ? fill_from_mask(*is_bad, d, common, bad->mask) : AIRY_EXIT_OK;
-    for (size_t i = 0; i < all && bad->has_dummy && code == AIRY_EXIT_OK; i++)
-        (*is_bad)[i] |= bad_pixels_have(bad, airy_image_value(&d->image, i));
+    if (code == AIRY_EXIT_OK)
+        bad_pixels_say_none(common, bad, d->image.dtype,
+                            bad_pixels_mark(*is_bad, bad, &d->image, all));
     return code;
 }
 

@@ -169,25 +169,30 @@ static int load_of_stack(struct loading *l, const struct common *common)
 }
 
 /* The values as numbers, NaN where there is none. Exit code. */
-static int fill_values(const struct loading *l, const struct common *common, bool plain)
+static int fill_values(const struct loading *l, const struct common *common,
+                       const struct bad_pixels *given, bool plain)
 {
     struct image_frame *picture = l->picture;
     const size_t count = picture->height * picture->width;
     const airy_image frame = {
         .dtype = l->dtype, .ndim = 1, .shape = {count}, .data = (void *)l->data};
+    picture->dtype = l->dtype;
+    picture->dummies = 0;
     picture->values = malloc(count * sizeof(double));
     if (!picture->values)
         return tool_fail(common, "out of memory for %zu pixels", count);
     for (size_t i = 0; i < count; i++) {
         const double v = airy_image_value(&frame, i);
-        const bool bad = (l->mask && l->mask[i]) || image_is_gap(l->dtype, v, plain);
+        const bool dummy = given && bad_pixels_have(given, l->dtype, v),
+                   bad = dummy || (l->mask && l->mask[i]) || image_is_gap(l->dtype, v, plain);
         picture->values[i] = bad ? (double)NAN : v;
+        picture->dummies += dummy;
     }
     return AIRY_EXIT_OK;
 }
 
 int image_load_frame(const struct common *common, const char *path, size_t number,
-                     const char *output, struct image_frame *picture)
+                     const char *output, const struct bad_pixels *bad, struct image_frame *picture)
 {
     struct loading l = {.path = path, .number = number, .picture = picture};
     const bool plain = airy_image_is_plain(path);
@@ -196,7 +201,7 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
         code = tool_fail(common, "--frame %zu: %s has %zu frame%s, numbered from 0", number, path,
                          picture->frames, tool_s(picture->frames));
     if (code == AIRY_EXIT_OK)
-        code = fill_values(&l, common, plain);
+        code = fill_values(&l, common, bad, plain);
     free(l.owned);
     free(l.mask);
     airy_image_free(&l.image);

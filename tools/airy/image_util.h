@@ -2,7 +2,7 @@
 #ifndef AIRY_TOOLS_IMAGE_UTIL_H
 #define AIRY_TOOLS_IMAGE_UTIL_H
 
-#include "tool.h"
+#include "bad_pixels.h"
 
 /*
  * Read FILE as height x width float values (malloc'ed): --what FILE. Exit code.
@@ -14,18 +14,20 @@ int image_load_float(const struct common *common, const char *what, const char *
 int image_load_mask(const struct common *common, const char *what, const char *path, size_t height,
                     size_t width, uint8_t **mask);
 
-/* One frame of whatever a file is: what the file marks as bad, and gaps, are NaN. */
+/* One frame of whatever a file is: what the file marks as bad, dummies and gaps are NaN. */
 struct image_frame {
     size_t height, width, frames; /* of these it is one */
     double *values;               /* malloc'ed; NULL after a failure */
     char unit[AIRY_CARD_VALUE];   /* of them: BUNIT, or the dataset's attribute; "": not known */
+    airy_dtype dtype;             /* as they are in the file */
+    size_t dummies;               /* those that --dummy left out */
 };
 /*
  * Frame `number` of a stack, or plane of an image. output: must be none of the stack's files (NULL: not
- * looked at). Exit code.
+ * looked at); bad: of which --dummy counts here, or NULL. Exit code.
  */
 int image_load_frame(const struct common *common, const char *path, size_t number,
-                     const char *output, struct image_frame *frame);
+                     const char *output, const struct bad_pixels *bad, struct image_frame *frame);
 /*
  * Percentiles 1 and 99.5 of at most a million evenly spread finite values, of positive ones only; *good of
  * them, where there is none 0 and 1. Exit code.

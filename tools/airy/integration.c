@@ -344,6 +344,8 @@ int integration_open_source(struct integration *job, const struct integrate_para
                           airy_dtype_name(job->info.dtype));
     if (code != AIRY_EXIT_OK)
         return code;
+    if (!params->part && !source && (!params->world || world_first(params->world)))
+        bad_pixels_say_never(job->common, &params->bad, job->info.dtype);
     fill_params(job);
     code = open_team(job);
     if (code == AIRY_EXIT_OK)

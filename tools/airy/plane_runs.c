@@ -154,8 +154,8 @@ static airy_status read_planes(struct plane_runs *r, size_t count)
     }
     if (r->is_bad && !r->mask)
         memset(r->is_bad, 0, count * pixels);
-    for (size_t i = 0; i < count * pixels && r->bad->has_dummy && status == AIRY_OK; i++)
-        r->is_bad[i] |= bad_pixels_have(r->bad, airy_image_value(&r->d.image, i));
+    if (status == AIRY_OK)
+        r->dummies += bad_pixels_mark(r->is_bad, r->bad, &r->d.image, count * pixels);
     return status;
 }
 
@@ -172,6 +172,8 @@ int plane_runs_next(struct plane_runs *r)
     r->at += r->planes.count;
     if (r->at == r->total) {
         drop_run(r);
+        if (r->stack) /* of an image it is said already, of all planes */
+            bad_pixels_say_none(r->common, r->bad, r->all.dtype, r->dummies);
         return AIRY_EXIT_OK;
     }
     if (r->whole)

@@ -21,7 +21,7 @@ struct plane_runs {
     size_t first, step, chosen; /* those that are taken */
     size_t run, next;           /* planes of a run; the first of the next one, of the chosen */
     uint8_t *mask, *is_bad;     /* of mask_planes planes, the same ones again and again; of a run */
-    size_t mask_planes;
+    size_t mask_planes, dummies; /* pixels that --dummy left out so far */
 };
 
 /* A row of an option table, about a size_t[3] and whether it was given. */

@@ -22,3 +22,21 @@ $airy stats u8.npy | grep '"count"'
 $airy stats u8.npy --dummy=18446744073709551615 --delta-dummy 2 | grep -E '"(count|masked|max)"'
 for command in stats clip sources 'view -o x.png'; do $airy $command i4.npy --delta-dummy 1; echo $?; done
 $airy sources i4.npy --method simple --dummy 1; echo $?
+# f4: -999.9, 5, -999.9, 7: the float32 nearest to what is written is meant, in f8 the number itself
+{ printf '\223NUMPY\1\0v\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2)}"
+    printf '\232\371\171\304\0\0\240\100\232\371\171\304\0\0\340\100'; } >f4.npy
+$airy stats f4.npy --dummy=-999.9 | grep -E '"(masked|min)"'
+$airy stats f4.npy --each --dummy=-999.9 | grep -E '"(masked|min)"'
+$airy clip f4.npy --dummy=-999 --delta-dummy 0.9001 | grep '"masked"'
+$airy view f4.npy -o good.png --dummy=-999.9 --force --json | grep -A3 limits
+$airy label f4.npy --dummy=-999.9 | tr -d ' \n'
+echo
+# what leaves out nothing is said once, a type that has no such value too; of the largest float32 it is one
+$airy label f4.npy --dummy=3.4028235e38 | tr -d ' \n'
+echo
+$airy stats f4.npy --each --dummy=-999.8 >/dev/null
+$airy stats gaps.h5 --each --frames 0 --dummy=-1 >/dev/null
+$airy sources u4.npy --dummy=-1 --delta-dummy 0.5 2>&1 >/dev/null | grep dummy
+$airy clip i4.npy --dummy=1.5 >/dev/null
+$airy view u4.npy -o none.png --dummy=-1 2>&1 | grep dummy
+$airy integrate $small -o none.h5 --poni ${small%.h5}.poni --dummy=-1 2>&1 | grep dummy=
