@@ -20,7 +20,9 @@ typedef struct airy_region {
     double center[3];              /**< sum of I r / sum of I; NaN where the sum is 0 */
     double centroid[3];            /**< mean place of the pixels */
     double mxx, myy, mxy;          /**< second moments about center, weighted by I */
-    double a, b;  /**< semi-axes: roots of the eigenvalues of the moments, 0 of a negative one */
+    /** semi-axes: roots of the eigenvalues of the moments; where pixels of both signs make one of
+        these negative there is no ellipse, and a, b and theta are NaN */
+    double a, b;
     double theta; /**< of the major axis against x, towards y, rad, in (-pi/2, pi/2] */
 } airy_region;
 

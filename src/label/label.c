@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "core/backend.h"
 #include "label/label_fns.h"
+#include "shared/label_geom.h"
 
 static airy_status get_fns(const struct airy_label_fns **fns, const airy_queue *queue)
 {
@@ -221,15 +222,18 @@ void airy_regions_free(airy_region *regions)
     free(regions);
 }
 
-/* Semi-axes and angle: eigenvalues of [[mxx, mxy], [mxy, myy]]. */
-static void set_ellipse(airy_region *r)
+/*
+ * Semi-axes and angle: eigenvalues of [[mxx, mxy], [mxy, myy]]. Of pixels of both signs one may be
+ * negative: no ellipse then. What rounding leaves of 0, at most `slack`, is 0.
+ */
+static void set_ellipse(airy_region *r, double slack)
 {
-    if (isnan(r->mxx)) {
+    const double middle = 0.5 * (r->mxx + r->myy), half = 0.5 * (r->mxx - r->myy),
+                 reach = hypot(half, r->mxy);
+    if (!(middle - reach >= -slack)) {
         r->a = r->b = r->theta = (double)NAN;
         return;
     }
-    const double middle = 0.5 * (r->mxx + r->myy), half = 0.5 * (r->mxx - r->myy),
-                 reach = hypot(half, r->mxy);
     r->a = sqrt(fmax(middle + reach, 0.0));
     r->b = sqrt(fmax(middle - reach, 0.0));
     r->theta = 0.5 * atan2(2 * r->mxy, r->mxx - r->myy);
@@ -253,5 +257,7 @@ void airy_region_finish(airy_region *r, const struct airy_region_sums *s, const 
     r->mxx = length[2] * length[2] * (s->xx / s->sum - u[2] * u[2]);
     r->myy = length[1] * length[1] * (s->yy / s->sum - u[1] * u[1]);
     r->mxy = length[2] * length[1] * (s->xy / s->sum - u[2] * u[1]);
-    set_ellipse(r);
+    const double height = (double)(r->last[1] - r->first[1] + 1),
+                 width = (double)(r->last[2] - r->first[2] + 1), box = fmax(width, height);
+    set_ellipse(r, AIRY_LABEL_SLACK * box * box);
 }

@@ -10,7 +10,8 @@ typedef struct airy_label_rows {
 } airy_label_rows;
 AIRY_ASSERT_SIZE(airy_label_rows, 24);
 
-#define AIRY_LABEL_IMAGES 16u /* of a launch, at most */
+#define AIRY_LABEL_IMAGES 16u  /* of a launch, at most */
+#define AIRY_LABEL_SLACK  1e-9 /* of the squared box: what moments may be off */
 
 typedef struct airy_label_geom {
     airy_label_rows src, labels;

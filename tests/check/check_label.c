@@ -368,6 +368,57 @@ static void check_measure_infinite(struct check *c)
     airy_regions_free(r);
 }
 
+/*
+ * Pixels of both signs: the center as scipy has it, moments as they are, no ellipse where one of its
+ * axes would be the root of a negative number; of a sum below 0 there may be one.
+ */
+static void check_measure_signs(struct check *c)
+{
+    if (!check_case(c, "measure_signs"))
+        return;
+    const size_t shape[2] = {2, 14};
+    const int32_t data[28] = {2, -1, 0, 3,  -1, 0, -1, -1, 0, 3, -1, 3, 0, 5,
+                              0, 0,  0, -1, 3,  0, 0,  0,  0, 0, 0,  0, 0, 0};
+    const double mxx[5] = {-2, 0.25, 0.25, 1.2, 0}, mxy[5] = {0, 0.5, 0, 0, 0};
+    airy_array *src = check_upload(c, AIRY_DTYPE_I32, 2, shape, data);
+    size_t count;
+    airy_region *r = NULL;
+    if (!CHECK_OK(c, airy_label(c->queue, NULL, src, NULL, &count, &r)) || !CHECK(c, count == 5))
+        return;
+    CHECK(c, near(r[0].center[2], -1, 1e-9) && near(r[1].center[2], 3.5, 1e-9));
+    for (int i = 0; i < 5; i++) {
+        CHECK(c, near(r[i].mxx, mxx[i], 1e-9) && near(r[i].mxy, mxy[i], 1e-9));
+        CHECK(c,
+              (i < 2) == isnan(r[i].a) && (i < 2) == isnan(r[i].b) && (i < 2) == isnan(r[i].theta));
+    }
+    CHECK(c, near(r[2].a, 0.5, 1e-9) && near(r[3].a, sqrt(1.2), 1e-9) && near(r[3].b, 0, 1e-4));
+    airy_regions_free(r);
+}
+
+/* A line has a semi-axis of 0, whatever rounding makes of it. */
+static void check_measure_lines(struct check *c)
+{
+    enum { SIDE = 96, LINES = 16 };
+    if (!check_case(c, "measure_lines"))
+        return;
+    const size_t shape[2] = {LINES * SIDE, SIDE};
+    float *data = check_alloc(c, sizeof(float) * LINES * SIDE * SIDE);
+    for (size_t y = 0; y < LINES * SIDE; y++)
+        if (y % SIDE < SIDE - 2)
+            data[y * SIDE + (y / SIDE % 2 ? y % SIDE : SIDE - 1 - y % SIDE)] =
+                (float)(check_rand_u64(c) % 1000000 + 1) * 1e-3f;
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data);
+    const airy_label_params params = {.connectivity = 8};
+    size_t count;
+    airy_region *r = NULL;
+    if (!CHECK_OK(c, airy_label(c->queue, NULL, src, &params, &count, &r)) ||
+        !CHECK(c, count == LINES))
+        return;
+    for (size_t i = 0; i < count; i++)
+        CHECK(c, r[i].a > 10 && r[i].b >= 0 && r[i].b < 1e-3 && isfinite(r[i].theta));
+    airy_regions_free(r);
+}
+
 /* NaN is not 0, and never above anything. */
 static void check_label_nan(struct check *c)
 {
@@ -834,6 +885,8 @@ void check_label(struct check *c)
     check_label_nan(c);
     check_measure_range(c);
     check_measure_infinite(c);
+    check_measure_signs(c);
+    check_measure_lines(c);
     check_measure_odd(c);
     check_label_stacks(c);
     check_label_errors(c);

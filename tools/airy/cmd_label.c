@@ -432,8 +432,10 @@ const struct command cmd_label = {
         "Labels are 1, 2, ... in the raster order of the components' first pixels, as "
         "scipy.ndimage.label has them. The table has label, npix, sum, mean, peak and its place, "
         "center of mass, box (ends included), second moments about the center weighted by the "
-        "values, semi-axes a and b and angle theta (rad, from x towards y); coordinates are pixel "
-        "centres from 0. Prints {labels}, with the threshold used (with --each --sigma: "
+        "values, semi-axes a and b and angle theta (rad, from x towards y), empty where values of "
+        "both "
+        "signs leave no ellipse; coordinates are pixel centres from 0. Prints {labels}, with the "
+        "threshold used (with --each --sigma: "
         "thresholds). Bad pixels are background.",
     .examples = "  airy label image.npy --above 120 -o labels.npy --table sources.csv\n"
                 "  airy label residual.npy --sigma 5 --table sources.csv\n"

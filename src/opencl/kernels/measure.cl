@@ -363,8 +363,9 @@ AIRY_INLINE void set_shape(__global airy_label_row *r, const double *s, double s
     const double mxx = length[2] * length[2] * (s[AIRY_LABEL_XX] * by - u[2] * u[2]),
                  myy = length[1] * length[1] * (s[AIRY_LABEL_YY] * by - u[1] * u[1]),
                  mxy = length[2] * length[1] * (s[AIRY_LABEL_XY] * by - u[2] * u[1]),
-                 middle = 0.5 * (mxx + myy), reach = hypot(0.5 * (mxx - myy), mxy);
-    const bool none = isnan(mxx);
+                 middle = 0.5 * (mxx + myy), reach = hypot(0.5 * (mxx - myy), mxy),
+                 box = (double)(max(r->last[1] - r->first[1], r->last[2] - r->first[2]) + 1ul);
+    const bool none = !(middle - reach >= -AIRY_LABEL_SLACK * box * box);
     r->mxx = as_ulong(mxx);
     r->myy = as_ulong(myy);
     r->mxy = as_ulong(mxy);
