@@ -40,6 +40,9 @@ typedef struct airy_sky_info {
     double beam_px;                        /**< pi/(4 ln 2) major minor / pixel_deg2 */
     /** of RADESYS; without it ICRS, or with an EQUINOX FK4 before 1984 and FK5 since */
     airy_sky_system system;
+    /** keywords that the header lacks, and what FITS says of these: "CDELT1 = 1 deg"; of the
+        scale nothing where CD gives it, or PC another one than 1 deg a pixel. "": it has them all */
+    char assumed[96];
 } airy_sky_info;
 
 /**

@@ -99,6 +99,24 @@ static void fill_info(airy_sky_info *info, const struct wcsprm *wcs)
     info->pixel_deg2 = fabs((pc[0] * pc[3] - pc[1] * pc[2]) * wcs->cdelt[0] * wcs->cdelt[1]);
 }
 
+/* Source: FITS standard 4.0, tables 22 and 23, for what holds where a keyword is missing. */
+static void fill_assumed(airy_sky_info *info, const struct wcsprm *wcs, const airy_header *header)
+{
+    static const struct {
+        const char *keyword, *value;
+        bool scale;
+    } keys[] = {{"CRPIX1", "0", false},    {"CRPIX2", "0", false},     {"CDELT1", "1 deg", true},
+                {"CDELT2", "1 deg", true}, {"CRVAL1", "0 deg", false}, {"CRVAL2", "0 deg", false}};
+    enum { PC = 1, CD = 2 }; /* of altlin */
+    const bool scaled = wcs->altlin & CD || (wcs->altlin & PC && fabs(info->pixel_deg2 - 1) > 1e-6);
+    char value[FITS_CARD];
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (!(keys[i].scale && scaled) && !airy_header_get(header, keys[i].keyword, value))
+            used += (size_t)snprintf(info->assumed + used, sizeof(info->assumed) - used,
+                                     "%s%s = %s", used ? ", " : "", keys[i].keyword, keys[i].value);
+}
+
 /* wcslib copies a string without its end beyond its own: such cards are left blank. */
 static void blank_open_strings(char *text, size_t cards)
 {
@@ -145,6 +163,8 @@ airy_status airy_sky_create(airy_sky **sky, const airy_image *image)
                               : parse(made, image->header);
     if (status == AIRY_OK)
         fill_info(&made->info, &made->wcs);
+    if (status == AIRY_OK)
+        fill_assumed(&made->info, &made->wcs, image->header);
     if (status == AIRY_OK && !(made->info.pixel_deg2 > 0 && isfinite(made->info.pixel_deg2)))
         status = airy_fail(AIRY_ERR_FORMAT, "the header's pixels have an area of %g deg^2",
                            made->info.pixel_deg2);

@@ -132,9 +132,53 @@ static void check_matrices(struct check *c)
             /* the same numbers but for the sine and cosine of 90 degrees */
             CHECK(c, fabs(ra - want[0]) < 1e-12 && fabs(dec - want[1]) < 1e-12);
             CHECK(c, fabs(info.pixel_deg2 - 2e-6) < 1e-18 && !info.has_beam);
+            CHECK(c, info.assumed[0] == 0);
             CHECK(c, info.reference_px[0] == 2 && info.reference_px[1] == 4 &&
                          info.reference[0] == 10 && info.reference[1] == 20);
         }
+        airy_sky_destroy(&sky);
+        airy_image_free(&image);
+    }
+}
+
+/* Keywords that are missing have FITS's defaults, which is told. */
+static void check_assumed(struct check *c)
+{
+    if (!check_case(c, "sky_assumed"))
+        return;
+    static const struct {
+        const char *cards[8], *assumed;
+        double pixel_deg2;
+    } rows[] = {
+        {{NULL},
+         "CRPIX1 = 0, CRPIX2 = 0, CDELT1 = 1 deg, CDELT2 = 1 deg, CRVAL1 = 0 deg, CRVAL2 = 0 deg",
+         1},
+        {{"CDELT1  = 1.0", "CDELT2  = 1.0", "CRPIX1  = 0.0", "CRPIX2  = 1.0", "CRVAL1  = 0.0"},
+         "CRVAL2 = 0 deg",
+         1},
+        {{"CRPIX1  = 3.0", "CRPIX2  = 5.0", "CRVAL1  = 10.0", "CRVAL2  = 20.0", "CD1_1   = 0.5",
+          "CD2_2   = 1.0"},
+         "",
+         0.5},
+        {{"CRPIX1  = 3.0", "CRPIX2  = 5.0", "CRVAL1  = 10.0", "CRVAL2  = 20.0", "PC1_1   = 0.5"},
+         "",
+         0.5},
+        {{"CRPIX1  = 3.0", "CRPIX2  = 5.0", "CRVAL1  = 10.0", "CRVAL2  = 20.0", "PC1_2   = 0.5",
+          "CDELT2  = -1.0"},
+         "CDELT1 = 1 deg",
+         1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        airy_image image;
+        airy_sky *sky = NULL;
+        airy_sky_info info;
+        add_cards(c, &image, rows[i].cards);
+        CHECK_OK(c, airy_image_add_card(&image, "CTYPE1  = 'RA---SIN'"));
+        CHECK_OK(c, airy_image_add_card(&image, "CTYPE2  = 'DEC--SIN'"));
+        if (CHECK_OK(c, airy_sky_create(&sky, &image)) &&
+            CHECK_OK(c, airy_sky_get_info(sky, &info)))
+            CHECK(c, strcmp(info.assumed, rows[i].assumed) == 0 &&
+                         info.pixel_deg2 == rows[i].pixel_deg2);
         airy_sky_destroy(&sky);
         airy_image_free(&image);
     }
@@ -228,6 +272,7 @@ void check_sky(struct check *c)
         return; /* host memory only */
     check_projections(c);
     check_matrices(c);
+    check_assumed(c);
     check_beam(c);
     check_refused(c);
 }

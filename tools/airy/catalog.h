@@ -38,6 +38,8 @@ struct catalog {
 /* What the image's header says. Later on rows is set, then columns are added. */
 void catalog_open(struct catalog *catalog, const airy_image *image);
 void catalog_close(struct catalog *catalog);
+/* Keywords that the header's coordinates lack, where there are coordinates, and what holds then. */
+void catalog_say_assumed(const struct common *common, const airy_sky *sky);
 
 /* label, 1 to rows. false: out of memory, as of the next two. */
 bool catalog_add_label(struct catalog *catalog);

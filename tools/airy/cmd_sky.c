@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "catalog.h"
 #include "device_image.h"
 
 struct sky_params {
@@ -190,6 +191,8 @@ static int run_sky(void *user)
         airy_status status = airy_image_read(&image, common->inputs.items[0]);
         if (status == AIRY_OK)
             status = airy_sky_create(&sky, &image);
+        if (status == AIRY_OK)
+            catalog_say_assumed(common, sky);
         code = status == AIRY_OK ? convert_points(common, sky, &points, radec)
                                  : tool_failed(common, status);
     }

@@ -245,6 +245,7 @@ static int find_sources(const struct sources_params *p, struct device_image *d, 
     struct found found = {0};
     struct catalog catalog;
     catalog_open(&catalog, &d->image);
+    catalog_say_assumed(&p->common, catalog.sky);
     int code = p->simple ? find_simple(p, d, &found) : find_full(p, d, &found);
     catalog.rows = found.count;
     if (code == AIRY_EXIT_OK)

@@ -13,3 +13,7 @@ $airy sky a.fits --pixels none.csv; echo $?
 $airy convert a.fits -o a.npy --quiet
 $airy sky a.npy --pixels 1,1; echo $?
 $airy convert 'a.fits[0]' -o a.fits --force; echo $?
+# keywords that are missing have FITS's defaults, which is said
+sed 's/CDELT\([12]\) /CDELX\1 /g; s/CRVAL2 /CRVAX2 /' a.fits >lacks.fits
+$airy sky lacks.fits --pixels 15.5,15.5
+$airy sources lacks.fits --catalog lacks.csv 2>&1 >/dev/null | grep -c 'CDELT1 = 1 deg'
