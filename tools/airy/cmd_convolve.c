@@ -170,6 +170,8 @@ static int run_convolve(void *user)
     json_t *json = json_object();
     if (code == AIRY_EXIT_OK)
         code = convolve_image(p, &d, kernel, ndim, shape, json);
+    if (code == AIRY_EXIT_OK && !p->plan)
+        device_image_say_spread(&d, common, common->inputs.items[0]);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(common, d.device);
     if (code == AIRY_EXIT_OK && common->json) {
@@ -259,6 +261,8 @@ static int run_blur(void *user)
         code = device_image_open_host(&d, &p->common, p->common.inputs.items[0]);
     if (code == AIRY_EXIT_OK)
         code = blur_image(p, &d, json);
+    if (code == AIRY_EXIT_OK && !p->plan)
+        device_image_say_spread(&d, &p->common, p->common.inputs.items[0]);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(&p->common, d.device);
     if (code == AIRY_EXIT_OK && p->common.json)

@@ -428,6 +428,8 @@ static int run_filter(void *user)
     json_t *json = json_object();
     if (code == AIRY_EXIT_OK)
         code = filter_image(p, kind, &d, json);
+    if (code == AIRY_EXIT_OK && kind->family != FAMILY_HAMPEL && !p->plan)
+        device_image_say_spread(&d, common, common->inputs.items[1]);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(common, d.device);
     if (code == AIRY_EXIT_OK && common->json)

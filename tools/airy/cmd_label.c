@@ -357,8 +357,11 @@ static int make_labels(const struct label_params *p, struct device_image *d, jso
     if (code == AIRY_EXIT_OK)
         code = find_labels(p, d, &f);
     if (code == AIRY_EXIT_OK) {
-        if (!device_image_say_mask(&p->common, &p->bad, NULL))
+        if (!device_image_say_mask(&p->common, &p->bad, NULL)) {
             say_nan(p, d);
+            device_image_say_values(d, &p->common, &p->bad,
+                                    p->has_above ? p->above : -(double)INFINITY);
+        }
         json_object_set_new(json, "labels", counts_json(p, f.counts, f.images.count));
     }
     if (code == AIRY_EXIT_OK && p->table)

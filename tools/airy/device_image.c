@@ -258,25 +258,84 @@ static const char *whole_text(char text[32], double value)
     return text;
 }
 
+/* Of a file that is a stack values of 16 bits are those of a detector, too. */
+static bool is_gap(airy_dtype dtype, double value, const char *path)
+{
+    return image_is_gap(dtype, value, !airy_dtype_is_signed(dtype) && airy_image_is_plain(path));
+}
+
+/* How the values are taken, and which options leave them out. */
+static void say_gap(const struct common *common, airy_dtype dtype, double value, const char *how)
+{
+    const bool is_signed = airy_dtype_is_signed(dtype);
+    char found_text[32], dummy_text[32];
+    tool_say(common,
+             "%s: values of %s are %s, which detectors write into gaps and bad pixels; "
+             "--dummy=%s --delta-dummy %d leaves them out",
+             common->inputs.items[0], whole_text(found_text, value), how,
+             whole_text(dummy_text, is_signed ? -2 : image_limit(dtype)),
+             is_signed || airy_dtype_size(dtype) == 2 ? 1 : 2);
+}
+
 void device_image_say_gaps(const struct device_image *d, const struct common *common,
                            const struct bad_pixels *bad, const airy_statistics *found, size_t count,
                            size_t stride)
 {
     const airy_dtype dtype = d->image.dtype;
-    const bool is_signed = airy_dtype_is_signed(dtype);
     double value = (double)NAN;
     for (size_t i = 0; i < count; i++) {
         const airy_statistics *s = (const void *)((const char *)found + i * stride);
-        value = is_signed ? fmin(value, s->min) : fmax(value, s->max);
+        value = airy_dtype_is_signed(dtype) ? fmin(value, s->min) : fmax(value, s->max);
     }
-    if (bad->mask || bad->has_dummy || !image_is_gap(dtype, value, !is_signed))
-        return;
-    char found_text[32], dummy_text[32];
-    tool_say(common,
-             "%s: values of %s are counted, which detectors write into gaps and bad pixels; "
-             "--dummy=%s --delta-dummy %d leaves them out",
-             common->inputs.items[0], whole_text(found_text, value),
-             whole_text(dummy_text, is_signed ? -2 : image_limit(dtype)), is_signed ? 1 : 2);
+    if (!bad->mask && !bad->has_dummy && is_gap(dtype, value, common->inputs.items[0]))
+        say_gap(common, dtype, value, "counted");
+}
+
+#define EXTREME(name, type, op)                                                                    \
+    static double name(const void *data, size_t count)                                             \
+    {                                                                                              \
+        const type *v = data;                                                                      \
+        type extreme = v[0];                                                                       \
+        for (size_t i = 1; i < count; i++)                                                         \
+            extreme = v[i] op extreme ? v[i] : extreme;                                            \
+        return (double)extreme;                                                                    \
+    }
+EXTREME(largest_u16, uint16_t, >)
+EXTREME(largest_u32, uint32_t, >)
+EXTREME(largest_u64, uint64_t, >)
+EXTREME(least_i16, int16_t, <)
+EXTREME(least_i32, int32_t, <)
+EXTREME(least_i64, int64_t, <)
+
+/* The least of signed values or the largest of others, of 16 bits and more; NaN: of other types. */
+static double find_extreme(const airy_image *image)
+{
+    static double (*const finders[AIRY_DTYPE_COUNT])(const void *data, size_t count) = {
+        [AIRY_DTYPE_U16] = largest_u16, [AIRY_DTYPE_U32] = largest_u32,
+        [AIRY_DTYPE_U64] = largest_u64, [AIRY_DTYPE_I16] = least_i16,
+        [AIRY_DTYPE_I32] = least_i32,   [AIRY_DTYPE_I64] = least_i64};
+    const size_t count = tool_count(image->shape, image->ndim);
+    return finders[image->dtype] && count ? finders[image->dtype](image->data, count) : (double)NAN;
+}
+
+void device_image_say_values(const struct device_image *d, const struct common *common,
+                             const struct bad_pixels *bad, double above)
+{
+    const double value = bad->mask || bad->has_dummy ? (double)NAN : find_extreme(&d->image);
+    if (value > above && is_gap(d->image.dtype, value, common->inputs.items[0]))
+        say_gap(common, d->image.dtype, value, "taken as they are");
+}
+
+void device_image_say_spread(const struct device_image *d, const struct common *common,
+                             const char *path)
+{
+    const double value = find_extreme(&d->image);
+    char text[32];
+    if (is_gap(d->image.dtype, value, path))
+        tool_say(common,
+                 "%s: values of %s are taken as they are, which detectors write into gaps and bad "
+                 "pixels; replace them first, by 0 or by what lies around them",
+                 path, whole_text(text, value));
 }
 
 bool device_image_say_mask(const struct common *common, const struct bad_pixels *given,

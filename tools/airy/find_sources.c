@@ -62,6 +62,7 @@ int find_simple(const struct sources_params *p, struct device_image *d, struct f
         return tool_failed(common, status);
     if (clip.kept.count == 0)
         return fail_empty(common, clip.clipped > 0);
+    device_image_say_spread(d, common, common->inputs.items[0]);
     found->background = clip.kept.median;
     found->noise = clip.kept.std;
     found->threshold = p->sigma * found->noise;
@@ -114,6 +115,8 @@ static int check_range(const struct sources_params *p, struct device_image *d, s
                          "image down, mask them, or take --method simple",
                          p->common.inputs.items[0], largest, (double)FLT_MAX);
     found->expected_false = expected_false(p->sigma, (double)s.count);
+    if (!device_image_say_mask(&p->common, &p->bad, NULL))
+        device_image_say_gaps(d, &p->common, &p->bad, &s, 1, sizeof(s));
     return AIRY_EXIT_OK;
 }
 
