@@ -24,6 +24,8 @@ static const struct opt label_options[] = {
      .type = OPT_FLOAT,
      FIELD(above),
      .seen = offsetof(struct label_params, has_above),
+     .lo = -1e300,
+     .hi = 1e300,
      .argument = "T",
      .fallback = "values that are not 0, NaN among them",
      .help = "foreground are values larger than T, in the unit of the image; NaN is not"},

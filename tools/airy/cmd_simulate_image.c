@@ -216,6 +216,14 @@ static airy_status add_header(airy_image *image)
     return status;
 }
 
+static int check_pair(const struct common *common, const char *name, const double pair[2])
+{
+    return pair[0] > 0 && pair[0] <= pair[1]
+               ? AIRY_EXIT_OK
+               : tool_usage(common, "--%s %g,%g: expected numbers above 0, MIN at most MAX", name,
+                            pair[0], pair[1]);
+}
+
 static int run_sky(void *user)
 {
     struct sky_params *p = user;
@@ -223,9 +231,9 @@ static int run_sky(void *user)
     size_t count = 0;
     airy_image image = {0};
     fill_defaults(p);
-    int code = AIRY_EXIT_OK;
-    if (!(p->amplitude[0] > 0) || !(p->widths[0] > 0) || !(p->widths[1] > 0))
-        code = tool_usage(&p->common, "--amplitude and --widths: expected numbers above 0");
+    int code = check_pair(&p->common, "amplitude", p->amplitude);
+    if (code == AIRY_EXIT_OK)
+        code = check_pair(&p->common, "widths", p->widths);
     if (code == AIRY_EXIT_OK)
         code = read_sources(p, &sources, &count);
     if (code == AIRY_EXIT_OK)
@@ -331,6 +339,10 @@ static int run_diracs(void *user)
     const struct plain_params *p = user;
     const size_t size = p->has_size ? p->size : 2048, step = p->has_step ? p->step : 16;
     airy_image image = {0};
+    if (step / 2 >= size)
+        return tool_usage(&p->common,
+                          "--step %zu: in %zu pixels is no 1, the first would be at %zu", step,
+                          size, step / 2);
     int code = begin_image(&p->common, &image, AIRY_DTYPE_F64, size, size);
     if (code == AIRY_EXIT_OK) {
         for (size_t y = step / 2; y < size; y += step)

@@ -18,6 +18,8 @@ static const struct opt threshold_options[] = {
      .type = OPT_FLOAT,
      FIELD(above),
      .seen = offsetof(struct threshold_params, has_above),
+     .lo = -1e300,
+     .hi = 1e300,
      .argument = "T",
      .help = "in the unit of the image; the mask is 1 where a value is larger"},
     {.name = "output",

@@ -1,5 +1,5 @@
 # what a command would ignore is refused; what limits it anyway is taken
-$airy simulate diracs d.npy --size 8 --quiet && mkdir said || exit 1
+$airy simulate diracs d.npy --size 8 --step 4 --quiet && mkdir said || exit 1
 try() { want=$1; shift; "$airy" "$@" >said/out 2>&1; code=$?; [ $code = $want ] || { echo "$code: $*"; cat said/out; }; }
 try 2 stats d.npy --explain
 try 2 view d.npy -o d.png --device cpu

@@ -3,6 +3,18 @@ try() { want=$1; shift; "$airy" "$@" >said 2>&1; code=$?; [ $code = $want ] || {
 try 2 blur none.npy --sigma 0,0 -o x.npy
 try 2 threshold none.npy --above nan -o x.npy
 try 2 label none.npy --above nan
+for above in inf -inf -1e400; do
+    try 2 label none.npy --above=$above
+    try 2 threshold none.npy --above=$above -o x.npy
+done
+try 2 simulate diracs x.npy --size 10 --step 20
+try 0 simulate diracs x.npy --size 10 --step 19
+[ "$($airy stats x.npy | grep -c '"max": 1.0')" = 1 ] || echo 'no 1'
+for pair in '--widths 7,1' '--widths 0,1' '--amplitude 2,1' '--amplitude=-1,1'; do
+    try 2 simulate sky x.npy --force --height 8 --width 8 $pair
+done
+try 0 simulate sky x.npy --force --height 8 --width 8 --widths 2,2 --amplitude 1,1
+rm -f x.npy
 try 2 threshold none.npy --above 1 -o x.jpg
 try 2 blur none.npy --sigma 1 -o x
 try 2 convolve none.npy --kernel none.npy -o x.gif
