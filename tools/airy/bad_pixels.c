@@ -48,8 +48,7 @@ size_t bad_pixels_mark(uint8_t *is_bad, const struct bad_pixels *bad, const airy
     return found;
 }
 
-/* An integer type has such values. */
-static bool can_be(const struct bad_pixels *bad, airy_dtype dtype)
+bool bad_pixels_can_be(const struct bad_pixels *bad, airy_dtype dtype)
 {
     if (airy_dtype_is_float(dtype))
         return true;
@@ -67,14 +66,7 @@ void bad_pixels_say_none(const struct common *common, const struct bad_pixels *b
     char within[48] = "", why[48] = "none has such a value";
     if (bad->delta_dummy > 0)
         snprintf(within, sizeof(within), " --delta-dummy %.15g", bad->delta_dummy);
-    if (!can_be(bad, dtype))
+    if (!bad_pixels_can_be(bad, dtype))
         snprintf(why, sizeof(why), "%s has no such value", airy_dtype_name(dtype));
     tool_say(common, "--dummy=%.15g%s leaves out no pixel: %s", bad->dummy, within, why);
-}
-
-void bad_pixels_say_never(const struct common *common, const struct bad_pixels *bad,
-                          airy_dtype dtype)
-{
-    if (!can_be(bad, dtype))
-        bad_pixels_say_none(common, bad, dtype, 0);
 }

@@ -57,11 +57,9 @@ bool bad_pixels_have(const struct bad_pixels *bad, airy_dtype dtype, double valu
 /* 1 where a pixel has such a value, of count pixels, others as they were; the number of them. */
 size_t bad_pixels_mark(uint8_t *is_bad, const struct bad_pixels *bad, const airy_image *image,
                        size_t count);
+/* False: dtype is a type of integers that has no such value. */
+bool bad_pixels_can_be(const struct bad_pixels *bad, airy_dtype dtype);
 /* Where --dummy is given and left out `count` pixels of an image of dtype, and these are none. */
 void bad_pixels_say_none(const struct common *common, const struct bad_pixels *bad,
                          airy_dtype dtype, size_t count);
-/* Where --dummy is given and no pixel of dtype, a type of integers, can be like that. */
-void bad_pixels_say_never(const struct common *common, const struct bad_pixels *bad,
-                          airy_dtype dtype);
-
 #endif

@@ -713,6 +713,27 @@ static int run_hdf5(struct integration *job, airy_run_info *info)
     return status == AIRY_OK ? AIRY_EXIT_OK : integrate_failed(common, status);
 }
 
+/* A --dummy that the result, where it is one file, tells to have left out no pixel. */
+static void say_dummy_unused(const struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    char where[4200];
+    airy_image invalid = {0};
+    double sum = 0;
+    if (!p->bad.has_dummy || job->files || !integrate_is_hdf5_name(p->output) ||
+        !bad_pixels_can_be(&p->bad, job->info.dtype)) /* else it is said already */
+        return;
+    snprintf(where, sizeof(where), "%.4100s::/entry/integrate/frame/invalid", p->output);
+    if (airy_image_read(&invalid, where) != AIRY_OK)
+        return;
+    for (size_t i = 0; i < tool_count(invalid.shape, invalid.ndim); i++)
+        sum += airy_image_value(&invalid, i);
+    airy_image_free(&invalid);
+    if (sum == 0)
+        tool_say(job->common, "--dummy=%.15g leaves out no pixel beside those that are masked",
+                 p->bad.dummy);
+}
+
 static int run_job(struct integration *job)
 {
     const struct integrate_params *p = job->params;
@@ -764,6 +785,8 @@ static int run_job(struct integration *job)
         return code == AIRY_EXIT_OK && info.bad ? AIRY_EXIT_PARTLY : code;
     if (code == AIRY_EXIT_OK)
         code = report(job, &info, setup, hdf5 ? NULL : &text);
+    if (code == AIRY_EXIT_OK)
+        say_dummy_unused(job);
     if (code == AIRY_EXIT_OK && p->plot)
         code = plot_result(common, p->output, p->plot);
     if (code == AIRY_EXIT_OK && (info.bad || job->lost))

@@ -345,7 +345,8 @@ int integration_open_source(struct integration *job, const struct integrate_para
     if (code != AIRY_EXIT_OK)
         return code;
     if (!params->part && !source && (!params->world || world_first(params->world)))
-        bad_pixels_say_never(job->common, &params->bad, job->info.dtype);
+        if (!bad_pixels_can_be(&params->bad, job->info.dtype))
+            bad_pixels_say_none(job->common, &params->bad, job->info.dtype, 0);
     fill_params(job);
     code = open_team(job);
     if (code == AIRY_EXIT_OK)

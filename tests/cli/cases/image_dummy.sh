@@ -40,3 +40,5 @@ $airy sources u4.npy --dummy=-1 --delta-dummy 0.5 2>&1 >/dev/null | grep dummy
 $airy clip i4.npy --dummy=1.5 >/dev/null
 $airy view u4.npy -o none.png --dummy=-1 2>&1 | grep dummy
 $airy integrate $small -o none.h5 --poni ${small%.h5}.poni --dummy=-1 2>&1 | grep dummy=
+$airy integrate $small -o some.h5 --poni ${small%.h5}.poni --dummy=3 2>&1 | grep dummy=
+$airy integrate $small -o few.h5 --poni ${small%.h5}.poni --dummy=7000000 2>&1 | grep dummy=
