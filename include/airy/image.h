@@ -52,9 +52,16 @@ AIRY_API airy_status airy_image_read(airy_image *image, const char *path);
  * Write .npy, .h5, .edf, .fits, .tif, .png or .cbf by the suffix; a type or a number of dimensions
  * that the format lacks is AIRY_ERR_UNSUPPORTED. The file appears when complete. FITS takes over what the image's
  * header says about coordinates, beam and history; the header must be of that shape
- * (AIRY_ERR_SHAPE), and other formats leave it out. AIRY_ERR_EXISTS unless force.
+ * (AIRY_ERR_SHAPE), and other formats leave it out. AIRY_ERR_EXISTS unless force. A file is
+ * replaced as a whole: FILE.h5::DATASET also fails as airy_image_check_others does.
  */
 AIRY_API airy_status airy_image_write(const airy_image *image, const char *path, bool force);
+/**
+ * Whether writing FILE.h5::DATASET would lose anything else: AIRY_ERR_EXISTS where FILE is there
+ * and holds more than DATASET and the groups it lies in; the errors of airy_image_read where FILE
+ * is no HDF5 file that can be read. Any other path is fine. Any thread.
+ */
+AIRY_API airy_status airy_image_check_others(const char *path);
 AIRY_API void airy_image_free(airy_image *image);
 /** Whether the name is that of a format read as a whole: all but HDF5 and stacks. Any thread. */
 AIRY_API bool airy_image_is_plain(const char *path);

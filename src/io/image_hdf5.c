@@ -179,6 +179,63 @@ static airy_status write_partial(const airy_image *image, const char *partial, c
     return status;
 }
 
+struct other_link {
+    const char *dataset; /* the one that may be there, without the first '/' */
+    char name[256];      /* another one */
+};
+
+/* Stops at a link that is neither the dataset nor a group on the way to it. */
+static herr_t find_other(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    struct other_link *other = user;
+    const size_t length = strlen(name);
+    H5O_info_t object;
+    if (strncmp(other->dataset, name, length) == 0) {
+        const bool leads =
+            other->dataset[length] == '/' && info->type == H5L_TYPE_HARD &&
+            H5Oget_info_by_name2(group, name, &object, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+            object.type == H5O_TYPE_GROUP;
+        if (leads || other->dataset[length] == 0)
+            return 0;
+    }
+    snprintf(other->name, sizeof(other->name), "%.255s", name);
+    return 1;
+}
+
+/* A file is replaced as a whole: with --force, too, only what was named may be in it. */
+static airy_status check_others(const char *path, const char *dataset)
+{
+    struct other_link other = {.dataset = dataset + strspn(dataset, "/")};
+    hid_t file;
+    AIRY_TRY(airy_hdf5_lock());
+    airy_status status = airy_hdf5_open(&file, path);
+    if (status == AIRY_OK) {
+        if (H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, find_other, &other) < 0)
+            status = airy_hdf5_fail(AIRY_ERR_FORMAT, "'%s' cannot be listed", path);
+        H5Fclose(file);
+    }
+    airy_hdf5_unlock();
+    if (status != AIRY_OK)
+        return airy_fail_context(status, "'%s' is there already, and what it holds would be lost",
+                                 path);
+    AIRY_FAIL_IF(other.name[0], AIRY_ERR_EXISTS,
+                 "'%s' also holds /%s, which would be lost: the whole file is replaced; name "
+                 "another file",
+                 path, other.name);
+    return AIRY_OK;
+}
+
+airy_status airy_image_check_others(const char *path)
+{
+    char *file = NULL, *name = NULL;
+    AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_image_check_others: path is missing");
+    AIRY_TRY(airy_stack_split(&file, &name, path));
+    const airy_status status = name && access(file, F_OK) == 0 ? check_others(file, name) : AIRY_OK;
+    free(file);
+    free(name);
+    return status;
+}
+
 airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force)
 {
     char *file = NULL, *name = NULL, *partial = NULL;
@@ -186,6 +243,8 @@ airy_status airy_image_write_hdf5(const airy_image *image, const char *path, boo
     airy_status status = airy_file_unique(&partial, file);
     if (status == AIRY_OK && !force && access(file, F_OK) == 0)
         status = airy_fail(AIRY_ERR_EXISTS, "'%s' is there already", file);
+    if (status == AIRY_OK)
+        status = airy_image_check_others(path);
     if (status == AIRY_OK)
         status = write_partial(image, partial, name);
     if (status == AIRY_OK) {

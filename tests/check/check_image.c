@@ -249,8 +249,20 @@ static void check_hdf5_images(struct check *c)
     CHECK(c, image.dtype == AIRY_DTYPE_I16 && memcmp(image.data, small.data, 8) == 0);
     airy_image_free(&image);
     CHECK_FAILS(c, airy_image_write(&small, path, false), AIRY_ERR_EXISTS, "is there already");
+    CHECK_OK(c, airy_image_write(&small, path, true)); /* nothing else is in the file */
+    static const char *const others[] = {"::/some", "::/some/where/else", "::/some/wher",
+                                         "::where"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        strcpy(strstr(path, "::"), others[i]);
+        CHECK_FAILS(c, airy_image_check_others(path), AIRY_ERR_EXISTS, "which would be lost");
+        CHECK_FAILS(c, airy_image_write(&small, path, true), AIRY_ERR_EXISTS, "also holds /some");
+    }
     strcpy(strstr(path, "::"), "::/none");
     CHECK_FAILS(c, airy_image_read(&image, path), AIRY_ERR_NOT_FOUND, "/none");
+    *strstr(path, "::") = 0;
+    CHECK_OK(c, airy_image_check_others(path)); /* the file as a whole was named */
+    CHECK_OK(c, airy_image_check_others("none.h5::/none"));
+    CHECK_FAILS(c, airy_image_check_others(NULL), AIRY_ERR_PARAM, "missing");
 }
 
 static void check_png(struct check *c)

@@ -29,7 +29,8 @@ static const struct opt convert_options[] = {
      .offset = offsetof(struct convert_params, output),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
-     .help = ".npy, .h5, .edf, .fits, .tif, .png or .cbf; the suffix decides"},
+     .help = ".npy, .h5, .edf, .fits, .tif, .png or .cbf; the suffix decides; FILE.h5::DATASET is "
+             "a file of that dataset alone, and replaces no other"},
     {0},
 };
 

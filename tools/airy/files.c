@@ -221,6 +221,15 @@ int tool_check_waiting(const struct common *common, const char *output)
     return output ? check_folder(common, output) : AIRY_EXIT_OK;
 }
 
+/* An output that is there: what else a file of FILE::DATASET holds, force does not overwrite. */
+static int check_loss(const struct common *common, const char *output, const char *file)
+{
+    const airy_status status = airy_image_check_others(output);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    return common->force ? keep_linked(common, file) : tool_exists_already(common, file);
+}
+
 int tool_check_files(const struct common *common)
 {
     struct opt_file outputs[2 * OPT_FILES];
@@ -243,7 +252,7 @@ int tool_check_files(const struct common *common)
             code = check_folder(common, file);
         if (code == AIRY_EXIT_OK && outputs[i].use != OPT_WRITTEN_OWN && !common->explain &&
             would_be_lost(file))
-            code = common->force ? keep_linked(common, file) : tool_exists_already(common, file);
+            code = check_loss(common, outputs[i].path, file);
     }
     return code;
 }
