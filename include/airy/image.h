@@ -81,6 +81,16 @@ AIRY_API airy_status airy_image_add_card(airy_image *image, const char *card);
  * AIRY_ERR_PARAM, AIRY_ERR_SHAPE (fewer than two dimensions). The memory of the others is kept.
  */
 AIRY_API airy_status airy_image_take_plane(airy_image *image, size_t plane);
+/**
+ * Keep the planes first, first + step, ... of an image whose axes but the last two have length 1
+ * but for one, which gets length count. The header follows: reference pixels (CRPIX) move, and
+ * increments (CDELT, CD) grow by the step, so that planes keep their coordinates.
+ * AIRY_ERR_PARAM; AIRY_ERR_SHAPE (fewer than three dimensions, or two axes longer than 1);
+ * AIRY_ERR_UNSUPPORTED: coordinates cannot follow, for what the header leaves out (CRPIX) or as PC
+ * mixes that axis with others. The memory of the other planes is kept.
+ */
+AIRY_API airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count,
+                                            size_t step);
 
 enum { AIRY_CARD_VALUE = 81 };
 /**

@@ -150,6 +150,20 @@ airy_status airy_image_get_card(const airy_image *image, const char *keyword,
     return AIRY_OK;
 }
 
+/* The value field of a card, without quotes and comment. */
+static void get_value(char value[FITS_CARD], const char *card)
+{
+    int at = KEYWORD + 2, used = 0;
+    while (at < FITS_CARD && card[at] == ' ')
+        at++;
+    const bool quoted = at < FITS_CARD && card[at] == '\'';
+    for (at += quoted; at < FITS_CARD && card[at] != (quoted ? '\'' : '/'); at++)
+        value[used++] = card[at];
+    while (used > 0 && value[used - 1] == ' ')
+        used--;
+    value[used] = 0;
+}
+
 bool airy_header_get(const airy_header *header, const char *keyword, char value[FITS_CARD])
 {
     char name[KEYWORD + 3] = "        = ";
@@ -158,30 +172,19 @@ bool airy_header_get(const airy_header *header, const char *keyword, char value[
         const char *card = header->text + i * FITS_CARD;
         if (memcmp(card, name, KEYWORD + 2) != 0)
             continue;
-        int at = KEYWORD + 2, used = 0;
-        while (at < FITS_CARD && card[at] == ' ')
-            at++;
-        const bool quoted = at < FITS_CARD && card[at] == '\'';
-        for (at += quoted; at < FITS_CARD && card[at] != (quoted ? '\'' : '/'); at++)
-            value[used++] = card[at];
-        while (used > 0 && value[used - 1] == ' ')
-            used--;
-        value[used] = 0;
+        get_value(value, card);
         return true;
     }
     return false;
 }
 
-bool airy_header_number(const airy_header *header, const char *keyword, double *number)
+static bool get_number(double *number, char value[FITS_CARD])
 {
-    char value[FITS_CARD], *end;
-    if (!airy_header_get(header, keyword, value) || !value[0])
-        return false;
-    char *exponent = strpbrk(value, "dD"); /* Fortran's double precision: 1.5D+03 */
+    char *end, *exponent = strpbrk(value, "dD"); /* Fortran's double precision: 1.5D+03 */
     if (exponent)
         *exponent = 'E';
     struct airy_c_locale locale;
-    if (airy_c_locale_enter(&locale) != AIRY_OK)
+    if (!value[0] || airy_c_locale_enter(&locale) != AIRY_OK)
         return false;
     const double v = strtod(value, &end);
     airy_c_locale_leave(&locale);
@@ -191,27 +194,122 @@ bool airy_header_number(const airy_header *header, const char *keyword, double *
     return true;
 }
 
-void airy_header_cut(airy_header *header, int axis, size_t first)
+bool airy_header_number(const airy_header *header, const char *keyword, double *number)
 {
-    char name[16], text[AIRY_NUMBER_TEXT], rewritten[FITS_CARD + 1];
+    char value[FITS_CARD];
+    return airy_header_get(header, keyword, value) && get_number(number, value);
+}
+
+/* The number of a card. */
+static bool is_number(double *number, const char *card)
+{
+    char value[FITS_CARD];
+    if (memcmp(card + KEYWORD, "= ", 2) != 0)
+        return false;
+    get_value(value, card);
+    return get_number(number, value);
+}
+
+/*
+ * The axis that NAME and its number are about, in CRPIX3 the third, with the letter of the
+ * description ('A' in CRPIX3A, else ' '); 0: another keyword. CD1_3 is about the third one.
+ */
+static int axis_of(const char keyword[KEYWORD + 1], const char *name, char *version)
+{
+    int axis = 0, row = 0, used = 0;
+    const size_t n = strlen(name);
+    if (memcmp(keyword, name, n) != 0)
+        return 0;
+    if (n == 2 ? sscanf(keyword + n, "%2d_%2d%n", &row, &axis, &used) < 2
+               : sscanf(keyword + n, "%2d%n", &axis, &used) < 1)
+        return 0;
+    const char *letter = keyword + n + used;
+    *version = *letter ? *letter : ' ';
+    return !*letter || (isupper((unsigned char)*letter) && !letter[1]) ? axis : 0;
+}
+
+static void get_keyword(char keyword[KEYWORD + 1], const char *card)
+{
+    const size_t n = airy_min_size(strcspn(card, " ="), KEYWORD);
+    memcpy(keyword, card, n);
+    keyword[n] = 0;
+}
+
+static void put_value(char *card, const char *keyword, double value)
+{
+    char text[AIRY_NUMBER_TEXT], rewritten[FITS_CARD + 1];
+    snprintf(rewritten, sizeof(rewritten), "%-8s= %20s%50s", keyword,
+             airy_number_text(text, value, false), "");
+    memcpy(card, rewritten, FITS_CARD);
+}
+
+void airy_header_cut(airy_header *header, int axis, const struct airy_cut *cut)
+{
     if (!header || axis > header->ndim)
         return;
-    header->shape[header->ndim - axis] = 1;
-    const int length = snprintf(name, sizeof(name), "CRPIX%d", axis);
+    header->shape[header->ndim - axis] = cut->count;
+    const double first = (double)cut->first, step = (double)cut->step;
     for (size_t i = 0; i < header->cards; i++) {
-        char *card = header->text + i * FITS_CARD;
-        double reference;
-        /* the description may be one of several: CRPIX3A */
-        if (memcmp(card, name, (size_t)length) != 0 || isdigit((unsigned char)card[length]))
-            continue;
-        char keyword[KEYWORD + 1] = "";
-        memcpy(keyword, card, airy_min_size(strcspn(card, " ="), KEYWORD));
-        if (!airy_header_number(header, keyword, &reference))
-            continue;
-        snprintf(rewritten, sizeof(rewritten), "%-8s= %20s%50s", keyword,
-                 airy_number_text(text, reference - (double)first, false), "");
-        memcpy(card, rewritten, FITS_CARD);
+        char *card = header->text + i * FITS_CARD, keyword[KEYWORD + 1], version;
+        double value;
+        get_keyword(keyword, card);
+        const bool place = axis_of(keyword, "CRPIX", &version) == axis;
+        const bool scale = cut->step > 1 && (axis_of(keyword, "CDELT", &version) == axis ||
+                                             axis_of(keyword, "CD", &version) == axis);
+        if ((place || scale) && is_number(&value, card))
+            put_value(card, keyword,
+                      scale           ? value * step
+                      : cut->step > 1 ? (value - 1 - first) / step + 1
+                                      : value - first);
     }
+}
+
+/* What a description says about an axis. */
+struct described {
+    bool at_all, place, scale;
+};
+
+/* Does the linear transform mix the axis with others? CD is scaled whole, PC is not. */
+static bool mixes(const char *keyword, const char *card, int axis)
+{
+    int row = 0, column = 0;
+    double value = 1;
+    if (memcmp(keyword, "PC0", 3) == 0) /* PC001002 of old files */
+        return true;
+    if (sscanf(keyword, "PC%2d_%2d", &row, &column) < 2 || row == column ||
+        (row != axis && column != axis))
+        return false;
+    return !is_number(&value, card) || value != 0;
+}
+
+bool airy_header_follows(const airy_header *header, int axis, const struct airy_cut *cut)
+{
+    struct described found['Z' + 1] = {{.at_all = false}};
+    for (size_t i = 0; header && i < header->cards; i++) {
+        const char *card = header->text + i * FITS_CARD;
+        char keyword[KEYWORD + 1], version = ' ';
+        double value;
+        get_keyword(keyword, card);
+        if (cut->step > 1 && mixes(keyword, card, axis))
+            return false;
+        const bool place = axis_of(keyword, "CRPIX", &version) == axis,
+                   scale = !place && (axis_of(keyword, "CDELT", &version) == axis ||
+                                      axis_of(keyword, "CD", &version) == axis),
+                   named = !place && !scale &&
+                           (axis_of(keyword, "CTYPE", &version) == axis ||
+                            axis_of(keyword, "CRVAL", &version) == axis);
+        if (!place && !scale && !named)
+            continue;
+        if (!named && !is_number(&value, card))
+            return false;
+        struct described *d = &found[(unsigned char)version];
+        *d = (struct described){true, d->place || place, d->scale || scale};
+    }
+    for (size_t v = 0; v < sizeof(found) / sizeof(found[0]); v++)
+        if (found[v].at_all && ((!found[v].place && (cut->first || cut->step > 1)) ||
+                                (!found[v].scale && cut->step > 1)))
+            return false;
+    return true;
 }
 
 bool airy_header_structural(const char *card)

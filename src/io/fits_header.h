@@ -26,8 +26,18 @@ size_t airy_header_untile(char *text, size_t cards);
 bool airy_header_get(const airy_header *header, const char *keyword, char value[FITS_CARD]);
 /* The same as a number. */
 bool airy_header_number(const airy_header *header, const char *keyword, double *number);
-/* One pixel of FITS's axis 1, 2, ... is kept: the reference pixels move. NULL: nothing to do. */
-void airy_header_cut(airy_header *header, int axis, size_t first);
+/* Pixels of an axis that are kept. */
+struct airy_cut {
+    size_t first, count, step;
+};
+/*
+ * Of FITS's axis 1, 2, ...: the reference pixels move, increments grow by the step. NULL: nothing
+ * to do.
+ */
+void airy_header_cut(airy_header *header, int axis, const struct airy_cut *cut);
+/* False: the coordinates after it would not be those from before, by what the header leaves out or
+ * by axes that are mixed. */
+bool airy_header_follows(const airy_header *header, int axis, const struct airy_cut *cut);
 /* Keywords that say how the pixels lie in the file, not what they mean. */
 bool airy_header_structural(const char *card);
 

@@ -254,10 +254,45 @@ airy_status airy_image_take_plane(airy_image *image, size_t plane)
     AIRY_TRY(airy_c_locale_enter(&locale));
     memmove(image->data, (char *)image->data + plane * plane_bytes, plane_bytes);
     for (int axis = image->ndim - 3; axis >= 0; axis--) {
-        airy_header_cut(image->header, image->ndim - axis, plane % shape[axis]);
+        airy_header_cut(image->header, image->ndim - axis,
+                        &(struct airy_cut){plane % shape[axis], 1, 1});
         plane /= shape[axis];
         shape[axis] = 1;
     }
+    airy_c_locale_leave(&locale);
+    return AIRY_OK;
+}
+
+airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count, size_t step)
+{
+    size_t bytes;
+    int along = 0;
+    AIRY_FAIL_IF(!image || !image->data, AIRY_ERR_PARAM,
+                 "airy_image_take_planes: image is missing");
+    AIRY_TRY(airy_image_bytes(&bytes, image));
+    AIRY_FAIL_IF(image->ndim < 3, AIRY_ERR_SHAPE, "image of %d dimensions, expected 3 or more",
+                 image->ndim);
+    for (int axis = 1; axis < image->ndim - 2; axis++) {
+        AIRY_FAIL_IF(image->shape[along] > 1 && image->shape[axis] > 1, AIRY_ERR_SHAPE,
+                     "planes of %zu x %zu, expected one axis of them", image->shape[along],
+                     image->shape[axis]);
+        along = image->shape[axis] > 1 ? axis : along;
+    }
+    const size_t planes = image->shape[along], size = bytes / planes;
+    AIRY_FAIL_IF(!count || !step || first >= planes || (planes - 1 - first) / step < count - 1,
+                 AIRY_ERR_PARAM, "planes first = %zu, count = %zu, step = %zu of %zu", first, count,
+                 step, planes);
+    const struct airy_cut cut = {first, count, step};
+    AIRY_FAIL_IF(!airy_header_follows(image->header, image->ndim - along, &cut),
+                 AIRY_ERR_UNSUPPORTED, "the coordinates of axis %d cannot follow a cut of it",
+                 image->ndim - along);
+    struct airy_c_locale locale;
+    AIRY_TRY(airy_c_locale_enter(&locale));
+    for (size_t i = 0; i < count; i++)
+        memmove((char *)image->data + i * size, (char *)image->data + (first + i * step) * size,
+                size);
+    airy_header_cut(image->header, image->ndim - along, &cut);
+    image->shape[along] = count;
     airy_c_locale_leave(&locale);
     return AIRY_OK;
 }

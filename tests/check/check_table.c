@@ -386,6 +386,50 @@ static void check_plane(struct check *c)
     airy_image_free(&image);
 }
 
+/* Planes 1 and 3 of a stack of 4 planes of 1 x 2, in the second of four axes. */
+static void check_planes(struct check *c)
+{
+    if (!check_case(c, "image_take_planes"))
+        return;
+    airy_image image = {
+        .dtype = AIRY_DTYPE_U8, .ndim = 4, .shape = {1, 4, 1, 2}, .data = malloc(8)};
+    char value[AIRY_CARD_VALUE];
+    for (int i = 0; i < 8; i++)
+        ((uint8_t *)image.data)[i] = (uint8_t)i;
+    CHECK_FAILS(c, airy_image_take_planes(NULL, 0, 1, 1), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_image_take_planes(&image, 4, 1, 1), AIRY_ERR_PARAM, "first = 4");
+    CHECK_FAILS(c, airy_image_take_planes(&image, 1, 3, 2), AIRY_ERR_PARAM, "count = 3");
+    CHECK_FAILS(c, airy_image_take_planes(&image, 0, 0, 1), AIRY_ERR_PARAM, "count = 0");
+    CHECK_FAILS(c, airy_image_take_planes(&image, 0, 1, 0), AIRY_ERR_PARAM, "step = 0");
+    CHECK_FAILS(c, airy_image_take_planes(&image, 0, SIZE_MAX, SIZE_MAX), AIRY_ERR_PARAM, "of 4");
+    image.shape[0] = image.shape[1] = 2;
+    CHECK_FAILS(c, airy_image_take_planes(&image, 0, 1, 1), AIRY_ERR_SHAPE, "2 x 2");
+    image.shape[0] = 1;
+    image.shape[1] = 4;
+    CHECK_OK(c, airy_image_add_card(&image, "CRVAL3  = 5.0"));
+    CHECK_FAILS(c, airy_image_take_planes(&image, 1, 2, 1), AIRY_ERR_UNSUPPORTED, "axis 3");
+    CHECK_OK(c, airy_image_add_card(&image, "CRPIX3  = 3.0"));
+    CHECK_FAILS(c, airy_image_take_planes(&image, 1, 2, 2), AIRY_ERR_UNSUPPORTED, "axis 3");
+    static const char *const cards[] = {"CDELT3  = 1.5D1", "CD1_3A  = 2", "CRPIX3A = 2",
+                                        "CRPIX4  = 9", "PC3_3   = 2"};
+    for (int i = 0; i < 5; i++)
+        CHECK_OK(c, airy_image_add_card(&image, cards[i]));
+    CHECK_OK(c, airy_image_take_planes(&image, 1, 2, 2));
+    CHECK(c, image.ndim == 4 && image.shape[1] == 2 && image.shape[3] == 2 &&
+                 memcmp(image.data, (uint8_t[4]){2, 3, 6, 7}, 4) == 0);
+    static const char *const want[][2] = {{"CRPIX3", "1.5"}, {"CDELT3", "30"}, {"CD1_3A", "4"},
+                                          {"CRPIX3A", "1"},  {"CRPIX4", "9"},  {"PC3_3", "2"}};
+    for (int i = 0; i < 6; i++)
+        CHECK(c, airy_image_get_card(&image, want[i][0], value) == AIRY_OK &&
+                     strcmp(value, want[i][1]) == 0);
+    CHECK_OK(c, airy_image_add_card(&image, "PC2_3   = 0.5"));
+    CHECK_FAILS(c, airy_image_take_planes(&image, 0, 1, 2), AIRY_ERR_UNSUPPORTED, "cannot follow");
+    CHECK_OK(c, airy_image_take_planes(&image, 1, 1, 1));
+    image.ndim = 2;
+    CHECK_FAILS(c, airy_image_take_planes(&image, 0, 1, 1), AIRY_ERR_SHAPE, "3 or more");
+    airy_image_free(&image);
+}
+
 void check_tables(struct check *c)
 {
     if (!c->is_cpu)
@@ -397,4 +441,5 @@ void check_tables(struct check *c)
     check_sky_ellipses(c);
     check_refused(c);
     check_plane(c);
+    check_planes(c);
 }

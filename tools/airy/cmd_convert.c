@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "image_util.h"
 #include "stack_opt.h"
 
 struct convert_params {
@@ -107,13 +108,17 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
-static bool is_fits(const char *path)
+/* The planes with their header, on the way to FITS; false: that cannot be, and nothing is changed. */
+static bool keep_header(airy_image *image, const struct convert_params *p, size_t count)
 {
-    return tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".fit") ||
-           tool_has_suffix(path, ".fts");
+    if (!image_is_fits_name(p->output) || (count > 1 && !image->header))
+        return false;
+    const airy_status status = airy_image_take_planes(image, p->frames[0], count, p->frames[2]);
+    return status == AIRY_OK || (status == AIRY_ERR_SHAPE && count == 1 &&
+                                 airy_image_take_plane(image, p->frames[0]) == AIRY_OK);
 }
 
-/* Planes of an image that is no stack; a single one keeps its header on the way to FITS. */
+/* Planes of an image that is no stack, or that has a header. */
 static int take_planes(airy_image *image, const struct convert_params *p)
 {
     const airy_image none = {0};
@@ -128,10 +133,8 @@ static int take_planes(airy_image *image, const struct convert_params *p)
         stack_choose(&count, &p->common, p->frames, tool_count(image->shape, image->ndim - 2));
     if (code != AIRY_EXIT_OK)
         return code;
-    if (count == 1 && is_fits(p->output)) {
-        status = airy_image_take_plane(image, p->frames[0]);
-        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
-    }
+    if (keep_header(image, p, count))
+        return AIRY_EXIT_OK;
     const size_t height = image->shape[image->ndim - 2], width = image->shape[image->ndim - 1],
                  size = height * width * airy_dtype_size(image->dtype);
     for (size_t i = 0; i < count; i++)
@@ -150,11 +153,16 @@ static int load(airy_image *image, const struct convert_params *p)
 {
     const char *input = p->common.inputs.items[0];
     airy_stack *stack = NULL;
+    airy_fits_hdu *hdus = NULL; /* read where a header is to go along */
+    size_t count;
     if (!p->has_frames) {
         const airy_status status = airy_image_read(image, input);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
-    const airy_status status = airy_stack_create(&stack, &input, 1);
+    const bool keeps = image_is_fits_name(p->output) &&
+                       airy_fits_list(&hdus, &count, input) == AIRY_OK;
+    const airy_status status = keeps ? AIRY_OK : airy_stack_create(&stack, &input, 1);
+    free(hdus);
     if (status != AIRY_OK && !airy_image_is_plain(input))
         return tool_failed(&p->common, status);
     const int code = stack ? take_frames(image, p, stack) : take_planes(image, p);
@@ -177,6 +185,8 @@ static int run_convert(void *user)
         return limited;
     airy_image image = {0};
     int code = load(&image, p);
+    if (code == AIRY_EXIT_OK && !image.header)
+        image_say_header(&p->common, p->output);
     if (code == AIRY_EXIT_OK)
         code = check_size(&p->common,
                           tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype));
@@ -215,8 +225,9 @@ const struct command cmd_convert = {
         "IN is NPY, EDF, FITS (FILE or FILE[EXT]), TIFF, PNG, CBF or HDF5 (FILE or "
         "FILE::DATASET), up to four dimensions, either byte order. Element type, shape and "
         "values are kept; what the format of OUT cannot hold is an error. FITS: values are "
-        "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS. The "
-        "whole image is in memory: one that does not fit --memory-limit is refused. --frames "
+        "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS, with "
+        "--frames, too: their axis keeps its coordinates, and a single one an axis of length 1. "
+        "The whole image is in memory: one that does not fit --memory-limit is refused. --frames "
         "takes some of a stack, one as a 2-D image.",
     .examples = "  airy convert series_master.h5 -o frames.npy\n"
                 "  airy convert series_master.h5 --frames 17 -o frame17.tif\n"

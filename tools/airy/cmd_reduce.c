@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image_util.h"
 #include "stack_opt.h"
 
 struct reduce_params {
@@ -480,6 +481,8 @@ static int reduce_stack(struct reduction *r)
     progress_end(&r->progress);
     if (code == AIRY_EXIT_OK)
         code = r->p->has_hot ? write_hot(r) : write_result(r);
+    if (code == AIRY_EXIT_OK)
+        image_say_header(common, r->p->output);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(common, r->device);
     if (code != AIRY_EXIT_OK)

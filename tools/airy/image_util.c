@@ -88,6 +88,27 @@ bool image_is_gap(airy_dtype dtype, double value, bool plain)
     return value >= image_limit(dtype) - (size > 2 ? 2 : 1);
 }
 
+bool image_is_fits_name(const char *path)
+{
+    return tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".fit") ||
+           tool_has_suffix(path, ".fts");
+}
+
+void image_say_header(const struct common *common, const char *output)
+{
+    const char *input = common->inputs.items[0];
+    airy_fits_hdu *hdus = NULL;
+    size_t count;
+    if (!image_is_fits_name(output))
+        return;
+    if (image_is_fits_name(input) || airy_fits_list(&hdus, &count, input) == AIRY_OK)
+        tool_say(common,
+                 "%s: header and coordinates of %s cannot follow what becomes of its frames, and "
+                 "are left out",
+                 output, input);
+    free(hdus);
+}
+
 /* The attribute `units` of FILE::DATASET, which frames are read from. */
 static void read_units(struct image_frame *frame, const char *place)
 {

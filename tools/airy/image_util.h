@@ -35,6 +35,11 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
 int image_percentiles(const struct common *common, const double *values, size_t count,
                       bool positive, double limits[2], size_t *good);
 
+/* Written as FITS. */
+bool image_is_fits_name(const char *path);
+/* The output is FITS without a header: where the input has one, say so. */
+void image_say_header(const struct common *common, const char *output);
+
 /*
  * Detectors write the largest values of an unsigned type, or -1 and -2 of a signed one, into gaps
  * and bad pixels. Images that are no stack may be of anything: there (plain) only values count that
