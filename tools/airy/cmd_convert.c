@@ -153,16 +153,12 @@ static int load(airy_image *image, const struct convert_params *p)
 {
     const char *input = p->common.inputs.items[0];
     airy_stack *stack = NULL;
-    airy_fits_hdu *hdus = NULL; /* read where a header is to go along */
-    size_t count;
     if (!p->has_frames) {
         const airy_status status = airy_image_read(image, input);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
-    const bool keeps = image_is_fits_name(p->output) &&
-                       airy_fits_list(&hdus, &count, input) == AIRY_OK;
+    const bool keeps = image_is_fits_name(p->output) && image_is_fits(input); /* a header */
     const airy_status status = keeps ? AIRY_OK : airy_stack_create(&stack, &input, 1);
-    free(hdus);
     if (status != AIRY_OK && !airy_image_is_plain(input))
         return tool_failed(&p->common, status);
     const int code = stack ? take_frames(image, p, stack) : take_planes(image, p);

@@ -115,14 +115,18 @@ struct picture {
     const char *unit;
 };
 
-static int leave_out(const struct view_params *p, struct picture *picture)
+static int leave_out(const struct view_params *p, struct picture *picture, size_t frames)
 {
+    const struct image_plane plane = {p->frame, frames, picture->height, picture->width};
+    const size_t count = picture->height * picture->width;
     uint8_t *mask = NULL;
     int code = AIRY_EXIT_OK;
-    if (p->bad.mask)
-        code = image_load_mask(&p->common, "mask", p->bad.mask, picture->height, picture->width,
-                               &mask);
-    for (size_t i = 0; code == AIRY_EXIT_OK && i < picture->height * picture->width; i++)
+    if (p->bad.mask) {
+        mask = malloc(count);
+        code = mask ? image_mask_plane(&p->common, p->bad.mask, &plane, mask)
+                    : tool_fail(&p->common, "out of memory for a mask of %zu values", count);
+    }
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < count; i++)
         if (mask && mask[i])
             picture->values[i] = (double)NAN;
     free(mask);
@@ -349,7 +353,7 @@ static int run_view(void *user)
     picture.values = frame.values;
     picture.unit = frame.unit;
     if (code == AIRY_EXIT_OK)
-        code = leave_out(p, &picture);
+        code = leave_out(p, &picture, frame.frames);
     if (code == AIRY_EXIT_OK)
         code = crop(p, &picture);
     if (code == AIRY_EXIT_OK)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "compare.h"
-#include "image_util.h"
 
 const char *device_image_shape(char text[96], const airy_image *image)
 {
@@ -58,7 +57,9 @@ int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
     *is_bad = calloc(all, 1);
     if (!*is_bad)
         return tool_fail(common, "out of memory for a mask of %zu values", all);
-    const int code = bad->mask ? fill_from_mask(*is_bad, d, common, bad->mask) : AIRY_EXIT_OK;
+    const int code = !bad->mask        ? AIRY_EXIT_OK
+                     : d->plane.planes ? image_mask_plane(common, bad->mask, &d->plane, *is_bad)
+                                       : fill_from_mask(*is_bad, d, common, bad->mask);
     if (code == AIRY_EXIT_OK)
         bad_pixels_say_none(common, bad, d->image.dtype,
                             bad_pixels_mark(*is_bad, bad, &d->image, all));
@@ -188,25 +189,20 @@ int device_image_open_host(struct device_image *d, const struct common *common, 
 int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
                             const struct bad_pixels *bad, const size_t *frame)
 {
-    char text[96];
-    *d = (struct device_image){.device = NULL};
+    struct image_plane *plane = &d->plane;
     airy_image *image = &d->image;
-    airy_status status = airy_image_read(image, path);
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
-    if (image->ndim < 2)
-        return tool_fail(common, "%s: has one dimension of %zu values, expected an image", path,
-                         image->shape[0]);
-    const size_t planes = tool_count(image->shape, image->ndim - 2);
-    if (planes != 1 && !frame)
-        return tool_fail(common, "%s: has %s values, which are %zu planes; choose one with --frame",
-                         path, device_image_shape(text, image), planes);
-    if (frame && *frame >= planes)
-        return tool_fail(common, "--frame %zu: %s has %zu plane%s, numbered from 0", *frame, path,
-                         planes, tool_s(planes));
-    status = airy_image_take_plane(image, frame ? *frame : 0);
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
+    *d = (struct device_image){.plane.number = frame ? *frame : 0};
+    const int code = image_read_plane(common, path, plane, image);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    if (plane->planes != 1 && !frame)
+        return tool_fail(common,
+                         "%s: has %zu x %zu x %zu values, which are %zu planes; choose one with "
+                         "--frame",
+                         path, plane->planes, plane->height, plane->width, plane->planes);
+    if (!image->data)
+        return tool_fail(common, "--frame %zu: %s has %zu plane%s, numbered from 0", plane->number,
+                         path, plane->planes, tool_s(plane->planes));
     drop_axes(d);
     while (image->ndim > 2) { /* of a format whose axes have no meaning of their own */
         image->ndim--;

@@ -3,6 +3,7 @@
 #define AIRY_TOOLS_DEVICE_IMAGE_H
 
 #include "bad_pixels.h"
+#include "image_util.h"
 
 struct device_image {
     airy_device *device;
@@ -10,6 +11,7 @@ struct device_image {
     uint8_t *is_bad;  /* 1 where the mask is not 0 or a dummy is; NULL: none are looked for */
     airy_image image; /* as read; leading axes of length 1 are dropped where FITS has them */
     int dropped;      /* that many; device_image_write puts them back */
+    struct image_plane plane; /* the one that was taken; planes 0: all of them were */
     size_t folded; /* length of the first of four axes, which is one with the second; 0: none is */
     airy_array *src, *mask;
 };
@@ -22,7 +24,7 @@ int device_image_open(struct device_image *d, const struct common *common, const
                       const struct bad_pixels *bad);
 /*
  * The same of one plane, whatever the number of axes: frame NULL where none was named, which a cube
- * refuses; planes are counted from 0 in the order of the file.
+ * refuses; planes are counted from 0 in the order of the file. Of a mask of each plane it is that one.
  */
 int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
                             const struct bad_pixels *bad, const size_t *frame);

@@ -94,19 +94,100 @@ bool image_is_fits_name(const char *path)
            tool_has_suffix(path, ".fts");
 }
 
+bool image_is_fits(const char *path)
+{
+    airy_fits_hdu *hdus = NULL;
+    size_t count;
+    const bool is_fits = airy_fits_list(&hdus, &count, path) == AIRY_OK;
+    free(hdus);
+    return is_fits;
+}
+
 void image_say_header(const struct common *common, const char *output)
 {
     const char *input = common->inputs.items[0];
-    airy_fits_hdu *hdus = NULL;
-    size_t count;
-    if (!image_is_fits_name(output))
-        return;
-    if (image_is_fits_name(input) || airy_fits_list(&hdus, &count, input) == AIRY_OK)
+    if (image_is_fits_name(output) && (image_is_fits_name(input) || image_is_fits(input)))
         tool_say(common,
                  "%s: header and coordinates of %s cannot follow what becomes of its frames, and "
                  "are left out",
                  output, input);
-    free(hdus);
+}
+
+static airy_status read_of_stack(airy_image *image, struct image_plane *plane,
+                                 const airy_stack *stack, size_t *size)
+{
+    airy_stack_info info;
+    const airy_status status = airy_stack_get_info(stack, &info);
+    if (status != AIRY_OK)
+        return status;
+    *plane = (struct image_plane){plane->number, info.frames, info.height, info.width};
+    *image = (airy_image){.dtype = info.dtype, .ndim = 2, .shape = {info.height, info.width}};
+    if (__builtin_mul_overflow(info.height * airy_dtype_size(info.dtype), info.width, size))
+        *size = SIZE_MAX;
+    if (plane->number >= info.frames)
+        return AIRY_OK;
+    image->data = malloc(*size);
+    return image->data ? airy_stack_read(stack, plane->number, image->data, *size)
+                       : AIRY_ERR_MEMORY;
+}
+
+int image_read_plane(const struct common *common, const char *path, struct image_plane *plane,
+                     airy_image *image)
+{
+    airy_stack *stack = NULL;
+    size_t size = 0;
+    *image = (airy_image){.data = NULL};
+    if (!image_is_fits(path) && airy_stack_create(&stack, &path, 1) == AIRY_OK) {
+        const airy_status status = read_of_stack(image, plane, stack, &size);
+        airy_stack_destroy(&stack);
+        if (status != AIRY_OK && size && !image->data)
+            return tool_fail(common, "%s: out of memory for a plane of %zu bytes", path, size);
+        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    }
+    airy_status status = airy_image_read(image, path);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    const int ndim = image->ndim;
+    if (ndim < 2)
+        return tool_fail(common, "%s: has one dimension of %zu values, expected an image", path,
+                         image->shape[0]);
+    *plane = (struct image_plane){plane->number, tool_count(image->shape, ndim - 2),
+                                  image->shape[ndim - 2], image->shape[ndim - 1]};
+    if (plane->number < plane->planes)
+        status = airy_image_take_plane(image, plane->number);
+    else
+        airy_image_free(image);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+/* "5 x 16 x 20" */
+static const char *plane_shape(char text[96], const struct image_plane *plane)
+{
+    int used = plane->planes == 1 ? 0 : snprintf(text, 96, "%zu x ", plane->planes);
+    snprintf(text + used, (size_t)(96 - used), "%zu x %zu", plane->height, plane->width);
+    return text;
+}
+
+int image_mask_plane(const struct common *common, const char *path, const struct image_plane *plane,
+                     uint8_t *bad)
+{
+    struct image_plane of = {.number = plane->number};
+    airy_image mask = {0};
+    char got[96], want[96];
+    int code = image_read_plane(common, path, &of, &mask);
+    if (code == AIRY_EXIT_OK && of.planes == 1 && of.number > 0) { /* one for all */
+        of.number = 0;
+        airy_image_free(&mask);
+        code = image_read_plane(common, path, &of, &mask);
+    }
+    if (code == AIRY_EXIT_OK && (of.height != plane->height || of.width != plane->width ||
+                                 (of.planes != 1 && of.planes != plane->planes)))
+        code = tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape",
+                         path, plane_shape(got, &of), plane_shape(want, plane));
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < plane->height * plane->width; i++)
+        bad[i] = airy_image_value(&mask, i) != 0; /* NaN differs from 0, so it is bad */
+    airy_image_free(&mask);
+    return code;
 }
 
 /* The attribute `units` of FILE::DATASET, which frames are read from. */
@@ -166,9 +247,7 @@ static int load_of_stack(struct loading *l, const struct common *common)
     struct image_frame *picture = l->picture;
     airy_stack_info info;
     airy_stack_meta meta;
-    airy_status status = airy_stack_create(&l->stack, &l->path, 1);
-    if (status == AIRY_OK)
-        status = airy_stack_get_info(l->stack, &info);
+    airy_status status = airy_stack_get_info(l->stack, &info);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     picture->height = info.height;
@@ -217,7 +296,12 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
 {
     struct loading l = {.path = path, .number = number, .picture = picture};
     const bool plain = airy_image_is_plain(path);
-    int code = plain ? load_of_image(&l, common) : load_of_stack(&l, common);
+    /* FITS has a unit and is read as a whole; of other files the frame alone, where that can be. */
+    const airy_status status = plain && image_is_fits(path) ? AIRY_ERR_UNSUPPORTED
+                                                            : airy_stack_create(&l.stack, &path, 1);
+    int code = status == AIRY_OK ? load_of_stack(&l, common)
+               : plain           ? load_of_image(&l, common)
+                                 : tool_failed(common, status);
     if (code == AIRY_EXIT_OK && number >= picture->frames)
         code = tool_fail(common, "--frame %zu: %s has %zu frame%s, numbered from 0", number, path,
                          picture->frames, tool_s(picture->frames));

@@ -35,8 +35,26 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
 int image_percentiles(const struct common *common, const double *values, size_t count,
                       bool positive, double limits[2], size_t *good);
 
+/* One of the planes of an image or a stack, of these sizes. */
+struct image_plane {
+    size_t number, planes, height, width;
+};
+/*
+ * Plane plane->number of whatever a file is, with its header where it is FITS, and leading axes of
+ * length 1 as it may have them. Others are read only where the format leaves no choice. plane: the
+ * rest is filled; a number that is none of them leaves image->data NULL. Exit code; free the image
+ * in any case.
+ */
+int image_read_plane(const struct common *common, const char *path, struct image_plane *plane,
+                     airy_image *image);
+/* --mask FILE, of all planes or of one for all, of this plane: 1 = bad (not 0). Exit code. */
+int image_mask_plane(const struct common *common, const char *path, const struct image_plane *plane,
+                     uint8_t *bad);
+
 /* Written as FITS. */
 bool image_is_fits_name(const char *path);
+/* FITS by what it starts with, one file. */
+bool image_is_fits(const char *path);
 /* The output is FITS without a header: where the input has one, say so. */
 void image_say_header(const struct common *common, const char *output);
 
