@@ -31,7 +31,7 @@ static const struct opt convert_options[] = {
      .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
      .help = ".npy, .h5, .edf, .fits, .tif, .png or .cbf; the suffix decides; FILE.h5::DATASET is "
-             "a file of that dataset alone, and replaces no other"},
+             "a file of that dataset alone, and --force replaces no file that holds others"},
     {0},
 };
 
