@@ -1,10 +1,12 @@
 #include "gnuplot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,7 +60,7 @@ int gnuplot_check(const struct common *common)
     return fail_missing(common);
 }
 
-/* gnuplot without its init files, standard input from us. */
+/* gnuplot without its init files, standard input from us, the picture on standard output. */
 static int start(struct gnuplot *plot)
 {
     int ends[2];
@@ -70,10 +72,9 @@ static int start(struct gnuplot *plot)
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
     posix_spawn_file_actions_addclose(&actions, ends[0]);
     posix_spawn_file_actions_addclose(&actions, ends[1]);
-    if (plot->talk) {
-        posix_spawn_file_actions_adddup2(&actions, fileno(plot->talk), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, plot->file, STDOUT_FILENO);
+    if (plot->talk)
         posix_spawn_file_actions_adddup2(&actions, fileno(plot->talk), STDERR_FILENO);
-    }
     char *const argv[] = {(char *)"gnuplot", (char *)"-d", NULL};
     const int failed = posix_spawnp(&plot->pid, "gnuplot", &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -99,42 +100,61 @@ int gnuplot_check_name(const struct common *common, const char *output)
                       output);
 }
 
-int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char *output,
-                  double aspect)
+/* The file under a name that no other has, as the library makes them. Exit code. */
+static int create(struct gnuplot *plot)
 {
-    memset(plot, 0, sizeof(*plot));
-    plot->common = common;
-    plot->output = output;
-    const bool png = tool_has_suffix(output, ".png"), svg = tool_has_suffix(output, ".svg");
-    const int named = gnuplot_check_name(common, output);
-    if (named != AIRY_EXIT_OK)
-        return named;
-    if (strpbrk(output, "\n\r"))
-        return tool_usage(common, "the output's name has a line break");
-    if (!common->force && tool_exists(output))
-        return tool_exists_already(common, output);
-    if ((size_t)snprintf(plot->partial, sizeof(plot->partial), "%s.partial", output) >=
-        sizeof(plot->partial))
-        return tool_fail(common, "the output's name is longer than %zu bytes",
-                         sizeof(plot->partial));
-    FILE *file = fopen(plot->partial, "w"); /* gnuplot's own message would be worse */
-    if (!file)
-        return tool_fail(common, "%s: cannot be written (%s); check path and permissions", output,
-                         strerror(errno));
-    fclose(file);
-    signal(SIGPIPE, SIG_IGN); /* a gnuplot that died shows in its exit status */
-    const int code = start(plot);
-    if (code != AIRY_EXIT_OK) {
+    uint32_t number = 0;
+    const size_t size = sizeof(plot->partial);
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return tool_fail(plot->common, "no random number for a file's name: %s", strerror(errno));
+    if ((size_t)snprintf(plot->partial, size, "%s.%08x.partial", plot->output, number) >= size)
+        return tool_fail(plot->common, "the output's name is longer than %zu bytes", size);
+    tool_half_made(plot->partial);
+    plot->file = open(plot->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (plot->file >= 0)
+        return AIRY_EXIT_OK;
+    const int why = errno;
+    tool_half_made(NULL);
+    return tool_fail(plot->common, "%s: cannot be written (%s); check path and permissions",
+                     plot->output, strerror(why));
+}
+
+/* 0 or an errno. */
+static int take_name(const struct gnuplot *plot)
+{
+    const bool force = plot->common->force;
+    if (renameat2(AT_FDCWD, plot->partial, AT_FDCWD, plot->output, force ? 0 : RENAME_NOREPLACE) ==
+        0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    if (!force && tool_exists(plot->output)) /* the file system cannot do it in one step */
+        return EEXIST;
+    return rename(plot->partial, plot->output) != 0 ? errno : 0;
+}
+
+/* Closed, under its own name if all went well, else removed; 0 or an errno. */
+static int settle(struct gnuplot *plot, bool keep)
+{
+    int why = keep && fsync(plot->file) != 0 && errno != EINVAL ? errno : 0;
+    if (close(plot->file) != 0 && !why)
+        why = errno;
+    if (keep && !why)
+        why = take_name(plot);
+    if (!keep || why)
         unlink(plot->partial);
-        return code;
-    }
-    FILE *s = plot->script;
-    if (png)
+    tool_half_made(NULL);
+    return why;
+}
+
+static void write_terminal(FILE *s, const char *output, double aspect)
+{
+    if (tool_has_suffix(output, ".png"))
         fprintf(s,
                 "set terminal pngcairo size 1600,%d font 'DejaVu Sans,22' linewidth 2 background "
                 "'white'\n",
                 (int)(1600 * aspect));
-    else if (svg)
+    else if (tool_has_suffix(output, ".svg"))
         fprintf(
             s,
             "set terminal svg size 800,%d font 'DejaVu Sans,13' linewidth 1.2 background 'white'\n",
@@ -142,11 +162,31 @@ int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char 
     else
         fprintf(s, "set terminal pdfcairo size 16cm,%.1fcm font 'DejaVu Sans,10' linewidth 1.2\n",
                 16 * aspect);
-    fputs("set encoding utf8\nset output ", s);
-    gnuplot_quote(s, plot->partial);
-    fputs("\nset border lw 0.8 lc '#303030'\nset tics nomirror scale 0.6\nset datafile missing "
-          "'NaN'\n",
-          s);
+}
+
+int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char *output,
+                  double aspect)
+{
+    memset(plot, 0, sizeof(*plot));
+    plot->common = common;
+    plot->output = output;
+    int code = gnuplot_check_name(common, output);
+    if (code == AIRY_EXIT_OK && !common->force && tool_exists(output))
+        code = tool_exists_already(common, output);
+    if (code == AIRY_EXIT_OK)
+        code = create(plot);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    signal(SIGPIPE, SIG_IGN); /* a gnuplot that died shows in its exit status */
+    code = start(plot);
+    if (code != AIRY_EXIT_OK) {
+        (void)settle(plot, false);
+        return code;
+    }
+    write_terminal(plot->script, output, aspect);
+    fputs("set encoding utf8\nset border lw 0.8 lc '#303030'\nset tics nomirror scale 0.6\n"
+          "set datafile missing 'NaN'\n",
+          plot->script);
     return AIRY_EXIT_OK;
 }
 
@@ -166,17 +206,15 @@ int gnuplot_end(struct gnuplot *plot)
         line[strcspn(line, "\n")] = 0;
         fclose(plot->talk);
     }
-    if (!piped || status != 0) {
-        unlink(plot->partial);
+    const bool drawn = piped && status == 0;
+    const int why = settle(plot, drawn);
+    if (!drawn)
         return tool_fail(plot->common, "%s: gnuplot failed: %s", plot->output,
                          *line ? line : "no reason given");
-    }
-    if (rename(plot->partial, plot->output) != 0) {
-        const int why = errno;
-        unlink(plot->partial);
-        return tool_fail(plot->common,
-                         "%s: cannot be written (%s); check path, permissions and free space",
-                         plot->output, strerror(why));
-    }
-    return AIRY_EXIT_OK;
+    if (why == EEXIST)
+        return tool_exists_already(plot->common, plot->output);
+    return why ? tool_fail(plot->common,
+                           "%s: cannot be written (%s); check path, permissions and free space",
+                           plot->output, strerror(why))
+               : AIRY_EXIT_OK;
 }

@@ -10,7 +10,8 @@
 struct gnuplot {
     const struct common *common;
     const char *output;
-    char partial[4300];
+    char partial[4300]; /* of the file until the picture is complete */
+    int file;
     FILE *script; /* commands and data go here */
     FILE *talk;   /* what gnuplot says */
     pid_t pid;
@@ -22,7 +23,7 @@ int gnuplot_check(const struct common *common);
 int gnuplot_check_name(const struct common *common, const char *output);
 /*
  * Start it for a picture of some aspect (height / width); the suffix of output decides: .png,
- * .svg, .pdf. Exit code.
+ * .svg, .pdf. One at a time. Exit code; after 0 plot stays where it is until gnuplot_end().
  */
 int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char *output,
                   double aspect);

@@ -482,6 +482,22 @@ int tool_print_json(const struct common *common, json_t *json)
 static volatile sig_atomic_t interrupted;
 static const char *volatile farewell;
 static const char *last_word; /* of tool_end_at_interrupt */
+static const char *volatile half_made;
+
+static void remove_half_made(void)
+{
+    const char *path = half_made;
+    if (path)
+        unlink(path);
+}
+
+/* As the signal does by itself, but for what is half made. */
+static void die_of(int number)
+{
+    remove_half_made();
+    signal(number, SIG_DFL);
+    raise(number);
+}
 
 /*
  * A signal soon after the first is the same request: timeout(1) sends it to the process and to its
@@ -492,8 +508,7 @@ static void on_interrupt(int number)
     static double first; /* s; the signals block each other */
     const double grace = 0.5, now = tool_now();
     if (interrupted && now - first > grace) {
-        signal(number, SIG_DFL);
-        raise(number);
+        die_of(number);
     } else if (!interrupted) {
         const char *line = farewell;
         const int kept = errno;
@@ -507,6 +522,7 @@ static void on_interrupt(int number)
 static void end_at_interrupt(int number)
 {
     (void)number;
+    remove_half_made();
     (void)!write(STDERR_FILENO, last_word, strlen(last_word));
     _exit(AIRY_EXIT_FAILED);
 }
@@ -539,6 +555,19 @@ void tool_catch_interrupts(void)
 void tool_at_interrupt(const char *line)
 {
     farewell = line;
+}
+
+void tool_half_made(const char *path)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction before, action = {.sa_handler = die_of, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < 3; i++)
+        sigaddset(&action.sa_mask, signals[i]);
+    half_made = path;
+    for (size_t i = 0; i < 3 && path; i++) /* others are ignored, or caught for good */
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(signals[i], &action, NULL);
 }
 
 bool tool_interrupted(void)

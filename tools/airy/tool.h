@@ -107,6 +107,11 @@ void tool_catch_interrupts(void);
 /* A whole line that is said in the very moment; NULL: none. It stays the caller's. */
 void tool_at_interrupt(const char *line);
 bool tool_interrupted(void);
+/*
+ * A file that is half made: where one of these signals ends the process it is removed. NULL: there
+ * is none any more. It stays the caller's; one at a time.
+ */
+void tool_half_made(const char *path);
 
 /* A bar with rate and time left, on a terminal only. */
 struct progress {

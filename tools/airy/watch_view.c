@@ -190,23 +190,16 @@ static const double PICTURE_S = 30;
 /* For the last one looks are counted, 10 s in all: what stops the machine stops gnuplot, too. */
 enum { LAST_LOOKS = 500, LOOK_US = 20000 };
 
-static void remove_partial(const struct watch_picture *picture)
-{
-    char path[4300];
-    if (snprintf(path, sizeof(path), "%s.partial", picture->output) < (int)sizeof(path))
-        unlink(path);
-}
-
 /* Collect the process; `patience` s after its start it is killed, with its gnuplot. */
 static void collect(struct watch_picture *picture, double patience)
 {
     int status = 0;
     pid_t done = waitpid(picture->process, &status, WNOHANG);
     if (done == 0 && tool_now() - picture->since > patience) {
-        kill(-picture->process, SIGKILL);
+        kill(-picture->process, SIGTERM); /* on which it removes what is half made */
         while ((done = waitpid(picture->process, &status, 0)) < 0 && errno == EINTR)
             continue;
-        remove_partial(picture);
+        kill(-picture->process, SIGKILL); /* a gnuplot that did not listen */
     }
     if (done == 0)
         return;
@@ -232,6 +225,7 @@ void watch_picture_draw(struct watch_picture *picture, const struct patterns *pa
     if (process == 0) {
         /* A group of its own, which Ctrl-C does not reach and one signal ends. */
         setpgid(0, 0);
+        (void)signal(SIGTERM, SIG_DFL);
         if (!freopen("/dev/null", "w", stderr))
             _exit(AIRY_EXIT_FAILED);
         _exit(plot_newest(picture->common, patterns, picture->log, picture->output));
