@@ -1,9 +1,14 @@
 #include "compare.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ulp.h"
@@ -192,6 +197,8 @@ static bool is_table(const char *path)
     return table;
 }
 
+#define RUN_MARK ".compare-%ld-" /* of a process */
+
 /* ".compare-PID-RUN-NAME" in the folder of path, which may be FILE::/DATASET. */
 static char *run_path(const char *path, int run)
 {
@@ -201,8 +208,8 @@ static char *run_path(const char *path, int run)
     const size_t size = strlen(path) + 64;
     char *text = malloc(size);
     if (text)
-        snprintf(text, size, "%.*s.compare-%ld-%d-%s", (int)(name - path), path, (long)getpid(),
-                 run, name);
+        snprintf(text, size, "%.*s" RUN_MARK "%d-%s", (int)(name - path), path, (long)getpid(), run,
+                 name);
     return text;
 }
 
@@ -343,28 +350,121 @@ static int split_specs(struct pair *p)
     return p->spec[0] && p->spec[1] ? AIRY_EXIT_OK : tool_fail(p->common, "out of memory");
 }
 
+/* Both devices, and the answer. Exit code. */
+static int compare_runs(struct pair *p, void *params)
+{
+    const bool json = p->common->json, force = p->common->force;
+    int code = AIRY_EXIT_OK;
+    for (int run = 0; run < RUNS; run++)
+        for (int time = 0; time < TIMES && code == AIRY_EXIT_OK; time++)
+            code = run_once(p, params, run, time == 0 ? &p->first[run] : &p->runs[run]);
+    p->common->device = NULL;
+    p->common->json = json;
+    p->common->force = force;
+    if (code == AIRY_EXIT_OK)
+        code = print_comparison(p);
+    const int moved = keep_first(p, code == AIRY_EXIT_OK);
+    for (int run = 0; run < RUNS; run++) {
+        json_decref(p->runs[run].answer);
+        json_decref(p->first[run].answer);
+    }
+    return code == AIRY_EXIT_OK ? moved : code;
+}
+
+/* Of a path that may be FILE::/DATASET; -1: it cannot be opened. */
+static int open_folder(const char *path)
+{
+    char *file = file_of(path), *slash = file ? strrchr(file, '/') : NULL;
+    if (slash)
+        slash[1] = 0;
+    const int folder = file ? open(slash ? file : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(file);
+    return folder;
+}
+
+/* Whatever the runs began to write, half-made files of the library's too. */
+static void remove_runs(const struct pair *p)
+{
+    char mark[64];
+    const size_t length = (size_t)snprintf(mark, sizeof(mark), RUN_MARK, (long)getpid());
+    for (size_t i = 0; i < p->count; i++) {
+        const int folder = open_folder(p->outputs[i].runs[0]);
+        DIR *list = folder >= 0 ? fdopendir(folder) : NULL;
+        for (struct dirent *entry; list && (entry = readdir(list));)
+            if (strncmp(entry->d_name, mark, length) == 0)
+                (void)unlinkat(folder, entry->d_name, 0);
+        if (list)
+            closedir(list);
+        else if (folder >= 0)
+            close(folder);
+    }
+}
+
+/* Signals to the parent go to the child, until that has ended; its status of waitpid(). */
+static int await_child(pid_t child, const sigset_t *signals)
+{
+    int status = 0, number = 0;
+    while (waitpid(child, &status, WNOHANG) == 0)
+        if (sigwait(signals, &number) == 0 && number != SIGCHLD)
+            kill(child, number);
+    return status;
+}
+
+/*
+ * The runs are a child's, so that a signal that ends them, which may be in the middle of a write,
+ * leaves somebody to remove what they wrote. *here: this is the child. Exit code of the parent.
+ */
+static int run_apart(struct pair *p, bool *here)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t signals, before;
+    const pid_t parent = getpid();
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct sigaction action;
+        if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&signals, ends[i]);
+    }
+    (void)signal(SIGCHLD, SIG_DFL); /* where it is ignored, waitpid does not say how it ended */
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    const pid_t child = fork();
+    *here = child == 0;
+    int status = 0, code = AIRY_EXIT_FAILED;
+    if (*here) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+            _exit(AIRY_EXIT_FAILED);
+    } else if (child < 0) {
+        code = tool_fail(p->common, "no process for the runs: %s", strerror(errno));
+    } else {
+        status = await_child(child, &signals);
+        code = WIFEXITED(status) ? WEXITSTATUS(status) : AIRY_EXIT_FAILED;
+        if (!WIFEXITED(status))
+            remove_runs(p);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (child > 0 && WIFSIGNALED(status)) { /* as it would have ended without a child */
+        (void)signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    return code;
+}
+
 int compare_devices(const struct command *command, void *params)
 {
     struct pair p = {.command = command, .common = params};
-    const bool json = p.common->json, force = p.common->force;
+    bool here = false;
     int code = split_specs(&p);
     if (code == AIRY_EXIT_OK)
         code = find_outputs(&p);
-    for (int run = 0; run < RUNS; run++)
-        for (int time = 0; time < TIMES && code == AIRY_EXIT_OK; time++)
-            code = run_once(&p, params, run, time == 0 ? &p.first[run] : &p.runs[run]);
-    p.common->device = NULL;
-    p.common->json = json;
-    p.common->force = force;
     if (code == AIRY_EXIT_OK)
-        code = print_comparison(&p);
-    const int moved = keep_first(&p, code == AIRY_EXIT_OK);
+        code = run_apart(&p, &here);
+    if (here)
+        code = compare_runs(&p, params);
     for (int run = 0; run < RUNS; run++) {
-        json_decref(p.runs[run].answer);
-        json_decref(p.first[run].answer);
         free(p.spec[run]);
         for (size_t i = 0; i < p.count; i++)
             free(p.outputs[i].runs[run]);
     }
-    return code == AIRY_EXIT_OK ? moved : code;
+    return code;
 }

@@ -11,7 +11,7 @@ struct comparison {
     double kernels, copies; /* s, of the device's profile */
 };
 
-/* Runs the command on each of the two devices, and prints. Exit code. */
+/* Runs the command on each of the two devices, in a child process, and prints. Exit code. */
 int compare_devices(const struct command *command, void *params);
 /* Called where a command has its image, and its result. Without a comparison nothing happens. */
 void compare_begin(const struct common *common, airy_queue *queue);
