@@ -501,9 +501,13 @@ static int report(const struct job *job)
     return AIRY_EXIT_OK;
 }
 
-static int check_options(const struct calibrate_params *p, unsigned *refine)
+static int check_calibrate(void *user)
 {
+    const struct calibrate_params *p = user;
+    unsigned refine;
     const struct common *common = &p->geometry.common;
+    if (p->list)
+        return AIRY_EXIT_OK;
     if (common->inputs.count == 0)
         return tool_usage(common, "IMAGE is missing");
     if (!p->calibrant)
@@ -515,7 +519,7 @@ static int check_options(const struct calibrate_params *p, unsigned *refine)
     if (p->no_search && (p->has_search || p->has_search_dist))
         return tool_usage(common, "--no-search and --search%s: give one of them",
                           p->has_search ? "" : "-dist");
-    return parse_refine(p, refine);
+    return parse_refine(p, &refine);
 }
 
 static int run_calibrate(void *user)
@@ -525,7 +529,7 @@ static int run_calibrate(void *user)
     if (p->list)
         return print_list(common);
     unsigned refine = 0;
-    int code = check_options(p, &refine);
+    int code = parse_refine(p, &refine);
     if (code != AIRY_EXIT_OK)
         return code;
     struct job job = {.p = p};
@@ -572,5 +576,6 @@ const struct command cmd_calibrate = {
     .params_size = sizeof(struct calibrate_params),
     .min_inputs = 0,
     .max_inputs = 1,
+    .check = check_calibrate,
     .run = run_calibrate,
 };

@@ -106,30 +106,37 @@ static void say_left_out(const struct common *common, const char *input,
     airy_hdf5_list_free(entries);
 }
 
-/* OUT of "IN OUT" or "IN -o OUT". */
-static int find_output(const struct compress_params *p, const char **output)
+/* OUT of "IN OUT" or "IN -o OUT"; NULL: neither. */
+static const char *find_output(const struct compress_params *p)
 {
+    const struct opt_list *inputs = &p->common.inputs;
+    return p->output ? p->output : inputs->count > 1 ? inputs->items[1] : NULL;
+}
+
+static int check_compress(void *user)
+{
+    const struct compress_params *p = user;
     const struct common *common = &p->common;
+    const char *output = find_output(p);
     if (p->output && common->inputs.count > 1)
         return tool_usage(common, "unexpected argument '%s' beside -o %s", common->inputs.items[1],
                           p->output);
-    if (!p->output && common->inputs.count < 2)
+    if (!output)
         return tool_usage(common, "no output: give OUT.h5 behind the input");
-    *output = p->output ? p->output : common->inputs.items[1];
-    if (!tool_has_suffix(*output, ".h5") && !tool_has_suffix(*output, ".hdf5") &&
-        !tool_has_suffix(*output, ".nxs"))
+    if (!tool_has_suffix(output, ".h5") && !tool_has_suffix(output, ".hdf5") &&
+        !tool_has_suffix(output, ".nxs"))
         return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs",
-                          *output);
+                          output);
+    if (p->block > UINT32_MAX)
+        return tool_usage(common, "--block %llu: expected at most 4294967295 bytes",
+                          (unsigned long long)p->block);
     return AIRY_EXIT_OK;
 }
 
 static int copy_stack(const struct compress_params *p, const airy_codec_params *codec)
 {
     const struct common *common = &p->common;
-    const char *input = common->inputs.items[0], *output = NULL;
-    const int found = find_output(p, &output);
-    if (found != AIRY_EXIT_OK)
-        return found;
+    const char *input = common->inputs.items[0], *output = find_output(p);
     airy_stack *stack = NULL;
     airy_stack_info info;
     airy_stack_meta meta;
@@ -189,9 +196,6 @@ static int copy_stack(const struct compress_params *p, const airy_codec_params *
 static int run_compress(void *user)
 {
     const struct compress_params *p = user;
-    if (p->block > UINT32_MAX)
-        return tool_usage(&p->common, "--block %llu: expected at most 4294967295 bytes",
-                          (unsigned long long)p->block);
     const airy_codec_params codec = {.codec = p->has_codec ? p->codec : AIRY_CODEC_BSLZ4,
                                      .block_bytes = (uint32_t)p->block};
     return copy_stack(p, &codec);
@@ -223,6 +227,7 @@ const struct command cmd_compress = {
     .min_inputs = 1,
     .max_inputs = 2,
     .writes = 2,
+    .check = check_compress,
     .run = run_compress,
 };
 
@@ -238,5 +243,6 @@ const struct command cmd_decompress = {
     .min_inputs = 1,
     .max_inputs = 2,
     .writes = 2,
+    .check = check_compress,
     .run = run_decompress,
 };

@@ -152,6 +152,14 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
     return p->plan ? AIRY_EXIT_OK : device_image_save(d, common, &result, p->output);
 }
 
+static int check_convolve(void *user)
+{
+    const struct convolve_params *p = user;
+    if (!p->kernel)
+        return tool_usage(&p->common, "--kernel FILE is missing");
+    return filter_check(&p->common, p->output, p->dtype, p->plan);
+}
+
 static int run_convolve(void *user)
 {
     const struct convolve_params *p = user;
@@ -160,11 +168,7 @@ static int run_convolve(void *user)
     int ndim = 0;
     size_t shape[3];
     struct device_image d = {.device = NULL};
-    if (!p->kernel)
-        return tool_usage(common, "--kernel FILE is missing");
-    int code = filter_check_output(common, p->output, p->plan);
-    if (code == AIRY_EXIT_OK)
-        code = read_kernel(common, p->kernel, &kernel, &ndim, shape);
+    int code = read_kernel(common, p->kernel, &kernel, &ndim, shape);
     if (code == AIRY_EXIT_OK)
         code = device_image_open_host(&d, common, common->inputs.items[0]);
     json_t *json = json_object();
@@ -244,21 +248,25 @@ static int blur_image(const struct blur_params *p, struct device_image *d, json_
     return p->plan ? AIRY_EXIT_OK : device_image_save(d, common, &result, p->output);
 }
 
+static int check_blur(void *user)
+{
+    const struct blur_params *p = user;
+    if (!p->sigma)
+        return tool_usage(&p->common, "--sigma S is missing");
+    double numbers[3];
+    int count;
+    const int code = parse_sigma(p, numbers, &count);
+    return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan) : code;
+}
+
 static int run_blur(void *user)
 {
     const struct blur_params *p = user;
     struct device_image d = {.device = NULL};
-    if (!p->sigma)
-        return tool_usage(&p->common, "--sigma S is missing");
-    double numbers[3];
-    int count, code = parse_sigma(p, numbers, &count);
-    if (code == AIRY_EXIT_OK)
-        code = filter_check_output(&p->common, p->output, p->plan);
     json_t *json = json_object();
     if (p->output)
         json_object_set_new(json, "output", tool_json_string(p->output));
-    if (code == AIRY_EXIT_OK)
-        code = device_image_open_host(&d, &p->common, p->common.inputs.items[0]);
+    int code = device_image_open_host(&d, &p->common, p->common.inputs.items[0]);
     if (code == AIRY_EXIT_OK)
         code = blur_image(p, &d, json);
     if (code == AIRY_EXIT_OK && !p->plan)
@@ -290,6 +298,7 @@ const struct command cmd_convolve = {
     .params_size = sizeof(struct convolve_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_convolve,
     .run = run_convolve,
 };
 
@@ -309,5 +318,6 @@ const struct command cmd_blur = {
     .params_size = sizeof(struct blur_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_blur,
     .run = run_blur,
 };

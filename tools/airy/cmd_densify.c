@@ -172,12 +172,10 @@ static int densify(struct densify *d)
     return write_stack(d, (last - d->first - 1) / d->step + 1);
 }
 
-static int run_densify(void *user)
+static int check_densify(void *user)
 {
     const struct densify_params *p = user;
     const struct common *common = &p->common;
-    struct densify d = {.params = p};
-    airy_sparse *sparse = NULL;
     if (!p->output)
         return tool_usage(common, "no output: give -o OUT.h5");
     if (!integrate_is_hdf5_name(p->output))
@@ -185,6 +183,15 @@ static int run_densify(void *user)
                           p->output);
     if (p->has_seed && p->noise == AIRY_DENSIFY_SMOOTH)
         return tool_usage(common, "--seed goes with --noise poisson or gaussian");
+    return AIRY_EXIT_OK;
+}
+
+static int run_densify(void *user)
+{
+    const struct densify_params *p = user;
+    const struct common *common = &p->common;
+    struct densify d = {.params = p};
+    airy_sparse *sparse = NULL;
     airy_status status = airy_sparse_create(&sparse, common->inputs.items[0]);
     if (status == AIRY_OK)
         status = airy_sparse_get_info(sparse, &d.info);
@@ -209,5 +216,6 @@ const struct command cmd_densify = {
     .params_size = sizeof(struct densify_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_densify,
     .run = run_densify,
 };

@@ -229,6 +229,39 @@ static int read_size(const struct filter_params *p, struct axes *axes, size_t si
     return code;
 }
 
+/* --footprint is ball=R with this radius, or *radius is NaN: an image. Exit code. */
+static int read_radius(const struct filter_params *p, double *radius)
+{
+    *radius = (double)NAN;
+    if (strncmp(p->footprint, "ball=", 5) != 0)
+        return AIRY_EXIT_OK;
+    if (!opt_number(p->footprint + 5, radius) || !(*radius >= 0 && *radius <= 512))
+        return tool_usage(&p->common, "--footprint %s: expected ball=R, R from 0 to 512 px",
+                          p->footprint);
+    return AIRY_EXIT_OK;
+}
+
+/* What all numbers of axes say without the image, which may have three dimensions. Exit code. */
+static int check_numbers(const struct filter_params *p, const struct kind *kind)
+{
+    struct axes axes = {.ndim = 3};
+    size_t size[3] = {1, 1, 1};
+    double values[3], radius;
+    int code = read_size(p, &axes, size);
+    for (int i = 0; i < 3 && code == AIRY_EXIT_OK && kind->family == FAMILY_HAMPEL; i++)
+        if (size[i] % 2 == 0)
+            return tool_usage(
+                &p->common, "--size %s: expected odd numbers, so that a box has a middle", p->size);
+    if (code == AIRY_EXIT_OK && p->sigma)
+        code = read_numbers(&p->common, "sigma", p->sigma, &axes, values);
+    if (code == AIRY_EXIT_OK && p->sigma2)
+        code = read_numbers(&p->common, "sigma2", p->sigma2, &axes, values);
+    if (code == AIRY_EXIT_OK && p->planes && axes.count > 2)
+        return tool_usage(&p->common, "--planes: three numbers are for a volume, expected one or "
+                                      "two");
+    return code == AIRY_EXIT_OK && p->footprint ? read_radius(p, &radius) : code;
+}
+
 /* What --planes, or the image's dimensions, say of the axes. Exit code. */
 static int settle_axes(const struct filter_params *p, struct axes *axes)
 {
@@ -238,9 +271,6 @@ static int settle_axes(const struct filter_params *p, struct axes *axes)
                           "one, expected at most 3");
     if (!axes->count && p->planes)
         axes->count = axes->ndim < 2 ? axes->ndim : 2;
-    if (p->planes && axes->count > 2)
-        return tool_usage(&p->common, "--planes: three numbers are for a volume, expected one or "
-                                      "two");
     if (!axes->count && axes->ndim == 3)
         tool_say(&p->common, "the volume is filtered along all three axes; --planes filters each "
                              "image by itself");
@@ -255,11 +285,11 @@ static int read_footprint(const struct filter_params *p, int axes, uint8_t **foo
 {
     airy_image image = {0};
     double radius;
-    if (strncmp(p->footprint, "ball=", 5) == 0) {
+    const int given = read_radius(p, &radius);
+    if (given != AIRY_EXIT_OK)
+        return given;
+    if (!isnan(radius)) {
         size_t length;
-        if (!opt_number(p->footprint + 5, &radius) || !(radius >= 0 && radius <= 512))
-            return tool_usage(&p->common, "--footprint %s: expected ball=R, R from 0 to 512 px",
-                              p->footprint);
         const airy_status status = airy_footprint_ball(footprint, &length, axes, radius);
         for (int i = 0; i < 3 && status == AIRY_OK; i++)
             size[i] = length;
@@ -323,10 +353,6 @@ static int run_hampel(const struct filter_params *p, const struct device_image *
                                  .border = p->border.border,
                                  .border_value = p->border.border_value};
     int code = read_size(p, &axes, params.size);
-    for (int i = 0; i < 3 && code == AIRY_EXIT_OK; i++)
-        if (params.size[i] % 2 == 0)
-            code = tool_usage(
-                &p->common, "--size %s: expected odd numbers, so that a box has a middle", p->size);
     if (code == AIRY_EXIT_OK)
         code = settle_axes(p, &axes);
     params.axes = axes.count;
@@ -387,7 +413,8 @@ static int check_given(const struct filter_params *p, const struct kind *kind)
         return tool_usage(common, "--sigma S is missing");
     if (has_word(kind->options, "sigma2") && !p->sigma2)
         return tool_usage(common, "--sigma2 S is missing");
-    return filter_check_output(common, p->output, p->plan);
+    const int code = check_numbers(p, kind);
+    return code == AIRY_EXIT_OK ? filter_check(common, p->output, p->dtype, p->plan) : code;
 }
 
 static int filter_image(const struct filter_params *p, const struct kind *kind,
@@ -408,6 +435,21 @@ static int filter_image(const struct filter_params *p, const struct kind *kind,
     return p->plan ? AIRY_EXIT_OK : device_image_save(d, &p->common, &result, p->output);
 }
 
+static int check_filter(void *user)
+{
+    const struct filter_params *p = user;
+    const struct common *common = &p->common;
+    const struct kind *kind = NULL;
+    if (p->list)
+        return AIRY_EXIT_OK;
+    if (common->inputs.count < 1)
+        return tool_usage(common, "NAME is missing; airy filter --list prints the names");
+    int code = find_kind(common, &kind);
+    if (code == AIRY_EXIT_OK && common->inputs.count < 2)
+        code = tool_usage(common, "IMAGE is missing");
+    return code == AIRY_EXIT_OK ? check_given(p, kind) : code;
+}
+
 static int run_filter(void *user)
 {
     const struct filter_params *p = user;
@@ -416,13 +458,7 @@ static int run_filter(void *user)
     struct device_image d = {.device = NULL};
     if (p->list)
         return print_list();
-    if (common->inputs.count < 1)
-        return tool_usage(common, "NAME is missing; airy filter --list prints the names");
     int code = find_kind(common, &kind);
-    if (code == AIRY_EXIT_OK && common->inputs.count < 2)
-        code = tool_usage(common, "IMAGE is missing");
-    if (code == AIRY_EXIT_OK)
-        code = check_given(p, kind);
     if (code == AIRY_EXIT_OK)
         code = device_image_open_host(&d, common, common->inputs.items[1]);
     json_t *json = json_object();
@@ -463,5 +499,6 @@ const struct command cmd_filter = {
     .params_size = sizeof(struct filter_params),
     .min_inputs = 0,
     .max_inputs = 2,
+    .check = check_filter,
     .run = run_filter,
 };

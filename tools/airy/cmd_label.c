@@ -374,8 +374,9 @@ static int make_labels(const struct label_params *p, struct device_image *d, jso
     return code;
 }
 
-static int check_options(const struct label_params *p)
+static int check_label(void *user)
 {
+    const struct label_params *p = user;
     const struct common *common = &p->common;
     if (p->has_above && p->has_sigma)
         return tool_usage(common, "--above and --sigma exclude each other");
@@ -409,13 +410,10 @@ static int run_label(void *user)
 {
     const struct label_params *p = user;
     const struct common *common = &p->common;
-    int code = check_options(p);
-    if (code != AIRY_EXIT_OK)
-        return code;
     struct device_image d;
     json_t *json = json_object();
-    code = p->each ? device_image_open_cube(&d, common, common->inputs.items[0], &p->bad)
-                   : device_image_open(&d, common, common->inputs.items[0], &p->bad);
+    int code = p->each ? device_image_open_cube(&d, common, common->inputs.items[0], &p->bad)
+                       : device_image_open(&d, common, common->inputs.items[0], &p->bad);
     if (code == AIRY_EXIT_OK)
         code = check_image(p, &d.image);
     if (code == AIRY_EXIT_OK)
@@ -452,5 +450,6 @@ const struct command cmd_label = {
     .params_size = sizeof(struct label_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_label,
     .run = run_label,
 };

@@ -141,12 +141,10 @@ static int report(const struct merge_params *p, const airy_patterns_info *info)
     return AIRY_EXIT_OK;
 }
 
-static int run_merge(void *user)
+static int check_merge(void *user)
 {
     const struct merge_params *p = user;
     const struct common *common = &p->common;
-    json_t *of = NULL;
-    char *text = NULL;
     if (!p->output)
         return tool_usage(common, "no output: give -o OUT.h5");
     if (!tool_has_suffix(p->output, ".h5") && !tool_has_suffix(p->output, ".hdf5") &&
@@ -154,6 +152,15 @@ static int run_merge(void *user)
         return tool_usage(common, "output '%s': expected a name that ends in .h5", p->output);
     if (p->average && p->sum)
         return tool_usage(common, "--average and --sum: give one of them");
+    return AIRY_EXIT_OK;
+}
+
+static int run_merge(void *user)
+{
+    const struct merge_params *p = user;
+    const struct common *common = &p->common;
+    json_t *of = NULL;
+    char *text = NULL;
     int code = compare_inputs(common, &of);
     if (code == AIRY_EXIT_OK && !(text = describe(p, of)))
         code = tool_fail(common, "out of memory for the configuration");
@@ -197,5 +204,6 @@ const struct command cmd_merge = {
     .params_size = sizeof(struct merge_params),
     .min_inputs = 1,
     .max_inputs = 10000,
+    .check = check_merge,
     .run = run_merge,
 };

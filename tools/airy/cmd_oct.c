@@ -588,15 +588,18 @@ static int run_job(struct oct_job *job)
     return code == AIRY_EXIT_OK ? report(job) : code;
 }
 
+static int check_oct(void *user)
+{
+    const struct oct_params *p = user;
+    const int code = oct_sink_check(p);
+    return code == AIRY_EXIT_OK ? oct_live_check(p) : code;
+}
+
 static int run_oct(void *user)
 {
     const struct oct_params *p = user;
     struct oct_job job = {.p = p, .common = &p->common};
-    int code = oct_sink_check(p);
-    if (code == AIRY_EXIT_OK)
-        code = oct_live_check(p);
-    if (code == AIRY_EXIT_OK)
-        code = run_job(&job);
+    int code = run_job(&job);
     if (code == AIRY_EXIT_OK && job.source.cut[0]) {
         (void)tool_fail(job.common, "%s", job.source.cut);
         code = AIRY_EXIT_PARTLY;
@@ -633,5 +636,6 @@ const struct command cmd_oct = {
     .params_size = sizeof(struct oct_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_oct,
     .run = run_oct,
 };

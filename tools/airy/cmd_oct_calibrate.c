@@ -422,8 +422,9 @@ static int report(const struct job *job)
     return AIRY_EXIT_OK;
 }
 
-static int check_options(const struct oct_calibrate_params *p)
+static int check_oct_calibrate(void *user)
 {
+    const struct oct_calibrate_params *p = user;
     const struct common *c = &p->common;
     if (!p->output)
         return tool_usage(c, "-o PLAN.json is missing");
@@ -434,7 +435,8 @@ static int check_options(const struct oct_calibrate_params *p)
                           p->dark.count, c->inputs.count, tool_s(c->inputs.count));
     if (p->has_distance && c->inputs.count != 2)
         return tool_usage(c, "--distance lies between two mirrors, and there is one");
-    return p->plot ? gnuplot_check_name(c, p->plot) : AIRY_EXIT_OK;
+    const int code = p->plot ? gnuplot_check_name(c, p->plot) : AIRY_EXIT_OK;
+    return code == AIRY_EXIT_OK && p->plot ? gnuplot_check(c) : code;
 }
 
 static int run_oct_calibrate(void *user)
@@ -442,10 +444,8 @@ static int run_oct_calibrate(void *user)
     const struct oct_calibrate_params *p = user;
     const struct common *common = &p->common;
     struct job job = {.p = p, .mirrors = common->inputs.count};
-    int code = check_options(p);
-    if (code == AIRY_EXIT_OK && p->plot)
-        code = gnuplot_check(common);
-    if (code == AIRY_EXIT_OK && p->plan) {
+    int code = AIRY_EXIT_OK;
+    if (p->plan) {
         const airy_status status = airy_oct_config_read(&job.config, p->plan);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
     }
@@ -489,5 +489,6 @@ const struct command cmd_oct_calibrate = {
     .params_size = sizeof(struct oct_calibrate_params),
     .min_inputs = 1,
     .max_inputs = MIRRORS,
+    .check = check_oct_calibrate,
     .run = run_oct_calibrate,
 };

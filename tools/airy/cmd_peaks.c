@@ -220,8 +220,9 @@ struct job {
     char *configuration;
 };
 
-static int check_params(struct peaks_params *p)
+static int check_peaks(void *user)
 {
+    struct peaks_params *p = user;
     const struct common *common = &p->integrate.geometry.common;
     struct pattern_params *pattern = &p->integrate.pattern;
     if (!p->integrate.output)
@@ -388,10 +389,7 @@ static int run_peaks(void *user)
 {
     struct peaks_params *p = user;
     struct job job = {.params = p, .common = &p->integrate.geometry.common};
-    int code = check_params(p);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    code = integration_open(&job.integration, &p->integrate, NULL);
+    int code = integration_open(&job.integration, &p->integrate, NULL);
     if (code == AIRY_EXIT_OK)
         code = tool_keep_stack(job.common, p->integrate.output, job.integration.stack);
     if (code == AIRY_EXIT_OK)
@@ -426,5 +424,6 @@ const struct command cmd_peaks = {
     .params_size = sizeof(struct peaks_params),
     .min_inputs = 1,
     .max_inputs = 100000,
+    .check = check_peaks,
     .run = run_peaks,
 };

@@ -605,7 +605,7 @@ int plot_newest(const struct common *common, const struct patterns *patterns, bo
     return draw(&params, patterns);
 }
 
-static int run_plot(void *user)
+static int check_plot(void *user)
 {
     const struct plot_params *params = user;
     if (!params->output)
@@ -622,6 +622,12 @@ static int run_plot(void *user)
     if (params->axis && (params->map || params->has_frame))
         return tool_usage(&params->common, "--axis: --%s has no frames to set out along it",
                           params->map ? "map" : "frame");
+    return AIRY_EXIT_OK;
+}
+
+static int run_plot(void *user)
+{
+    const struct plot_params *params = user;
     const char *result = params->common.inputs.items[0];
     const int code = params->map ? plot_scan(params, result) : plot(params, result);
     if (code == AIRY_EXIT_OK && params->common.json)
@@ -648,5 +654,6 @@ const struct command cmd_plot = {
     .params_size = sizeof(struct plot_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_plot,
     .run = run_plot,
 };

@@ -490,13 +490,17 @@ static int reduce_stack(struct reduction *r)
     return r->p->has_hot ? report_hot(r) : report(r);
 }
 
+static int check_reduce(void *user)
+{
+    const struct reduce_params *p = user;
+    return p->output ? AIRY_EXIT_OK : tool_usage(&p->common, "-o OUT is missing");
+}
+
 static int run_reduce(void *user)
 {
     const struct reduce_params *p = user;
     const struct common *common = &p->common;
     struct reduction r = {.p = p};
-    if (!p->output)
-        return tool_usage(common, "-o OUT is missing");
     airy_status status = stack_open(&r.stack, &common->inputs, &p->raw);
     if (status == AIRY_OK)
         status = airy_stack_get_info(r.stack, &r.info);
@@ -533,5 +537,6 @@ const struct command cmd_reduce = {
     .params_size = sizeof(struct reduce_params),
     .min_inputs = 1,
     .max_inputs = 10000000,
+    .check = check_reduce,
     .run = run_reduce,
 };

@@ -304,9 +304,11 @@ static int write_stack(struct simulated *s, const struct simulate_params *p,
     return code == AIRY_EXIT_OK ? stack_out_report(&out) : code;
 }
 
-static int check_outputs(const struct simulate_params *p, const char *path)
+static int check_simulate(void *user)
 {
+    const struct simulate_params *p = user;
     const struct common *common = &p->geometry.common;
+    const char *path = common->inputs.items[0];
     if (!tool_has_suffix(path, ".h5") && !tool_has_suffix(path, ".hdf5") &&
         !tool_has_suffix(path, ".nxs"))
         return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs",
@@ -334,8 +336,8 @@ static int run_simulate(void *user)
     p->scale = p->has_scale ? p->scale : 1;
     airy_geometry geometry;
     airy_detector_arrays *arrays = NULL;
-    int code = check_outputs(p, path);
-    if (code != AIRY_EXIT_OK || (code = make_geometry(p, &geometry)) != AIRY_EXIT_OK ||
+    int code = make_geometry(p, &geometry);
+    if (code != AIRY_EXIT_OK ||
         (code = geometry_arrays(&arrays, &geometry, common)) != AIRY_EXIT_OK)
         return code;
     if (geometry.detector.file[0])
@@ -387,5 +389,6 @@ const struct command cmd_simulate = {
     .min_inputs = 1,
     .max_inputs = 1,
     .writes = 1,
+    .check = check_simulate,
     .run = run_simulate,
 };

@@ -262,8 +262,9 @@ static int find_sources(const struct sources_params *p, struct device_image *d, 
 }
 
 /* Options that the simple method does not have, and names of outputs. */
-static int check_options(const struct sources_params *p)
+static int check_sources(void *user)
 {
+    const struct sources_params *p = user;
     const struct common *common = &p->common;
     const struct {
         const char *name;
@@ -302,13 +303,10 @@ static int run_sources(void *user)
     struct sources_params *p = user;
     const struct common *common = &p->common;
     p->sigma = p->has_sigma ? p->sigma : 5;
-    int code = check_options(p);
-    if (code != AIRY_EXIT_OK)
-        return code;
     struct device_image d;
     json_t *json = json_object();
-    code = device_image_open_plane(&d, common, common->inputs.items[0], &p->bad,
-                                   p->has_frame ? &p->frame : NULL);
+    int code = device_image_open_plane(&d, common, common->inputs.items[0], &p->bad,
+                                       p->has_frame ? &p->frame : NULL);
     if (code == AIRY_EXIT_OK)
         code = find_sources(p, &d, json);
     if (code == AIRY_EXIT_OK)
@@ -341,5 +339,6 @@ const struct command cmd_sources = {
     .params_size = sizeof(struct sources_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_sources,
     .run = run_sources,
 };

@@ -32,13 +32,19 @@ static const struct opt threshold_options[] = {
     {0},
 };
 
+static int check_threshold(void *user)
+{
+    const struct threshold_params *p = user;
+    if (!p->has_above || !p->output)
+        return tool_usage(&p->common, "%s is missing", p->output ? "--above T" : "-o MASK");
+    return AIRY_EXIT_OK;
+}
+
 static int run_threshold(void *user)
 {
     const struct threshold_params *p = user;
     const struct common *common = &p->common;
     const char *input = common->inputs.items[0];
-    if (!p->has_above || !p->output)
-        return tool_usage(common, "%s is missing", p->output ? "--above T" : "-o MASK");
     struct device_image d;
     airy_array *mask = NULL;
     int code = device_image_open(&d, common, input, NULL);
@@ -68,5 +74,6 @@ const struct command cmd_threshold = {
     .params_size = sizeof(struct threshold_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_threshold,
     .run = run_threshold,
 };

@@ -329,21 +329,24 @@ static int draw(const struct view_params *p, const struct picture *picture)
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
-static int run_view(void *user)
+static int check_view(void *user)
 {
-    struct view_params *p = user;
+    const struct view_params *p = user;
     if (!p->output)
         return tool_usage(&p->common, "no output: give -o OUT.png");
     if (!tool_has_suffix(p->output, ".png"))
         return tool_usage(&p->common, "output '%s': expected a name that ends in .png", p->output);
-    int code = bad_pixels_check(&p->common, &p->bad);
-    if (code != AIRY_EXIT_OK)
-        return code;
+    return bad_pixels_check(&p->common, &p->bad);
+}
+
+static int run_view(void *user)
+{
+    struct view_params *p = user;
     p->colormap = p->colormap ? p->colormap : colormap_find("viridis");
     struct picture picture = {0};
     struct image_frame frame = {0};
-    code = image_load_frame(&p->common, p->common.inputs.items[0], p->frame, p->output, &p->bad,
-                            &frame);
+    int code = image_load_frame(&p->common, p->common.inputs.items[0], p->frame, p->output, &p->bad,
+                                &frame);
     if (code == AIRY_EXIT_OK)
         bad_pixels_say_none(&p->common, &p->bad, frame.dtype, frame.dummies);
     if (code == AIRY_EXIT_OK && !p->has_frame && frame.frames > 1)
@@ -391,5 +394,6 @@ const struct command cmd_view = {
     .params_size = sizeof(struct view_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_view,
     .run = run_view,
 };

@@ -222,19 +222,41 @@ static char *file_of(const char *path)
     return file;
 }
 
-static int find_outputs(struct pair *p)
+/* What a run writes, and is compared. */
+static size_t find_files(const struct common *common, struct opt_file files[OPT_FILES])
 {
+    const size_t count = opt_files(common, files);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (files[i].use != OPT_READ && files[i].offset != offsetof(struct common, profile_file))
+            files[kept++] = files[i];
+    return kept;
+}
+
+int compare_check(const struct common *common)
+{
+    const char *text = common->compare, *comma = strchr(text, ',');
     struct opt_file files[OPT_FILES];
-    const size_t count = opt_files(p->common, files);
-    for (size_t i = 0; i < count; i++) {
-        if (files[i].use == OPT_READ || files[i].offset == offsetof(struct common, profile_file))
-            continue;
+    const size_t count = find_files(common, files);
+    if (common->device)
+        return tool_usage(common, "--device and --compare exclude each other");
+    if (!comma || comma == text || !comma[1] || strchr(comma + 1, ','))
+        return tool_usage(common, "--compare %s: expected two devices as A,B", text);
+    for (size_t i = 0; i < count; i++)
         if (files[i].use == OPT_WRITTEN && !is_table(files[i].path))
-            return tool_usage(p->common,
+            return tool_usage(common,
                               "--compare: '%s' is neither an image nor a table as text (.csv, "
                               ".vot, .reg), so there is nothing to compare",
                               files[i].path);
-        struct output *out = &p->outputs[p->count++];
+    return AIRY_EXIT_OK;
+}
+
+static int find_outputs(struct pair *p)
+{
+    struct opt_file files[OPT_FILES];
+    p->count = find_files(p->common, files);
+    for (size_t i = 0; i < p->count; i++) {
+        struct output *out = &p->outputs[i];
         *out =
             (struct output){.field = (const char **)(void *)((char *)p->common + files[i].offset),
                             .path = files[i].path};
@@ -341,10 +363,6 @@ static int print_comparison(struct pair *p)
 static int split_specs(struct pair *p)
 {
     const char *text = p->common->compare, *comma = strchr(text, ',');
-    if (p->common->device)
-        return tool_usage(p->common, "--device and --compare exclude each other");
-    if (!comma || comma == text || !comma[1] || strchr(comma + 1, ','))
-        return tool_usage(p->common, "--compare %s: expected two devices as A,B", text);
     p->spec[0] = strndup(text, (size_t)(comma - text));
     p->spec[1] = strdup(comma + 1);
     return p->spec[0] && p->spec[1] ? AIRY_EXIT_OK : tool_fail(p->common, "out of memory");

@@ -11,6 +11,8 @@ struct comparison {
     double kernels, copies; /* s, of the device's profile */
 };
 
+/* What --compare says by itself, before any file is looked at. Exit code. */
+int compare_check(const struct common *common);
 /* Runs the command on each of the two devices, in a child process, and prints. Exit code. */
 int compare_devices(const struct command *command, void *params);
 /* Called where a command has its image, and its result. Without a comparison nothing happens. */

@@ -64,9 +64,12 @@ int filter_axes(const struct common *common, const char *name, const char *text,
     return AIRY_EXIT_OK;
 }
 
-int filter_check_output(const struct common *common, const char *output, bool plan)
+int filter_check(const struct common *common, const char *output, const char *dtype, bool plan)
 {
-    return output || plan ? AIRY_EXIT_OK : tool_usage(common, "-o OUT is missing");
+    airy_dtype of_result;
+    if (!output && !plan)
+        return tool_usage(common, "-o OUT is missing");
+    return filter_result_dtype(common, dtype, AIRY_DTYPE_F32, &of_result);
 }
 
 static json_t *json_shape(const size_t *shape, int ndim)

@@ -36,7 +36,8 @@ int filter_numbers(const struct common *common, const char *name, const char *te
 /* The axes of an image that so many numbers of --name are for: all of them for one; exit code. */
 int filter_axes(const struct common *common, const char *name, const char *text, int count,
                 int ndim, int *axes);
-int filter_check_output(const struct common *common, const char *output, bool plan);
+/* What all need: an output or only a plan, and a dtype that results have. Exit code. */
+int filter_check(const struct common *common, const char *output, const char *dtype, bool plan);
 /* What a plan says, as members of json, and on stderr unless it is one tile that was done. */
 void filter_report_plan(const struct common *common, const airy_tile_plan *plan, bool only,
                         json_t *json);

@@ -141,6 +141,20 @@ static int refuse(char **argv)
     return AIRY_EXIT_USAGE;
 }
 
+/* Wrong use is told before what is wrong with files. */
+static int check_and_run(const struct command *command, void *params)
+{
+    const struct common *common = params;
+    int code = command->check ? command->check(params) : AIRY_EXIT_OK;
+    if (code == AIRY_EXIT_OK && common->compare)
+        code = compare_check(common);
+    if (code == AIRY_EXIT_OK && !command->part)
+        code = tool_check_files(common);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    return common->compare ? compare_devices(command, params) : command->run(params);
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
     void *params = calloc(1, command->params_size);
@@ -157,8 +171,8 @@ static int run_command(const struct command *command, int argc, char **argv)
             opt_help(command);
         else if (common->version)
             code = print_version(common->verbose);
-        else if (command->part || (code = tool_check_files(common)) == AIRY_EXIT_OK)
-            code = common->compare ? compare_devices(command, params) : command->run(params);
+        else
+            code = check_and_run(command, params);
     }
     opt_free(command, params);
     free(params);

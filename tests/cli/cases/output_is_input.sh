@@ -24,11 +24,11 @@ refused $airy convolve f.npy --kernel f.npy -o f.npy --force
 refused $airy filter median f.npy -o f.npy --force
 refused $airy sources f.npy --background f.npy --force
 refused $airy stats f.npy --profile=f.npy --force
-refused $airy peaks a.h5 --poni g.poni -o g.poni --force
 refused $airy integrate a.h5 --config i.h5 -o i.h5 --force
 ln -s a.h5 a.png && refused $airy view a.h5 -o a.png --force && refused $airy plot a.h5 -o a.png --force
 cp g.poni g.dat && refused $airy integrate a.h5 --frames 3 --poni g.dat -o g.dat --force
 ln -s g.poni p.h5 && refused $airy simulate diffraction p.h5 --poni g.poni --force
+refused $airy peaks a.h5 --poni g.poni -o p.h5 --force
 refused $airy simulate diffraction new.h5 --poni g.poni --write-poni g.poni --frames 1 --force
 cmp -s g.poni g.dat || exit 3
 rm -f a.png g.dat p.h5

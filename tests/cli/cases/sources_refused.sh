@@ -5,7 +5,7 @@ try sources a.npy --method simple --connectivity 5
 try sources a.npy --method simple --sigma 0
 try sources a.npy --method simple --min-area 0
 try sources a.npy --method simple --catalog a.txt
-try sources a.npy --method simple --catalog b.csv --regions b.csv
+try sources a.npy --method simple --catalog b.csv --profile=b.csv
 try sources a.npy --method simple --frame 1
 try sources none.npy --method simple
 touch b.csv; try sources a.npy --method simple --catalog b.csv
