@@ -58,6 +58,11 @@ static int run_threshold(void *user)
     }
     if (code == AIRY_EXIT_OK)
         code = tool_profile(common, d.device);
+    if (code == AIRY_EXIT_OK && common->json)
+        code = tool_print_json(common,
+                               json_pack("{s:o, s:s, s:o}", "output", tool_json_string(p->output),
+                                         "dtype", airy_dtype_name(AIRY_DTYPE_U8), "shape",
+                                         json_shape(d.image.shape, d.image.ndim)));
     airy_array_destroy(&mask);
     device_image_close(&d);
     return code;
@@ -67,7 +72,8 @@ const struct command cmd_threshold = {
     .name = "threshold",
     .usage = "IMAGE --above T -o MASK",
     .summary = "a mask of the values above a threshold",
-    .details = "Values larger than T become 1, all others 0, NaN too.",
+    .details = "Values larger than T become 1, all others 0, NaN too. --json prints {output, "
+               "dtype, shape}.",
     .examples = "  airy threshold image.npy --above 5 -o mask.npy\n",
     .tables = {threshold_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,

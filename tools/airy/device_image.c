@@ -433,6 +433,14 @@ json_t *json_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *json_shape(const size_t *shape, int ndim)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < ndim; i++)
+        json_array_append_new(list, json_integer((json_int_t)shape[i]));
+    return list;
+}
+
 json_t *statistics_json(const airy_statistics *s)
 {
     return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "count", (json_int_t)s->count,

@@ -93,6 +93,8 @@ void device_planes_close(struct device_planes *planes);
 const char *device_image_shape(char text[96], const airy_image *image);
 /* A number, or null where it is none. */
 json_t *json_number(double value);
+/* A list of so many lengths. */
+json_t *json_shape(const size_t *shape, int ndim);
 /* Counts, extremes and moments as {count, nan, ...}; nan: everything that is not finite. */
 json_t *statistics_json(const airy_statistics *s);
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "device_image.h"
+
 const char *filter_parse_border(void *field, const char *text)
 {
     airy_convolve_params *p = field;
@@ -70,14 +72,6 @@ int filter_check(const struct common *common, const char *output, const char *dt
     if (!output && !plan)
         return tool_usage(common, "-o OUT is missing");
     return filter_result_dtype(common, dtype, AIRY_DTYPE_F32, &of_result);
-}
-
-static json_t *json_shape(const size_t *shape, int ndim)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < ndim; i++)
-        json_array_append_new(list, json_integer((json_int_t)shape[i]));
-    return list;
 }
 
 /* "3 x 4" */
