@@ -33,6 +33,7 @@ enum { RUNS = 2, TIMES = 2 }; /* devices; the first time kernels are loaded */
 struct pair {
     const struct command *command;
     struct common *common;
+    bool quiet; /* as it was given */
     char *spec[RUNS];
     struct output outputs[OPT_FILES];
     size_t count;
@@ -267,7 +268,7 @@ static int find_outputs(struct pair *p)
     return AIRY_EXIT_OK;
 }
 
-/* One run of the command; what it gave is kept. */
+/* One run of the command; what it gave is kept. Only the first talks. */
 static int run_once(struct pair *p, void *params, int run, struct comparison *kept)
 {
     struct common *common = p->common;
@@ -275,6 +276,7 @@ static int run_once(struct pair *p, void *params, int run, struct comparison *ke
     common->comparison = kept;
     common->device = p->spec[run];
     common->force = common->json = true;
+    common->quiet = p->quiet || kept != &p->first[0];
     for (size_t i = 0; i < p->count; i++)
         *p->outputs[i].field = p->outputs[i].runs[run];
     const int code = p->command->run(params);
@@ -372,6 +374,7 @@ static int split_specs(struct pair *p)
 static int compare_runs(struct pair *p, void *params)
 {
     const bool json = p->common->json, force = p->common->force;
+    p->quiet = p->common->quiet;
     int code = AIRY_EXIT_OK;
     for (int run = 0; run < RUNS; run++)
         for (int time = 0; time < TIMES && code == AIRY_EXIT_OK; time++)
@@ -379,6 +382,7 @@ static int compare_runs(struct pair *p, void *params)
     p->common->device = NULL;
     p->common->json = json;
     p->common->force = force;
+    p->common->quiet = p->quiet;
     if (code == AIRY_EXIT_OK)
         code = print_comparison(p);
     const int moved = keep_first(p, code == AIRY_EXIT_OK);

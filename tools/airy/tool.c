@@ -96,6 +96,23 @@ static const char *advice(const struct common *common, airy_status status, const
     }
 }
 
+/* Runs that are compared write .compare-PID-RUN-NAME (compare.c). */
+static void hide_runs(char *text)
+{
+    static const char run[] = ".compare-", digits[] = "0123456789";
+    for (char *at = text; (at = strstr(at, run));) {
+        const char *rest = at + sizeof(run) - 1;
+        for (int i = 0; i < 2 && rest; i++) {
+            const size_t length = strspn(rest, digits);
+            rest = length && rest[length] == '-' ? rest + length + 1 : NULL;
+        }
+        if (rest)
+            memmove(at, rest, strlen(rest) + 1);
+        else
+            at++;
+    }
+}
+
 /*
  * The library writes under NAME.XXXXXXXX.partial, or NAME.partial.new, until a file is complete;
  * who reads the message knows NAME.
@@ -115,6 +132,7 @@ static void hide_temporary(char *text)
         else
             at += n;
     }
+    hide_runs(text);
 }
 
 /* U+0000 to U+001F but for ends of lines, U+007F, and U+0080 to U+009F (C1) in UTF-8. */

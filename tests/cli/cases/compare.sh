@@ -14,3 +14,8 @@ $airy view a.npy -o v.png --compare cpu,cpu; echo $?
 $airy blur a.npy --sigma 1 -o d.h5::/g/image --compare cpu,cpu | grep -e '"output"' -e '"name"' -e '"ulp"' && ls -A | grep -e h5
 $airy blur a.npy --sigma 1 -o d.h5::/g/image --compare cpu,cpu; echo $?; ls -A | grep -e h5
 for o in "--catalog s.fits" "--plot s.png"; do $airy sources y.npy $o --compare cpu,cpu; echo $?; done
+# what is said is said once, and of the output's own name
+$airy sources y.npy --compare cpu,cpu 2>&1 >/dev/null | grep -c -e ' above '
+$airy sources y.npy --compare cpu,cpu --quiet 2>&1 >/dev/null | grep -c .
+$airy simulate sky y.fits --height 16 --width 16 --quiet && $airy simulate kernel k.npy --size 3 --quiet
+$airy convolve y.fits --kernel k.npy -o full.fits --compare cpu,cpu 2>&1 >/dev/null
