@@ -6,22 +6,6 @@
 
 #include "compare.h"
 
-const char *device_image_shape(char text[96], const airy_image *image)
-{
-    size_t used = 0;
-    for (int i = 0; i < image->ndim && used < 96; i++)
-        used += (size_t)snprintf(text + used, 96 - used, i ? " x %zu" : "%zu", image->shape[i]);
-    return text;
-}
-
-int device_image_refuse_mask(const struct common *common, const char *path, const airy_image *mask,
-                             const airy_image *image)
-{
-    char got[96], want[96];
-    return tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape", path,
-                     device_image_shape(got, mask), device_image_shape(want, image));
-}
-
 /* What a mask says of each pixel of the image, of its shape or of one frame for all. */
 static int fill_from_mask(uint8_t *bad, const struct device_image *d, const struct common *common,
                           const char *path)
@@ -41,7 +25,7 @@ static int fill_from_mask(uint8_t *bad, const struct device_image *d, const stru
     if (mask.ndim - skip != d->image.ndim - frames ||
         memcmp(mask.shape + skip, d->image.shape + frames,
                (size_t)(mask.ndim - skip) * sizeof(size_t)) != 0)
-        code = device_image_refuse_mask(common, path, &mask, &d->image);
+        code = image_refuse_mask(common, path, &mask, &d->image);
     for (size_t i = 0; i < all && code == AIRY_EXIT_OK; i++) /* NaN differs from 0, so it is bad */
         bad[i] = i < count ? airy_image_value(&mask, i) != 0 : bad[i - count];
     airy_image_free(&mask);

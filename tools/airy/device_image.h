@@ -40,9 +40,6 @@ int device_image_open_host(struct device_image *d, const struct common *common, 
 int device_image_open_queue(struct device_image *d, const struct common *common);
 int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
                           const struct common *common, const struct bad_pixels *bad);
-/* A mask that does not fit, which is said. Exit code. */
-int device_image_refuse_mask(const struct common *common, const char *path, const airy_image *mask,
-                             const airy_image *image);
 int device_image_push(struct device_image *d, const struct common *common, const uint8_t *is_bad);
 /* The result to OUTPUT, freed in any case. Exit code. */
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
@@ -89,8 +86,6 @@ int device_planes_open(struct device_planes *planes, const struct device_image *
                        const struct common *common, bool each);
 void device_planes_close(struct device_planes *planes);
 
-/* "2048 x 2048" */
-const char *device_image_shape(char text[96], const airy_image *image);
 /* A number, or null where it is none. */
 json_t *json_number(double value);
 /* A list of so many lengths. */

@@ -161,11 +161,28 @@ int image_read_plane(const struct common *common, const char *path, struct image
 }
 
 /* "5 x 16 x 20" */
-static const char *plane_shape(char text[96], const struct image_plane *plane)
+static const char *shape_text(char text[96], const airy_image *image)
 {
-    int used = plane->planes == 1 ? 0 : snprintf(text, 96, "%zu x ", plane->planes);
-    snprintf(text + used, (size_t)(96 - used), "%zu x %zu", plane->height, plane->width);
+    size_t used = 0;
+    for (int i = 0; i < image->ndim && used < 96; i++)
+        used += (size_t)snprintf(text + used, 96 - used, i ? " x %zu" : "%zu", image->shape[i]);
     return text;
+}
+
+int image_refuse_mask(const struct common *common, const char *path, const airy_image *mask,
+                      const airy_image *image)
+{
+    char got[96], want[96];
+    return tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape", path,
+                     shape_text(got, mask), shape_text(want, image));
+}
+
+/* All planes, without their values. */
+static airy_image whole_of(const struct image_plane *plane)
+{
+    if (plane->planes == 1)
+        return (airy_image){.ndim = 2, .shape = {plane->height, plane->width}};
+    return (airy_image){.ndim = 3, .shape = {plane->planes, plane->height, plane->width}};
 }
 
 int image_mask_plane(const struct common *common, const char *path, const struct image_plane *plane,
@@ -173,7 +190,6 @@ int image_mask_plane(const struct common *common, const char *path, const struct
 {
     struct image_plane of = {.number = plane->number};
     airy_image mask = {0};
-    char got[96], want[96];
     int code = image_read_plane(common, path, &of, &mask);
     if (code == AIRY_EXIT_OK && of.planes == 1 && of.number > 0) { /* one for all */
         of.number = 0;
@@ -181,9 +197,10 @@ int image_mask_plane(const struct common *common, const char *path, const struct
         code = image_read_plane(common, path, &of, &mask);
     }
     if (code == AIRY_EXIT_OK && (of.height != plane->height || of.width != plane->width ||
-                                 (of.planes != 1 && of.planes != plane->planes)))
-        code = tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape",
-                         path, plane_shape(got, &of), plane_shape(want, plane));
+                                 (of.planes != 1 && of.planes != plane->planes))) {
+        const airy_image got = whole_of(&of), want = whole_of(plane);
+        code = image_refuse_mask(common, path, &got, &want);
+    }
     for (size_t i = 0; code == AIRY_EXIT_OK && i < plane->height * plane->width; i++)
         bad[i] = airy_image_value(&mask, i) != 0; /* NaN differs from 0, so it is bad */
     airy_image_free(&mask);

@@ -47,6 +47,9 @@ struct image_plane {
  */
 int image_read_plane(const struct common *common, const char *path, struct image_plane *plane,
                      airy_image *image);
+/* A mask of another shape than the image, which is said. Exit code. */
+int image_refuse_mask(const struct common *common, const char *path, const airy_image *mask,
+                      const airy_image *image);
 /* --mask FILE, of all planes or of one for all, of this plane: 1 = bad (not 0). Exit code. */
 int image_mask_plane(const struct common *common, const char *path, const struct image_plane *plane,
                      uint8_t *bad);

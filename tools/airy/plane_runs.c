@@ -35,7 +35,7 @@ static int take_mask(struct plane_runs *r, const airy_image *mask, bool *fits)
     const size_t count = tool_count(mask->shape, mask->ndim);
     if (mask->ndim < 2 ||
         memcmp(mask->shape + mask->ndim - 2, r->all.shape + 1, 2 * sizeof(size_t)) != 0)
-        return device_image_refuse_mask(r->common, r->bad->mask, mask, &r->all);
+        return image_refuse_mask(r->common, r->bad->mask, mask, &r->all);
     r->mask_planes = tool_count(mask->shape, mask->ndim - 2);
     *fits = r->mask_planes == 1 || r->mask_planes == r->there;
     r->mask = *fits ? malloc(count) : NULL;
