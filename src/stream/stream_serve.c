@@ -61,8 +61,7 @@ struct serve {
     uint64_t ahead;  /* one more than the largest image_id */
     uint64_t far;    /* the last image_id that was too large to be believed alone; 0: none */
     size_t working;  /* calls of handler->image under way */
-    size_t holding;  /* threads with a message of another series */
-    size_t next;     /* of them with a start message, which ends the series at work */
+    uint64_t begun;  /* series so far */
     bool stray_said; /* of the series at work */
     bool any_series; /* `series` is of one that is over, where phase is IDLE */
     bool given_up;   /* images of this id wait no longer for their start */
@@ -86,7 +85,12 @@ struct receiver {
      * last of them was; the serve's lock.
      */
     uint64_t looks, looked_since, looked_ns;
-    bool holds; /* a message of another series: it does not look */
+    /*
+     * It holds a message of another series than that at work, and does not look; held_in: begun
+     * then. Where another series has begun since, it has not seen it yet.
+     */
+    bool held;
+    uint64_t held_in;
     airy_stream_message message;
 };
 
@@ -156,6 +160,22 @@ static bool at_work(const struct serve *s, const airy_stream_message *m)
     return is_busy(s) && is_same(&s->series, m, false);
 }
 
+static bool holds(const struct serve *s, const struct receiver *r)
+{
+    return r->held && r->held_in == s->begun;
+}
+
+/* Threads that hold a message of another series; starts: one that ends the series at work. */
+static size_t count_holding(const struct serve *s, bool starts)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->receiver->count; i++) {
+        const struct receiver *r = &s->receivers[i];
+        count += holds(s, r) && (!starts || r->message.type == AIRY_STREAM_START);
+    }
+    return count;
+}
+
 /*
  * s since anything came of the series at work: those in which sockets were looked at, for messages
  * wait where the process or the machine stood still.
@@ -166,7 +186,7 @@ static double quiet_for(const struct serve *s)
     for (size_t i = 0; i < s->receiver->count; i++) {
         const struct receiver *r = &s->receivers[i];
         const uint64_t looks = r->looked_since == s->last_ns ? r->looks : 0;
-        if (!r->holds)
+        if (!holds(s, r))
             quiet = fmin(quiet, (double)looks * AIRY_STREAM_POLL_MS * 1e-3);
     }
     return quiet;
@@ -207,11 +227,10 @@ static void hold(struct serve *s, const airy_stream_message *m)
     struct receiver *r = s->receivers;
     while (&r->message != m)
         r++;
-    s->holding++;
-    r->holds = true;
+    r->held = true;
+    r->held_in = s->begun;
     wait_change(s);
-    r->holds = false;
-    s->holding--;
+    r->held = false;
 }
 
 /* A message that belongs to nothing; while a series is at work that is worth a word. */
@@ -232,7 +251,8 @@ static void leave_out(struct serve *s, const airy_stream_message *m)
 static bool is_astray(struct serve *s, const airy_stream_message *m, uint64_t *since)
 {
     *since = *since ? *since : airy_clock_ns();
-    const bool alone = s->next == 0 && s->holding + 1 >= s->receiver->count;
+    const bool alone = count_holding(s, true) == 0 &&
+                       count_holding(s, false) + 1 >= s->receiver->count;
     const bool later = m->series_id >= s->series.id;
     if (later && !alone && seconds_since(*since) <= PATIENCE * s->grace)
         return false;
@@ -279,9 +299,7 @@ static void take_start(struct serve *s, const airy_stream_message *m)
             leave_out(s, m);
             return;
         }
-        s->next++;
         hold(s, m);
-        s->next--;
     }
 }
 
@@ -583,7 +601,8 @@ static bool is_done(struct serve *s)
         return false;
     if (s->ends && all_here(s)) /* a socket's end message is on its way */
         return quiet > s->grace;
-    if (s->next && (s->holding == s->receiver->count || quiet > s->grace)) {
+    if (count_holding(s, true) &&
+        (count_holding(s, false) == s->receiver->count || quiet > s->grace)) {
         if (!s->ends) /* else images are missing, which the report says */
             say(s, "series %llu has no end message, another one begins", id);
         return true;
@@ -617,6 +636,7 @@ static void begin_series(struct serve *s)
                                      .stray = stray,
                                      .broken = broken};
     memcpy(s->series.unique_id, m->unique_id, sizeof(s->series.unique_id));
+    s->begun++;
     s->starts = 1;
     s->ends = s->first_ns = s->marked = s->ahead = s->complaints = s->stray = s->broken = 0;
     s->far = 0;

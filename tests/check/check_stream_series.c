@@ -239,27 +239,32 @@ static void check_overtaken(struct check *c)
     close_loop(&l);
 }
 
-/* A sender with two sockets says start and end on both. */
+/*
+ * A sender with two sockets says start and end on both. A thread may sleep while the other one takes
+ * all of its socket's series and the start of the next: again and again, for that is rare.
+ */
 static void check_both(struct check *c)
 {
     struct loop l;
-    if (!check_case(c, "stream_series_both") || !open_loop(&l, c, 2))
+    if (!check_case(c, "stream_series_both"))
         return;
-    l.wanted = 2;
-    for (uint64_t series = 1; series <= 2; series++)
-        for (size_t k = 0; k < 2; k++) {
-            send_start(&l, k, series, 20);
-            for (uint64_t i = k; i < 20; i += 2)
-                send_image(&l, k, series, i);
-            send_end(&l, k, series);
+    for (int times = 0; times < 20 && open_loop(&l, c, 2); times++) {
+        l.wanted = MOST_SERIES;
+        for (uint64_t series = 1; series <= MOST_SERIES; series++)
+            for (size_t k = 0; k < 2; k++) {
+                send_start(&l, k, series, 4);
+                for (uint64_t i = k; i < 4; i += 2)
+                    send_image(&l, k, series, i);
+                send_end(&l, k, series);
+            }
+        CHECK_OK(c, serve(&l));
+        for (size_t k = 0; k < MOST_SERIES; k++) {
+            check_images(&l, k, 4, SIZE_MAX);
+            CHECK(c, l.report[k].id == k + 1 && l.report[k].received == 4 && l.report[k].ended);
         }
-    CHECK_OK(c, serve(&l));
-    for (size_t k = 0; k < 2; k++) {
-        check_images(&l, k, 20, SIZE_MAX);
-        CHECK(c, l.report[k].id == k + 1 && l.report[k].received == 20 && l.report[k].ended);
+        CHECK(c, l.said == 0 && l.starts == MOST_SERIES);
+        close_loop(&l);
     }
-    CHECK(c, l.said == 0 && l.starts == 2);
-    close_loop(&l);
 }
 
 /* All kinds of messages that are none, and the series is complete but for the image that was one. */
