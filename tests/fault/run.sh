@@ -400,6 +400,8 @@ see_growth() {
 
 mkdir "$in"
 cd "$in" || exit 1
+tiff=yes
+case $("$airy" --version --verbose) in *"tiff: no"*) tiff= ;; esac
 echo '{"samples": 64, "lines": 8, "dtype": "u16", "background": "mean", "window": {"kind": "hann"}}' >plan.json
 if ! { "$airy" simulate diffraction small.h5 --detector pilatus_100k --frames 4 --spots 5 --seed 1 --write-poni small.poni --quiet &&
     "$airy" integrate small.h5 --poni small.poni --bins 30 --error-model poisson -o patterns.h5 --quiet &&
@@ -409,7 +411,7 @@ if ! { "$airy" simulate diffraction small.h5 --detector pilatus_100k --frames 4 
     "$airy" simulate diffraction masked.h5 --detector pilatus_100k --frames 4 --gaps --seed 1 --quiet &&
     "$airy" convert levels.npy -o levels.fits --quiet &&
     "$airy" convert sky.npy -o sky.fits --quiet &&
-    "$airy" convert sky.npy -o sky.tif --quiet &&
+    { [ -z "$tiff" ] || "$airy" convert sky.npy -o sky.tif --quiet; } &&
     "$airy" convert sky.npy -o sky.h5 --quiet &&
     "$airy" reduce small.h5 -o mean.edf --quiet &&
     "$airy" reduce small.h5 --hot 6 -o hot.npy --quiet &&
@@ -444,9 +446,9 @@ commands)
     fault convert_h5 convert '$in/sky.npy -o out.h5'
     fault convert_edf convert '$in/sky.npy -o out.edf'
     fault convert_png convert '$in/levels.npy -o out.png'
-    fault convert_tif convert '$in/sky.npy -o out.tif'
+    [ -z "$tiff" ] || fault convert_tif convert '$in/sky.npy -o out.tif'
     fault read_fits convert '$in/sky.fits -o out.npy'
-    fault read_tif convert '$in/sky.tif -o out.npy'
+    [ -z "$tiff" ] || fault read_tif convert '$in/sky.tif -o out.npy'
     fault read_h5 convert '$in/sky.h5 -o out.npy'
     fault view view '$in/sky.fits -o out.png'
     fault filter filter 'median $in/sky.npy -o out.npy --size 3'
