@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "integrate/detector_table.h"
+#include "io/plain_file.h"
 
 /*
  * A PONI file has some 500 bytes; refinements appended to it for years make a few hundred
@@ -481,9 +482,16 @@ static void print_notes(FILE *file, const char *notes)
     }
 }
 
+struct noted {
+    const airy_geometry *geometry;
+    const char *notes;
+};
+
 /* The registry's name as files have it: blanks as '_'. */
-static void print_text(FILE *file, const airy_geometry *g, const char *notes)
+static void print_poni(FILE *file, const void *user)
 {
+    const struct noted *noted = user;
+    const airy_geometry *g = noted->geometry;
     const airy_detector *d = &g->detector;
     const struct airy_detector_entry *entry = d->file[0] ? NULL : airy_detector_entry_find(d->name);
     const char *own = d->file[0] ? "NexusDetector" : "Detector";
@@ -493,7 +501,7 @@ static void print_text(FILE *file, const airy_geometry *g, const char *notes)
     for (char *c = name; *c; c++)
         *c = *c == ' ' ? '_' : *c;
     const bool third = g->parallax || d->sensor.material[0] || d->sensor.attenuation > 0;
-    print_notes(file, notes);
+    print_notes(file, noted->notes);
     fprintf(file, "# Nota: C-Order, 1 refers to the Y axis, 2 to the X axis\n");
     fprintf(file, "poni_version: %s\n", third ? "3" : "2.1");
     fprintf(file, "Detector: %s\n", name);
@@ -513,27 +521,6 @@ static void print_text(FILE *file, const airy_geometry *g, const char *notes)
         fprintf(file, "Parallax: %s\n", g->parallax ? "True" : "False");
 }
 
-/* Written beside the target and renamed, so that a reader sees the old file or the new one. */
-static airy_status write_file(const airy_geometry *geometry, const char *notes, const char *path)
-{
-    char partial[4096];
-    const int n = snprintf(partial, sizeof partial, "%s.partial", path);
-    AIRY_FAIL_IF(n < 0 || (size_t)n >= sizeof partial, AIRY_ERR_IO,
-                 "the path of the PONI file has more than %zu bytes", sizeof partial - 9);
-    FILE *file = fopen(partial, "w");
-    AIRY_FAIL_IF(!file, AIRY_ERR_IO, "%s: %s", path, strerror(errno));
-    print_text(file, geometry, notes);
-    const bool failed = fflush(file) != 0 || ferror(file);
-    const int why = errno;
-    const bool unclosed = fclose(file) != 0;
-    if (failed || unclosed || rename(partial, path) != 0) {
-        const int code = failed ? why : errno;
-        unlink(partial);
-        return airy_fail(AIRY_ERR_IO, "%s: %s", path, strerror(code));
-    }
-    return AIRY_OK;
-}
-
 airy_status airy_geometry_write(const airy_geometry *geometry, const char *path)
 {
     return airy_geometry_write_noted(geometry, NULL, path);
@@ -544,9 +531,5 @@ airy_status airy_geometry_write_noted(const airy_geometry *geometry, const char 
 {
     AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_geometry_write: path is NULL");
     AIRY_TRY(airy_geometry_check(geometry));
-    struct airy_c_locale locale = {0};
-    AIRY_TRY(airy_c_locale_enter(&locale));
-    const airy_status status = write_file(geometry, notes, path);
-    airy_c_locale_leave(&locale);
-    return status;
+    return airy_print_file(path, true, print_poni, &(struct noted){geometry, notes});
 }

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/plain_file.h"
+
 struct sink_file {
     H5FD_t head; /* libhdf5's part comes first */
     int fd;
@@ -215,9 +217,8 @@ static airy_status create(hid_t *file, struct airy_sink *sink, const char *path,
 {
     *sink = (struct airy_sink){0};
     AIRY_TRY(airy_hdf5_check_room(path));
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    AIRY_FAIL_IF(fd < 0, errno == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO, "cannot create '%s': %s",
-                 path, strerror(errno));
+    int fd;
+    AIRY_TRY(airy_file_open_new(&fd, path));
     close(fd);
     const struct sink_info info = {sink};
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -229,7 +230,7 @@ static airy_status create(hid_t *file, struct airy_sink *sink, const char *path,
     airy_status status = AIRY_OK;
     if (opened < 0) {
         status = airy_hdf5_fail(AIRY_ERR_IO, "cannot create '%s'", path);
-        unlink(path);
+        airy_file_remove(path);
     }
     if (access >= 0)
         H5Pclose(access);

@@ -1,6 +1,5 @@
 /* Frames into files that grow: NPY, TIFF and headerless here, HDF5 in frame_sink_hdf5.c. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,10 +56,10 @@ static airy_status npy_create(struct airy_frame_sink **sink, const char *partial
     s->frame = params->height * params->width * airy_dtype_size(params->dtype) *
                (params->is_complex ? 2 : 1);
     s->headerless = params->headerless;
-    s->fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    const airy_status status =
-        s->fd >= 0 ? put_header(s)
-                   : airy_fail(AIRY_ERR_IO, "cannot create '%s': %s", partial, strerror(errno));
+    s->fd = -1;
+    airy_status status = airy_file_open_new(&s->fd, partial);
+    if (status == AIRY_OK)
+        status = put_header(s);
     if (status != AIRY_OK) {
         npy_destroy((struct airy_frame_sink *)s);
         return status;
@@ -246,7 +245,7 @@ void airy_frame_writer_destroy(airy_frame_writer **writer)
     if (w->sink)
         w->fns->destroy(w->sink);
     if (w->made)
-        unlink(w->partial);
+        airy_file_remove(w->partial);
     free(w->partial);
     free(w->path);
     free(w);

@@ -4,7 +4,6 @@
  * Source: FITS Standard 4.0 (IAU FITS Working Group, 2018), sections 3.3, 4.4.1 and 5.2.5.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,10 +141,10 @@ static airy_status write_partial(const airy_image *image, const char *partial)
     size_t size = 0, bytes;
     AIRY_TRY(airy_image_bytes(&bytes, image));
     AIRY_TRY(make_header(&header, &size, image));
-    const int fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    airy_status status =
-        fd < 0 ? airy_fail(AIRY_ERR_IO, "cannot create '%s': %s", partial, strerror(errno))
-               : airy_file_pwrite(fd, header, size, 0);
+    int fd = -1;
+    airy_status status = airy_file_open_new(&fd, partial);
+    if (status == AIRY_OK)
+        status = airy_file_pwrite(fd, header, size, 0);
     if (status == AIRY_OK)
         status = write_pixels(fd, image, bytes, size);
     if (status != AIRY_OK && fd >= 0)
@@ -175,7 +174,7 @@ airy_status airy_image_write_fits(const airy_image *image, const char *path, boo
     if (status == AIRY_OK)
         status = airy_file_rename(partial, path, force);
     if (status != AIRY_OK)
-        unlink(partial);
+        airy_file_remove(partial);
     free(partial);
     return status;
 }

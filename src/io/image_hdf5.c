@@ -173,7 +173,7 @@ static airy_status write_partial(const airy_image *image, const char *partial, c
         if (sink.error)
             status = airy_sink_result(&sink, partial);
         if (status != AIRY_OK)
-            unlink(partial);
+            airy_file_remove(partial);
     }
     airy_hdf5_unlock();
     return status;
@@ -250,7 +250,7 @@ airy_status airy_image_write_hdf5(const airy_image *image, const char *path, boo
     if (status == AIRY_OK) {
         status = airy_file_rename(partial, file, force);
         if (status != AIRY_OK)
-            unlink(partial);
+            airy_file_remove(partial);
     }
     free(file);
     free(name);

@@ -536,10 +536,10 @@ airy_status airy_tiff_create(struct airy_tiff_pages **pages, const char *path, b
     struct airy_tiff_pages *p;
     AIRY_TRY(airy_memory_calloc((void **)&p, 1, sizeof(*p), "a TIFF file"));
     p->f.writing = true;
-    p->f.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    airy_status status =
-        p->f.fd >= 0 ? open_tiff(&p->f, far ? "w8m" : "wm")
-                     : airy_fail(AIRY_ERR_IO, "cannot create '%s': %s", path, strerror(errno));
+    p->f.fd = -1;
+    airy_status status = airy_file_open_new(&p->f.fd, path);
+    if (status == AIRY_OK)
+        status = open_tiff(&p->f, far ? "w8m" : "wm");
     if (status != AIRY_OK) {
         airy_tiff_close(&p);
         return status;
@@ -609,7 +609,7 @@ airy_status airy_image_write_tiff(const airy_image *image, const char *path, boo
     if (status == AIRY_OK)
         status = airy_file_rename(partial, path, force);
     if (status != AIRY_OK)
-        unlink(partial);
+        airy_file_remove(partial);
     if (status != AIRY_OK && !strstr(airy_last_error(), path))
         status = airy_fail_context(status, "'%s'", path);
     free(partial);

@@ -80,7 +80,7 @@ static airy_status create_partial(airy_pattern_file *file, const struct airy_pat
         if (status == AIRY_OK)
             status = airy_file_rename(name, file->partial, false);
         if (status != AIRY_OK)
-            unlink(name);
+            airy_file_remove(name);
     }
     free(name);
     return status;

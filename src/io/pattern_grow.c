@@ -498,7 +498,7 @@ static airy_status make_partial(airy_pattern_growing *file, const struct airy_pa
     if (status == AIRY_OK)
         status = airy_file_rename(name, file->partial, resume);
     if (status != AIRY_OK)
-        unlink(name);
+        airy_file_remove(name);
     free(name);
     return status;
 }

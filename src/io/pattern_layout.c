@@ -582,51 +582,30 @@ static airy_status complete_file(struct airy_pattern_layout *layout, const char 
     return status;
 }
 
-static airy_status create_file(struct airy_pattern_layout *layout, const char *path,
-                               const struct airy_pattern_spec *spec)
-{
-    AIRY_TRY(airy_hdf5_lock());
-    struct airy_sink sink;
-    hid_t file;
-    airy_status status = airy_sink_create(&file, &sink, path, METADATA_BYTES);
-    if (status == AIRY_OK) {
-        if (put_everything(layout, file, spec) < 0)
-            status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", path);
-        if (H5Fclose(file) < 0 && status == AIRY_OK)
-            status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", path);
-        if (sink.error)
-            status = airy_sink_result(&sink, path);
-        airy_hdf5_unlock();
-        if (status == AIRY_OK && (status = complete_file(layout, path, spec)) != AIRY_OK)
-            status = airy_fail_context(status, "%s", path);
-        if (status != AIRY_OK)
-            unlink(path);
-        return status;
-    }
-    airy_hdf5_unlock();
-    return status;
-}
-
-airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const char *path,
+airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const char *partial,
                                        const struct airy_pattern_spec *spec)
 {
+    struct airy_sink sink;
+    hid_t file;
     memset(layout, 0, sizeof(*layout));
     airy_pattern_row_bytes(layout->row, spec);
-    /* A file under `path` is always one that can be resumed: until then it has another name. */
-    char *unfinished;
-    if (asprintf(&unfinished, "%s.new", path) < 0)
-        return airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
-    airy_status status = AIRY_OK;
-    if (unlink(unfinished) != 0 && errno != ENOENT && errno != ENOTDIR)
-        status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", unfinished, strerror(errno));
-    if (status == AIRY_OK)
-        status = create_file(layout, unfinished, spec);
-    if (status == AIRY_OK) {
-        status = airy_file_rename(unfinished, path, false);
-        if (status != AIRY_OK)
-            unlink(unfinished);
+    AIRY_TRY(airy_hdf5_lock());
+    airy_status status = airy_sink_create(&file, &sink, partial, METADATA_BYTES);
+    if (status != AIRY_OK) {
+        airy_hdf5_unlock();
+        return status;
     }
-    free(unfinished);
+    if (put_everything(layout, file, spec) < 0)
+        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", partial);
+    if (H5Fclose(file) < 0 && status == AIRY_OK)
+        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", partial);
+    if (sink.error)
+        status = airy_sink_result(&sink, partial);
+    airy_hdf5_unlock();
+    if (status == AIRY_OK && (status = complete_file(layout, partial, spec)) != AIRY_OK)
+        status = airy_fail_context(status, "%s", partial);
+    if (status != AIRY_OK)
+        airy_file_remove(partial);
     return status;
 }
 

@@ -89,10 +89,10 @@ herr_t airy_pattern_put_maps(struct airy_pattern_layout *layout, hid_t integrate
 airy_status airy_pattern_find_maps(struct airy_pattern_layout *layout, hid_t root,
                                    const struct airy_pattern_spec *spec);
 /*
- * Create `path`, which must not exist, and write all that does not belong to rows; status is
+ * Create `partial`, of airy_file_unique, and write all that does not belong to rows; status is
  * pending. Takes the lock.
  */
-airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const char *path,
+airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const char *partial,
                                        const struct airy_pattern_spec *spec);
 /*
  * Find the same in a file made by that; AIRY_ERR_FORMAT with the first difference from spec. Takes

@@ -420,7 +420,7 @@ airy_status airy_patterns_link(const char *path, const char *const *inputs, size
     if (status == AIRY_OK)
         status = airy_file_rename(unfinished, path, force);
     if (status != AIRY_OK)
-        unlink(unfinished);
+        airy_file_remove(unfinished);
 out:
     free(unfinished);
     free(names);

@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +14,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/memory.h"
+#include "base/notice.h"
+#include "base/number.h"
 
 airy_status airy_file_pread(int fd, void *data, size_t size, uint64_t offset)
 {
@@ -114,6 +120,105 @@ airy_status airy_file_clear_partial(const char *partial, bool force)
     return status == AIRY_ERR_NOT_FOUND ? AIRY_OK : status;
 }
 
+/*
+ * Files of this process that have not got their names: a signal, which is the process's, removes
+ * them. The list is changed by a thread that no signal can meet meanwhile, so that a handler that
+ * waits for it, in another thread, waits for a few instructions, or for an open.
+ */
+struct half_made {
+    struct half_made *next;
+    pid_t maker;       /* a child of fork() has the list, too, and none of its files */
+    atomic_int opened; /* 0: not yet; below 0: it could not be, and is another's if there is one */
+    char name[];
+};
+static struct half_made *half_made;
+static atomic_flag half_made_busy = ATOMIC_FLAG_INIT;
+static atomic_bool half_made_gone; /* and busy for good */
+
+static void block_signals(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, before);
+}
+
+static void lock_half_made(void)
+{
+    while (atomic_flag_test_and_set(&half_made_busy))
+        airy_relax();
+}
+
+static void unlock_half_made(void)
+{
+    atomic_flag_clear(&half_made_busy);
+}
+
+/* It has its name, or is gone. */
+static void forget(const char *name)
+{
+    sigset_t before;
+    block_signals(&before);
+    lock_half_made();
+    struct half_made **link = &half_made;
+    while (*link && strcmp((*link)->name, name) != 0)
+        link = &(*link)->next;
+    struct half_made *dead = *link;
+    if (dead)
+        *link = dead->next;
+    unlock_half_made();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    free(dead);
+}
+
+airy_status airy_file_open_new(int *fd, const char *partial)
+{
+    struct half_made *made;
+    sigset_t before;
+    const size_t size = strlen(partial) + 1;
+    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made) + size, "a file's name"));
+    memcpy(made->name, partial, size);
+    made->maker = getpid();
+    block_signals(&before);
+    lock_half_made();
+    made->next = half_made;
+    half_made = made;
+    unlock_half_made();
+    const int opened = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int why = errno;
+    atomic_store(&made->opened, opened < 0 ? -1 : 1);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (opened < 0)
+        forget(partial);
+    AIRY_FAIL_IF(opened < 0, why == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO,
+                 "cannot create '%s': %s", partial, strerror(why));
+    *fd = opened;
+    return AIRY_OK;
+}
+
+void airy_file_remove(const char *partial)
+{
+    unlink(partial);
+    forget(partial);
+}
+
+void airy_file_remove_half_made(void)
+{
+    sigset_t before;
+    const pid_t self = getpid();
+    block_signals(&before);
+    /* For good: nothing begins after this. A second signal, to whichever thread, waits for no more. */
+    while (atomic_flag_test_and_set(&half_made_busy) && !atomic_load(&half_made_gone))
+        airy_relax();
+    for (struct half_made *made = half_made; made; made = made->next) {
+        while (made->maker == self && atomic_load(&made->opened) == 0)
+            airy_relax();
+        if (made->maker == self && atomic_load(&made->opened) > 0)
+            unlink(made->name);
+    }
+    atomic_store(&half_made_gone, true);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 airy_status airy_file_unique(char **partial, const char *path)
 {
     uint32_t number = 0;
@@ -124,6 +229,20 @@ airy_status airy_file_unique(char **partial, const char *path)
                  "out of memory for a path");
     *partial = made;
     return AIRY_OK;
+}
+
+airy_status airy_file_create(int *fd, char **partial, const char *path)
+{
+    char *name;
+    AIRY_FAIL_IF(!fd || !partial || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_file_create: fd, partial or path is missing");
+    AIRY_TRY(airy_file_unique(&name, path));
+    const airy_status status = airy_file_open_new(fd, name);
+    if (status == AIRY_OK)
+        *partial = name;
+    else
+        free(name);
+    return status;
 }
 
 void airy_file_sync_folder(const char *path)
@@ -148,6 +267,7 @@ airy_status airy_file_move(const char *from, const char *to, bool force)
     }
     AIRY_FAIL_IF(failed == EEXIST, AIRY_ERR_EXISTS, "'%s' is there already", to);
     AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot give '%s' its name: %s", to, strerror(failed));
+    forget(from);
     return AIRY_OK;
 }
 
@@ -189,21 +309,57 @@ airy_status airy_file_put(const char *path, const void *const *parts, const size
 {
     AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
     char *partial;
-    AIRY_TRY(airy_file_unique(&partial, path));
-    const int fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    airy_status status;
-    if (fd < 0) {
-        status = airy_fail(AIRY_ERR_IO, "cannot create '%s': %s", partial, strerror(errno));
-    } else {
-        status = write_parts(fd, parts, sizes, count);
+    int fd;
+    AIRY_TRY(airy_file_create(&fd, &partial, path));
+    airy_status status = write_parts(fd, parts, sizes, count);
+    close(fd);
+    if (status == AIRY_OK)
+        status = airy_file_rename(partial, path, force);
+    else
+        status = airy_fail_context(status, "'%s'", partial);
+    if (status != AIRY_OK)
+        airy_file_remove(partial);
+    free(partial);
+    return status;
+}
+
+/* Print to a descriptor, which is closed. */
+static airy_status print_to(int fd, void (*print)(FILE *file, const void *user), const void *user)
+{
+    struct airy_c_locale locale;
+    FILE *file = fdopen(fd, "w");
+    if (!file) {
+        const airy_status status = airy_fail(AIRY_ERR_MEMORY, "%s", strerror(errno));
         close(fd);
-        if (status == AIRY_OK)
-            status = airy_file_rename(partial, path, force);
-        else
-            status = airy_fail_context(status, "'%s'", partial);
-        if (status != AIRY_OK)
-            unlink(partial);
+        return status;
     }
+    airy_status status = airy_c_locale_enter(&locale);
+    if (status == AIRY_OK) {
+        print(file, user);
+        airy_c_locale_leave(&locale);
+    }
+    if (status == AIRY_OK && (fflush(file) != 0 || ferror(file)))
+        status = airy_fail(AIRY_ERR_IO, "it cannot be written: %s", strerror(errno));
+    if (status == AIRY_OK && fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
+        status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
+    (void)fclose(file); /* everything is in the file already */
+    return status;
+}
+
+airy_status airy_print_file(const char *path, bool force,
+                            void (*print)(FILE *file, const void *user), const void *user)
+{
+    char *partial;
+    int fd;
+    AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
+    AIRY_TRY(airy_file_create(&fd, &partial, path));
+    airy_status status = print_to(fd, print, user);
+    if (status == AIRY_OK)
+        status = airy_file_rename(partial, path, force);
+    else
+        status = airy_fail_context(status, "'%s'", partial);
+    if (status != AIRY_OK)
+        airy_file_remove(partial);
     free(partial);
     return status;
 }

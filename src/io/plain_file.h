@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-#include "airy/status.h"
+#include "airy/file.h"
 
 /* pread and pwrite of all bytes; AIRY_ERR_IO with the system's words. */
 airy_status airy_file_pread(int fd, void *data, size_t size, uint64_t offset);
@@ -40,12 +41,12 @@ airy_status airy_file_clear_partial(const char *partial, bool force);
  */
 airy_status airy_file_unique(char **partial, const char *path);
 /*
- * Rename in one step; without force a file that is there already stays (AIRY_ERR_EXISTS). The
- * folder is synced.
+ * Create it, for reading and writing. From then on it is half made, until airy_file_move or
+ * airy_file_rename gives it a name or airy_file_remove ends it (include/airy/file.h).
  */
+airy_status airy_file_open_new(int *fd, const char *partial);
+/* airy_file_move, and the folder is synced. */
 airy_status airy_file_rename(const char *from, const char *to, bool force);
-/* The same for one of several names, before the folder is synced once for all. */
-airy_status airy_file_move(const char *from, const char *to, bool force);
 /* The folder that path lies in: a name is only safe on disk when its folder is. */
 void airy_file_sync_folder(const char *path);
 /*
@@ -56,5 +57,8 @@ airy_status airy_file_publish(int fd, const char *partial, const char *path, boo
 /* A new file of these bytes, under a name of its own until it is complete. */
 airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes,
                           size_t count, bool force);
+/* The same of what `print` prints. In the C locale. */
+airy_status airy_print_file(const char *path, bool force,
+                            void (*print)(FILE *file, const void *user), const void *user);
 
 #endif

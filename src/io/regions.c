@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "io/plain_file.h"
 #include "io/table_formats.h"
 
 enum { POINTS = 3 }; /* the centre, and a step from it along x and along y */

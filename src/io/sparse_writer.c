@@ -525,7 +525,7 @@ void airy_sparse_writer_destroy(airy_sparse_writer **writer)
     if (w->file >= 0)
         (void)close_file(w);
     if (w->made)
-        unlink(w->partial);
+        airy_file_remove(w->partial);
     free(w->partial);
     free(w->path);
     free(w);

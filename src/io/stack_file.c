@@ -116,7 +116,7 @@ airy_status airy_stack_file_begin(struct airy_stack_file *f, const airy_stack_wr
         status = airy_fail(AIRY_ERR_IO, "cannot open '%s': %s", f->partial, strerror(errno));
     if (status != AIRY_OK) {
         (void)close_hdf5(f);
-        unlink(f->partial);
+        airy_file_remove(f->partial);
         return status;
     }
     f->writeback = airy_writeback_start(f->bytes);
@@ -162,6 +162,6 @@ void airy_stack_file_discard(struct airy_stack_file *f)
     if (f->open)
         (void)close_file(f);
     if (f->made)
-        unlink(f->partial);
+        airy_file_remove(f->partial);
     f->made = false;
 }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "io/hdf5_put.h"
+#include "io/plain_file.h"
 #include "io/stack_file.h"
 
 enum { NAME_BYTES = 32 }; /* of data_000001 and its like */
@@ -232,6 +233,6 @@ airy_status airy_stack_master_write(const char *partial, const struct airy_stack
     if (status == AIRY_OK)
         status = airy_stack_sync(partial);
     if (made && status != AIRY_OK)
-        unlink(partial);
+        airy_file_remove(partial);
     return status;
 }

@@ -360,7 +360,7 @@ void airy_stack_writer_destroy(airy_stack_writer **writer)
         free(dead->files[i].partial);
     }
     if (dead->mastered)
-        unlink(dead->partial);
+        airy_file_remove(dead->partial);
     free(dead->files);
     free(dead->path);
     free(dead->partial);

@@ -1,12 +1,8 @@
 #include "airy/table.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/number.h"
@@ -208,49 +204,6 @@ static airy_status check_table(const airy_table *table)
     for (size_t i = 0; i < table->notes; i++)
         AIRY_TRY(check_note(&table->note[i], table->sky));
     return AIRY_OK;
-}
-
-/* Print to a descriptor, which is closed. */
-static airy_status print_to(int fd, void (*print)(FILE *file, const void *user), const void *user)
-{
-    struct airy_c_locale locale;
-    FILE *file = fdopen(fd, "w");
-    if (!file) {
-        const airy_status status = airy_fail(AIRY_ERR_MEMORY, "%s", strerror(errno));
-        close(fd);
-        return status;
-    }
-    airy_status status = airy_c_locale_enter(&locale);
-    if (status == AIRY_OK) {
-        print(file, user);
-        airy_c_locale_leave(&locale);
-    }
-    if (status == AIRY_OK && (fflush(file) != 0 || ferror(file)))
-        status = airy_fail(AIRY_ERR_IO, "it cannot be written: %s", strerror(errno));
-    if (status == AIRY_OK && fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
-        status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
-    (void)fclose(file); /* everything is in the file already */
-    return status;
-}
-
-airy_status airy_print_file(const char *path, bool force,
-                            void (*print)(FILE *file, const void *user), const void *user)
-{
-    char *partial;
-    AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
-    AIRY_TRY(airy_file_unique(&partial, path));
-    const int fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    airy_status status =
-        fd < 0 ? airy_fail(AIRY_ERR_IO, "cannot create '%s': %s", partial, strerror(errno))
-               : print_to(fd, print, user);
-    if (fd >= 0 && status != AIRY_OK)
-        status = airy_fail_context(status, "'%s'", partial);
-    if (status == AIRY_OK)
-        status = airy_file_rename(partial, path, force);
-    if (fd >= 0 && status != AIRY_OK)
-        unlink(partial);
-    free(partial);
-    return status;
 }
 
 struct job {

@@ -29,8 +29,4 @@ void airy_table_print_votable(FILE *file, const airy_table *table);
 /* Coordinates of the table's frame. */
 bool airy_column_is_celestial(const airy_column *column);
 
-/* What `print` prints becomes the file, under its name when it is complete. In the C locale. */
-airy_status airy_print_file(const char *path, bool force,
-                            void (*print)(FILE *file, const void *user), const void *user);
-
 #endif

@@ -1,11 +1,17 @@
 /* Images: round trips over all dtypes, files as other programs write them, hostile headers. */
 #include "check_stack.h"
 
+#include <dirent.h>
 #include <hdf5.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "airy/file.h"
 
 #include "io/image_formats.h"
 
@@ -285,6 +291,107 @@ static void check_png(struct check *c)
                 "cannot create");
 }
 
+/* Files that end in suffix. */
+static size_t count_files(const char *folder, const char *suffix)
+{
+    size_t count = 0;
+    DIR *list = opendir(folder);
+    for (const struct dirent *entry; list && (entry = readdir(list));) {
+        const size_t n = strlen(entry->d_name), m = strlen(suffix);
+        count += entry->d_name[0] != '.' && n >= m && strcmp(entry->d_name + n - m, suffix) == 0;
+    }
+    if (list)
+        closedir(list);
+    return count;
+}
+
+static void check_new_file(struct check *c)
+{
+    if (!check_case(c, "file_new"))
+        return;
+    const char *folder = check_tmp(c);
+    char path[512], *partial = NULL;
+    int fd = -1;
+    snprintf(path, sizeof(path), "%s/x", folder);
+    if (!CHECK_OK(c, airy_file_create(&fd, &partial, path)))
+        return;
+    CHECK(c, write(fd, "x", 1) == 1 && close(fd) == 0 && access(path, F_OK) != 0);
+    CHECK(c, strncmp(partial, path, strlen(path)) == 0 && count_files(folder, ".partial") == 1);
+    CHECK_OK(c, airy_file_move(partial, path, false));
+    free(partial);
+    CHECK(c, count_files(folder, "") == 1 && access(path, F_OK) == 0);
+    if (!CHECK_OK(c, airy_file_create(&fd, &partial, path)))
+        return;
+    close(fd);
+    CHECK_FAILS(c, airy_file_move(partial, path, false), AIRY_ERR_EXISTS, "is there already");
+    CHECK_OK(c, airy_file_move(partial, path, true));
+    CHECK_FAILS(c, airy_file_move(partial, path, true), AIRY_ERR_IO, "its name");
+    free(partial);
+    if (!CHECK_OK(c, airy_file_create(&fd, &partial, path)))
+        return;
+    close(fd);
+    airy_file_remove(partial);
+    CHECK(c, count_files(folder, "") == 1);
+    free(partial);
+    CHECK_FAILS(c, airy_file_create(&fd, &partial, NULL), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_file_create(&fd, &partial, "/proc/none/x"), AIRY_ERR_IO, "cannot create");
+}
+
+struct making {
+    char folder[512];
+    atomic_uint made;
+};
+
+/* Files for ever: one in three is left open, one gets its name, one goes. */
+static void *make_files(void *user)
+{
+    struct making *making = user;
+    for (;;) {
+        const unsigned number = atomic_fetch_add(&making->made, 1);
+        char path[600], *partial;
+        int fd;
+        snprintf(path, sizeof(path), "%s/%u.whole", making->folder, number);
+        if (airy_file_create(&fd, &partial, path) != AIRY_OK)
+            _exit(1);
+        close(fd);
+        if (number % 3 == 1 && airy_file_move(partial, path, false) != AIRY_OK)
+            return NULL; /* it was removed meanwhile */
+        if (number % 3 == 2)
+            airy_file_remove(partial);
+        free(partial);
+    }
+}
+
+/* A process of several threads that ends as in a signal's handler, at any moment of theirs. */
+static void check_half_made(struct check *c)
+{
+    enum { RUNS = 20, THREADS = 3 };
+    if (!check_case(c, "file_half_made"))
+        return;
+    for (unsigned run = 0; run < RUNS; run++) {
+        struct making making = {0};
+        snprintf(making.folder, sizeof(making.folder), "%s", check_tmp(c));
+        fflush(stdout);
+        const pid_t child = fork();
+        if (child == 0) {
+            pthread_t thread[THREADS];
+            for (int i = 0; i < THREADS; i++)
+                if (pthread_create(&thread[i], NULL, make_files, &making) != 0)
+                    _exit(1);
+            while (atomic_load(&making.made) < 30 + 7 * run)
+                usleep(100);
+            airy_file_remove_half_made();
+            airy_file_remove_half_made(); /* a second signal */
+            usleep(2000);                 /* the others are not dead at once */
+            _exit(0);
+        }
+        int how = -1;
+        CHECK(c, child > 0 && waitpid(child, &how, 0) == child && how == 0);
+        CHECK(c, count_files(making.folder, ".partial") == 0 &&
+                     count_files(making.folder, ".whole") >= 5);
+    }
+}
+
 void check_image(struct check *c)
 {
     if (!c->is_cpu)
@@ -299,4 +406,6 @@ void check_image(struct check *c)
     check_edf_files(c);
     check_hdf5_images(c);
     check_png(c);
+    check_new_file(c);
+    check_half_made(c);
 }

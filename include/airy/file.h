@@ -1,0 +1,51 @@
+/**
+ * Files that appear under their names when they are whole.
+ *
+ * Until then a file is called PATH.XXXXXXXX.partial, eight hexadecimal digits that nobody uses, so
+ * that no other file is touched. All that the library writes goes this way; a program that writes
+ * files of its own may, too, and one that is to leave nothing behind when a signal ends it calls
+ * airy_file_remove_half_made() in its handler.
+ */
+#ifndef AIRY_FILE_H
+#define AIRY_FILE_H
+
+#include <stdbool.h>
+
+#include "airy/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Create a file that is to be called path, empty, under a name of its own.
+ *
+ * @param fd       out, open for reading and writing; the caller closes it
+ * @param partial  out, that name; released with free()
+ *
+ * AIRY_ERR_IO with the system's words, AIRY_ERR_MEMORY. Any thread.
+ */
+AIRY_API airy_status airy_file_create(int *fd, char **partial, const char *path);
+
+/**
+ * Give it its name, in one step: without force a file that is there already stays (AIRY_ERR_EXISTS).
+ * After a failure it is where it was. It is on the disk after fsync() of the file, before this, and
+ * of the folder. Any thread.
+ */
+AIRY_API airy_status airy_file_move(const char *partial, const char *path, bool force);
+
+/** Remove a file that has not got its name, if it is there. Any thread. */
+AIRY_API void airy_file_remove(const char *partial);
+
+/**
+ * Remove every file that this process has begun, with airy_file_create() or in any other function
+ * of the library, and that has not got its name. What a run may be resumed from, PATH.partial, has.
+ * The process must end then: no thread comes out of airy_file_create() any more. Async-signal-safe,
+ * and may be called again, as by a second signal.
+ */
+AIRY_API void airy_file_remove_half_made(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
