@@ -1,5 +1,4 @@
 /* Patterns as columns of text, one file a frame or group of frames. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,43 +265,14 @@ static void write_chi_header(FILE *file, const struct integration *job, size_t r
     json_decref(geometry);
 }
 
-/* A file that appears complete or not at all. */
-struct text_file {
-    FILE *file;
-    const char *path;
-    char partial[4300];
-};
-
-static int text_begin(struct text_file *text, const struct integration *job, const char *path)
+/* A name of the series may be that of an input. */
+static int begin_text(struct tool_file *text, const struct integration *job, const char *path)
 {
     const struct common *common = job->common;
-    const int kept =
-        tool_keep_inputs(common, path) /* a name of the series may be that of an input */;
-    if (kept != AIRY_EXIT_OK)
-        return kept;
-    if (tool_keep_stack(common, path, job->stack) != AIRY_EXIT_OK)
-        return AIRY_EXIT_FAILED;
-    if (!common->force && tool_exists(path))
-        return tool_exists_already(common, path);
-    text->path = path;
-    snprintf(text->partial, sizeof(text->partial), "%s.partial", path);
-    text->file = fopen(text->partial, "w");
-    return text->file ? AIRY_EXIT_OK
-                      : tool_fail(common, "%s: cannot be written (%s); check path and permissions",
-                                  path, strerror(errno));
-}
-
-static int text_end(struct text_file *text, const struct common *common)
-{
-    const bool good = fflush(text->file) == 0 && !ferror(text->file);
-    const int why = errno;
-    if ((fclose(text->file) != 0 || !good) || rename(text->partial, text->path) != 0) {
-        const int reason = good ? errno : why;
-        unlink(text->partial);
-        return tool_fail(common, "%s: cannot be written (%s); check free space", text->path,
-                         strerror(reason));
-    }
-    return AIRY_EXIT_OK;
+    int code = tool_keep_inputs(common, path);
+    if (code == AIRY_EXIT_OK)
+        code = tool_keep_stack(common, path, job->stack);
+    return code == AIRY_EXIT_OK ? tool_file_begin(text, common, path) : code;
 }
 
 static const char *last_part(const char *path)
@@ -321,11 +291,11 @@ static bool with_errors(const struct integration *job, const char *path)
 static int write_file(const struct integration *job, const struct lane *lane, size_t row,
                       size_t good, const char *path)
 {
-    struct text_file text;
+    struct tool_file text;
     const bool errors = with_errors(job, path), chi = tool_has_suffix(path, ".chi");
     const double *radial = airy_integrator_radial(job->integrator);
     char where[1100];
-    const int begun = text_begin(&text, job, path);
+    const int begun = begin_text(&text, job, path);
     if (begun != AIRY_EXIT_OK)
         return begun;
     if (chi) {
@@ -346,19 +316,19 @@ static int write_file(const struct integration *job, const struct lane *lane, si
             fprintf(text.file, "  %16.8e", (double)lane->sem[i]);
         fputc('\n', text.file);
     }
-    return text_end(&text, job->common);
+    return tool_file_end(&text, false);
 }
 
 /* Bins down, frames across: an intensity, and an error behind it where there are any. */
 static int write_table(const struct integration *job, const struct lane *lane)
 {
-    struct text_file text;
+    struct tool_file text;
     const char *path = job->params->output;
     const size_t bins = airy_integrator_bins(job->integrator);
     const double *radial = airy_integrator_radial(job->integrator);
     const size_t rows = ascii_rows(job);
     char where[1100];
-    const int begun = text_begin(&text, job, path);
+    const int begun = begin_text(&text, job, path);
     if (begun != AIRY_EXIT_OK)
         return begun;
     write_header(text.file, job, lane, last_part(path));
@@ -388,7 +358,7 @@ static int write_table(const struct integration *job, const struct lane *lane)
         }
         fputc('\n', text.file);
     }
-    return text_end(&text, job->common);
+    return tool_file_end(&text, false);
 }
 
 /* Room for all rows, not numbers until they are. */

@@ -948,6 +948,8 @@ static int run_integrate(void *user)
         tool_catch_interrupts(); /* its parent says what becomes of the run */
     else if (world_alone(world)) /* ranks: the launcher ends them, and says so */
         tool_end_at_interrupt("airy integrate: stopped before the first frame\n");
+    else
+        tool_clean_at_interrupt();
     if (code == AIRY_EXIT_OK && !world->idle)
         code = p->config ? run_replayed(p) : run_with(p, NULL);
     code = world_leave(world, code);
@@ -983,6 +985,7 @@ const struct command cmd_integrate = {
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,
     .max_inputs = 10000000,
+    .own_signals = true,
     .run = run_integrate,
 };
 
@@ -1001,5 +1004,6 @@ const struct command cmd_integrate_part = {
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,
     .max_inputs = 10000000,
+    .own_signals = true,
     .run = run_integrate,
 };

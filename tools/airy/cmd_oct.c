@@ -637,5 +637,6 @@ const struct command cmd_oct = {
     .min_inputs = 1,
     .max_inputs = 1,
     .check = check_oct,
+    .own_signals = true,
     .run = run_oct,
 };

@@ -1,12 +1,10 @@
 #include "gnuplot.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,7 +70,7 @@ static int start(struct gnuplot *plot)
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
     posix_spawn_file_actions_addclose(&actions, ends[0]);
     posix_spawn_file_actions_addclose(&actions, ends[1]);
-    posix_spawn_file_actions_adddup2(&actions, plot->file, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, fileno(plot->picture.file), STDOUT_FILENO);
     if (plot->talk)
         posix_spawn_file_actions_adddup2(&actions, fileno(plot->talk), STDERR_FILENO);
     char *const argv[] = {(char *)"gnuplot", (char *)"-d", NULL};
@@ -100,53 +98,6 @@ int gnuplot_check_name(const struct common *common, const char *output)
                       output);
 }
 
-/* The file under a name that no other has, as the library makes them. Exit code. */
-static int create(struct gnuplot *plot)
-{
-    uint32_t number = 0;
-    const size_t size = sizeof(plot->partial);
-    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-        return tool_fail(plot->common, "no random number for a file's name: %s", strerror(errno));
-    if ((size_t)snprintf(plot->partial, size, "%s.%08x.partial", plot->output, number) >= size)
-        return tool_fail(plot->common, "the output's name is longer than %zu bytes", size);
-    tool_half_made(plot->partial);
-    plot->file = open(plot->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (plot->file >= 0)
-        return AIRY_EXIT_OK;
-    const int why = errno;
-    tool_half_made(NULL);
-    return tool_fail(plot->common, "%s: cannot be written (%s); check path and permissions",
-                     plot->output, strerror(why));
-}
-
-/* 0 or an errno. */
-static int take_name(const struct gnuplot *plot)
-{
-    const bool force = plot->common->force;
-    if (renameat2(AT_FDCWD, plot->partial, AT_FDCWD, plot->output, force ? 0 : RENAME_NOREPLACE) ==
-        0)
-        return 0;
-    if (errno != EINVAL && errno != ENOSYS)
-        return errno;
-    if (!force && tool_exists(plot->output)) /* the file system cannot do it in one step */
-        return EEXIST;
-    return rename(plot->partial, plot->output) != 0 ? errno : 0;
-}
-
-/* Closed, under its own name if all went well, else removed; 0 or an errno. */
-static int settle(struct gnuplot *plot, bool keep)
-{
-    int why = keep && fsync(plot->file) != 0 && errno != EINVAL ? errno : 0;
-    if (close(plot->file) != 0 && !why)
-        why = errno;
-    if (keep && !why)
-        why = take_name(plot);
-    if (!keep || why)
-        unlink(plot->partial);
-    tool_half_made(NULL);
-    return why;
-}
-
 static void write_terminal(FILE *s, const char *output, double aspect)
 {
     if (tool_has_suffix(output, ".png"))
@@ -169,18 +120,15 @@ int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char 
 {
     memset(plot, 0, sizeof(*plot));
     plot->common = common;
-    plot->output = output;
     int code = gnuplot_check_name(common, output);
-    if (code == AIRY_EXIT_OK && !common->force && tool_exists(output))
-        code = tool_exists_already(common, output);
     if (code == AIRY_EXIT_OK)
-        code = create(plot);
+        code = tool_file_begin(&plot->picture, common, output);
     if (code != AIRY_EXIT_OK)
         return code;
     signal(SIGPIPE, SIG_IGN); /* a gnuplot that died shows in its exit status */
     code = start(plot);
     if (code != AIRY_EXIT_OK) {
-        (void)settle(plot, false);
+        tool_file_drop(&plot->picture);
         return code;
     }
     write_terminal(plot->script, output, aspect);
@@ -207,14 +155,9 @@ int gnuplot_end(struct gnuplot *plot)
         fclose(plot->talk);
     }
     const bool drawn = piped && status == 0;
-    const int why = settle(plot, drawn);
-    if (!drawn)
-        return tool_fail(plot->common, "%s: gnuplot failed: %s", plot->output,
-                         *line ? line : "no reason given");
-    if (why == EEXIST)
-        return tool_exists_already(plot->common, plot->output);
-    return why ? tool_fail(plot->common,
-                           "%s: cannot be written (%s); check path, permissions and free space",
-                           plot->output, strerror(why))
-               : AIRY_EXIT_OK;
+    if (drawn)
+        return tool_file_end(&plot->picture, true);
+    tool_file_drop(&plot->picture);
+    return tool_fail(plot->common, "%s: gnuplot failed: %s", plot->picture.path,
+                     *line ? line : "no reason given");
 }

@@ -9,9 +9,7 @@
 
 struct gnuplot {
     const struct common *common;
-    const char *output;
-    char partial[4300]; /* of the file until the picture is complete */
-    int file;
+    struct tool_file picture;
     FILE *script; /* commands and data go here */
     FILE *talk;   /* what gnuplot says */
     pid_t pid;

@@ -152,6 +152,8 @@ static int check_and_run(const struct command *command, void *params)
         code = tool_check_files(common);
     if (code != AIRY_EXIT_OK)
         return code;
+    if (!command->own_signals)
+        tool_clean_at_interrupt();
     return common->compare ? compare_devices(command, params) : command->run(params);
 }
 

@@ -118,6 +118,7 @@ struct command {
     size_t writes;     /* from this argument on (1: the first) they are outputs; 0: none is */
     bool writes_image; /* those are OPT_WRITTEN_IMAGE */
     bool part;         /* started by another command, which has looked at the files */
+    bool own_signals;  /* from its start on it says itself what Ctrl-C and the like do */
     int (*check)(void *params); /* what the options say by themselves, before any file is looked at;
                                    exit code; NULL: nothing */
     int (*run)(void *params);

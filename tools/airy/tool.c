@@ -114,23 +114,19 @@ static void hide_runs(char *text)
 }
 
 /*
- * The library writes under NAME.XXXXXXXX.partial, or NAME.partial.new, until a file is complete;
- * who reads the message knows NAME.
+ * The library writes under NAME.XXXXXXXX.partial until a file is complete; who reads the message
+ * knows NAME.
  */
 static void hide_temporary(char *text)
 {
     static const char mark[] = ".partial";
     const size_t n = sizeof(mark) - 1;
     for (char *at = text; (at = strstr(at, mark));) {
-        const bool fresh = strncmp(at + n, ".new", 4) == 0;
         char *number = at - text >= 9 ? at - 9 : at;
         const bool unique = *number == '.' && strspn(number + 1, "0123456789abcdef") == 8;
-        const char *rest = at + n + (fresh ? 4 : 0);
-        at = unique ? number : at;
-        if (unique || fresh)
-            memmove(at, rest, strlen(rest) + 1);
-        else
-            at += n;
+        if (unique)
+            memmove(number, at + n, strlen(at + n) + 1);
+        at = unique ? number : at + n;
     }
     hide_runs(text);
 }
@@ -500,19 +496,11 @@ int tool_print_json(const struct common *common, json_t *json)
 static volatile sig_atomic_t interrupted;
 static const char *volatile farewell;
 static const char *last_word; /* of tool_end_at_interrupt */
-static const char *volatile half_made;
-
-static void remove_half_made(void)
-{
-    const char *path = half_made;
-    if (path)
-        unlink(path);
-}
 
 /* As the signal does by itself, but for what is half made. */
 static void die_of(int number)
 {
-    remove_half_made();
+    airy_file_remove_half_made();
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -540,7 +528,7 @@ static void on_interrupt(int number)
 static void end_at_interrupt(int number)
 {
     (void)number;
-    remove_half_made();
+    airy_file_remove_half_made();
     (void)!write(STDERR_FILENO, last_word, strlen(last_word));
     _exit(AIRY_EXIT_FAILED);
 }
@@ -575,15 +563,14 @@ void tool_at_interrupt(const char *line)
     farewell = line;
 }
 
-void tool_half_made(const char *path)
+void tool_clean_at_interrupt(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction before, action = {.sa_handler = die_of, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < 3; i++)
         sigaddset(&action.sa_mask, signals[i]);
-    half_made = path;
-    for (size_t i = 0; i < 3 && path; i++) /* others are ignored, or caught for good */
+    for (size_t i = 0; i < 3; i++) /* others are ignored, or caught for good */
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             sigaction(signals[i], &action, NULL);
 }

@@ -108,10 +108,10 @@ void tool_catch_interrupts(void);
 void tool_at_interrupt(const char *line);
 bool tool_interrupted(void);
 /*
- * A file that is half made: where one of these signals ends the process it is removed. NULL: there
- * is none any more. It stays the caller's; one at a time.
+ * Where one of these signals would end the process by itself it still does, but for files that are
+ * half made (airy/file.h), which go. In a command that has not asked for anything else.
  */
-void tool_half_made(const char *path);
+void tool_clean_at_interrupt(void);
 
 /* A bar with rate and time left, on a terminal only. */
 struct progress {
@@ -149,6 +149,21 @@ int tool_exists_already(const struct common *common, const char *path);
 int tool_check_waiting(const struct common *common, const char *output);
 /* tool_keep_inputs for every file that frames of a stack are read from. */
 int tool_keep_stack(const struct common *common, const char *output, const airy_stack *stack);
+/*
+ * A file that a command writes itself: under a name of its own until it is whole, as those of the
+ * library (airy/file.h). Any thread, each its own.
+ */
+struct tool_file {
+    const struct common *common;
+    const char *path; /* the caller's */
+    char *partial;
+    FILE *file; /* what is written goes here */
+};
+/* Without --force a path that is there already is refused. Exit code; after 0 end or drop it. */
+int tool_file_begin(struct tool_file *file, const struct common *common, const char *path);
+/* It takes its name if all was written, else it goes, and why is said. sync: to the disk. Exit code. */
+int tool_file_end(struct tool_file *file, bool sync);
+void tool_file_drop(struct tool_file *file);
 /* Flush stdout; a message and exit code 1 when it does not take what was printed. */
 int tool_flush(const char *command);
 /* Pixels of all kinds: count of a shape, 0 when it does not fit size_t. */

@@ -226,6 +226,7 @@ void watch_picture_draw(struct watch_picture *picture, const struct patterns *pa
         /* A group of its own, which Ctrl-C does not reach and one signal ends. */
         setpgid(0, 0);
         (void)signal(SIGTERM, SIG_DFL);
+        tool_clean_at_interrupt();
         if (!freopen("/dev/null", "w", stderr))
             _exit(AIRY_EXIT_FAILED);
         _exit(plot_newest(picture->common, patterns, picture->log, picture->output));
