@@ -65,6 +65,11 @@ AIRY_API airy_status airy_image_check_others(const char *path);
 AIRY_API void airy_image_free(airy_image *image);
 /** Whether the name is that of a format read as a whole: all but HDF5 and stacks. Any thread. */
 AIRY_API bool airy_image_is_plain(const char *path);
+/**
+ * Whether airy_image_read would read the path as FITS: by its name, or where that says nothing by
+ * what it starts with. A pattern of names is none. Any thread.
+ */
+AIRY_API bool airy_image_is_fits(const char *path);
 /** Whether the name is that of a format that airy_image_write knows, FILE.h5::DATASET too. */
 AIRY_API bool airy_image_has_format(const char *path);
 /** Give dst a copy of src's header (none if it has none), for an image made from src. */

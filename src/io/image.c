@@ -152,6 +152,13 @@ bool airy_image_is_plain(const char *path)
     return format != AIRY_FORMAT_UNKNOWN && format != AIRY_FORMAT_HDF5;
 }
 
+bool airy_image_is_fits(const char *path)
+{
+    enum airy_image_format format;
+    return path && *path && !airy_path_is_pattern(path) &&
+           airy_image_format_of(&format, path) == AIRY_OK && format == AIRY_FORMAT_FITS;
+}
+
 static airy_status read_frames(airy_image *image, const char *path)
 {
     airy_image made = {.dtype = AIRY_DTYPE_F32};

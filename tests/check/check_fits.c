@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/fits_header.h"
 #include "io/image_formats.h"
@@ -376,6 +377,13 @@ static void check_list(struct check *c)
                  hdus[1].bitpix == 16 && hdus[1].ndim == 2 && hdus[1].shape[0] == 65 &&
                  hdus[1].shape[1] == 73);
     free(hdus);
+    const char *folder = check_tmp(c);
+    char *bare = check_alloc(c, strlen(folder) + 16);
+    sprintf(bare, "%s/bare", folder);
+    CHECK(c, airy_image_is_fits(path) && airy_image_is_fits("none.fits.gz") &&
+                 !airy_image_is_fits("none_##.fits") && !airy_image_is_fits("none") &&
+                 !airy_image_is_fits(NULL));
+    CHECK(c, symlink(path, bare) == 0 && airy_image_is_fits(bare)); /* by what it starts with */
     CHECK_FAILS(c, airy_fits_list(&hdus, &count, NULL), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_fits_list(&hdus, &count, "/proc/none/x.fits"), AIRY_ERR_NOT_FOUND,
                 "cannot open");

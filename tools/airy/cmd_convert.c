@@ -157,7 +157,7 @@ static int load(airy_image *image, const struct convert_params *p)
         const airy_status status = airy_image_read(image, input);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
-    const bool keeps = image_is_fits_name(p->output) && image_is_fits(input); /* a header */
+    const bool keeps = image_is_fits_name(p->output) && airy_image_is_fits(input); /* a header */
     const airy_status status = keeps ? AIRY_OK : airy_stack_create(&stack, &input, 1);
     if (status != AIRY_OK && !airy_image_is_plain(input))
         return tool_failed(&p->common, status);

@@ -94,19 +94,10 @@ bool image_is_fits_name(const char *path)
            tool_has_suffix(path, ".fts");
 }
 
-bool image_is_fits(const char *path)
-{
-    airy_fits_hdu *hdus = NULL;
-    size_t count;
-    const bool is_fits = airy_fits_list(&hdus, &count, path) == AIRY_OK;
-    free(hdus);
-    return is_fits;
-}
-
 void image_say_header(const struct common *common, const char *output)
 {
     const char *input = common->inputs.items[0];
-    if (image_is_fits_name(output) && (image_is_fits_name(input) || image_is_fits(input)))
+    if (image_is_fits_name(output) && (image_is_fits_name(input) || airy_image_is_fits(input)))
         tool_say(common,
                  "%s: header and coordinates of %s cannot follow what becomes of its frames, and "
                  "are left out",
@@ -137,7 +128,7 @@ int image_read_plane(const struct common *common, const char *path, struct image
     airy_stack *stack = NULL;
     size_t size = 0;
     *image = (airy_image){.data = NULL};
-    if (!image_is_fits(path) && airy_stack_create(&stack, &path, 1) == AIRY_OK) {
+    if (!airy_image_is_fits(path) && airy_stack_create(&stack, &path, 1) == AIRY_OK) {
         const airy_status status = read_of_stack(image, plane, stack, &size);
         airy_stack_destroy(&stack);
         if (status != AIRY_OK && size && !image->data)
@@ -314,8 +305,9 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
     struct loading l = {.path = path, .number = number, .picture = picture};
     const bool plain = airy_image_is_plain(path);
     /* FITS has a unit and is read as a whole; of other files the frame alone, where that can be. */
-    const airy_status status = plain && image_is_fits(path) ? AIRY_ERR_UNSUPPORTED
-                                                            : airy_stack_create(&l.stack, &path, 1);
+    const airy_status status = plain && airy_image_is_fits(path)
+                                   ? AIRY_ERR_UNSUPPORTED
+                                   : airy_stack_create(&l.stack, &path, 1);
     int code = status == AIRY_OK ? load_of_stack(&l, common)
                : plain           ? load_of_image(&l, common)
                                  : tool_failed(common, status);

@@ -56,8 +56,6 @@ int image_mask_plane(const struct common *common, const char *path, const struct
 
 /* Written as FITS. */
 bool image_is_fits_name(const char *path);
-/* FITS by what it starts with, one file. */
-bool image_is_fits(const char *path);
 /* The output is FITS without a header: where the input has one, say so. */
 void image_say_header(const struct common *common, const char *output);
 
