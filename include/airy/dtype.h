@@ -39,6 +39,12 @@ AIRY_API airy_status airy_dtype_parse(airy_dtype *dtype, const char *name);
 AIRY_API bool airy_dtype_is_float(airy_dtype dtype);
 AIRY_API bool airy_dtype_is_signed(airy_dtype dtype); /**< signed integers and floats */
 
+/**
+ * A number that was given for pixels of this dtype, such as a dummy value, as they have it: of f32
+ * the float nearest to it, where one is finite (0.1, 3.4028235e38); else the number. Any thread.
+ */
+AIRY_API double airy_dtype_nearest(airy_dtype dtype, double value);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,6 @@
 #include "airy/dtype.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -44,6 +45,12 @@ bool airy_dtype_is_float(airy_dtype dtype)
 bool airy_dtype_is_signed(airy_dtype dtype)
 {
     return is_dtype(dtype) && dtypes[dtype].is_signed;
+}
+
+double airy_dtype_nearest(airy_dtype dtype, double value)
+{
+    const bool single = dtype == AIRY_DTYPE_F32 && fabs(value) < 0x1.ffffffp127;
+    return single ? (double)(float)value : value;
 }
 
 airy_status airy_dtype_parse(airy_dtype *dtype, const char *name)

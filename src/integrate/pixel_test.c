@@ -99,9 +99,7 @@ static void add_dummies(airy_pixel_test *test, const airy_integrator_params *p, 
     if (isnan(dummy))
         return;
     if (!integer) {
-        /* 0.1 means the float nearest to it where pixels are floats; 3.4028235e38 has one, too. */
-        const bool single = dtype == AIRY_DTYPE_F32 && fabs(dummy) < 0x1.ffffffp127;
-        const double d = single ? (double)(float)dummy : dummy;
+        const double d = airy_dtype_nearest(dtype, dummy);
         test->float_lo = d - delta;
         test->float_hi = d + delta;
     } else if (compat) {

@@ -1,3 +1,4 @@
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -125,6 +126,12 @@ static void check_dtypes(struct check *c)
     CHECK(c, airy_dtype_size(AIRY_DTYPE_COUNT) == 0 &&
                  strcmp(airy_dtype_name((airy_dtype)-1), "?") == 0);
     CHECK(c, !airy_dtype_is_float(AIRY_DTYPE_COUNT) && !airy_dtype_is_signed(AIRY_DTYPE_COUNT));
+    CHECK(c, airy_dtype_nearest(AIRY_DTYPE_F32, 0.1) == (double)0.1f &&
+                 airy_dtype_nearest(AIRY_DTYPE_F64, 0.1) == 0.1 &&
+                 airy_dtype_nearest(AIRY_DTYPE_U32, 4294967295.0) == 4294967295.0);
+    CHECK(c, airy_dtype_nearest(AIRY_DTYPE_F32, 3.4028235e38) == (double)FLT_MAX &&
+                 airy_dtype_nearest(AIRY_DTYPE_F32, -1e300) == -1e300 &&
+                 isnan(airy_dtype_nearest(AIRY_DTYPE_F32, NAN)));
     CHECK_FAILS(c, airy_dtype_parse(&got, "float16"), AIRY_ERR_DTYPE, "'float16' is not known");
     CHECK_FAILS(c, airy_dtype_parse(&got, ">u2"), AIRY_ERR_DTYPE, "'>u2'");
     CHECK_FAILS(c, airy_dtype_parse(&got, ""), AIRY_ERR_DTYPE, "''");

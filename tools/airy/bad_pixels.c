@@ -22,16 +22,9 @@ int bad_pixels_check(const struct common *common, const struct bad_pixels *bad)
     return AIRY_EXIT_OK;
 }
 
-/* --dummy as pixels of dtype have it. */
-static double dummy_of(const struct bad_pixels *bad, airy_dtype dtype)
-{
-    const bool single = dtype == AIRY_DTYPE_F32 && fabs(bad->dummy) < 0x1.ffffffp127;
-    return single ? (double)(float)bad->dummy : bad->dummy;
-}
-
 bool bad_pixels_have(const struct bad_pixels *bad, airy_dtype dtype, double value)
 {
-    const double dummy = dummy_of(bad, dtype);
+    const double dummy = airy_dtype_nearest(dtype, bad->dummy);
     return bad->has_dummy && (value == dummy || (isnan(value) && isnan(dummy)) ||
                               fabs(value - dummy) <= bad->delta_dummy);
 }
