@@ -91,6 +91,7 @@ judge() {
         for file in "$2"/*; do
             [ -e "$file" ] || continue
             case $file in
+            *.????????.partial) echo "${file##*/} is left" ;;
             *.h5.partial) [ "$4" = integrate ] || echo "${file##*/} is left" ;;
             *) [ "$outputs" -gt 1 ] && same "$file" "$3/${file##*/}" || echo "${file##*/} is left" ;;
             esac
@@ -246,9 +247,10 @@ kills() { # NAME ARGUMENTS KILLS
             ;;
         1 | 130 | 137 | 143)
             killed=$((killed + 1))
-            # killed before OUT.partial or OUT got its name: nobody reads this file again
-            for file in "$top"/ran/out.h5.????????.partial*; do
-                [ $code != 1 ] && [ -e "$file" ] && rm "$file" && strays=$((strays + 1))
+            # killed outright before OUT.partial or OUT got its name: nobody reads this file again
+            for file in "$top"/ran/out.h5.????????.partial; do
+                [ $code = 137 ] && [ -e "$file" ] && rm "$file" && strays=$((strays + 1))
+                [ ! -e "$file" ] || wrong="${file##*/} is left"
             done
             [ $code != 1 ] || wrong=$(judge 1 "$top/ran" "$top/want" integrate)
             # killed after the last rename
