@@ -250,13 +250,28 @@ airy_status tool_device(const struct common *common, airy_device **device)
     return airy_device_create(device, common->device, &params);
 }
 
+/* A child of vfork() has its parent's memory: no handler may run in it. */
+static void drop_handlers(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            signal(signals[i], SIG_DFL);
+}
+
 int tool_spawn(pid_t *pid, int output, int errors, const char *program, char *const words[])
 {
     const pid_t parent = getpid();
     /* The parent waits until the child has exec'ed, so that nothing is copied and errno is its. */
     volatile int failed = 0;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
     const pid_t child = vfork();
     if (child == 0) {
+        drop_handlers();
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || dup2(output, STDOUT_FILENO) < 0 ||
             dup2(errors, STDERR_FILENO) < 0)
             failed = errno;
@@ -268,8 +283,10 @@ int tool_spawn(pid_t *pid, int output, int errors, const char *program, char *co
         }
         _exit(127);
     }
+    const int why = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (child < 0)
-        return errno;
+        return why;
     if (failed) {
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
             continue;
@@ -329,10 +346,14 @@ json_t *tool_profile_rows(const airy_device *device)
 
 int tool_write_profile(const struct common *common, const json_t *rows)
 {
-    return json_dump_file(rows, common->profile_file, JSON_INDENT(2)) == 0
-               ? AIRY_EXIT_OK
-               : tool_fail(common, "--profile=%s: cannot be written; check path and permissions",
-                           common->profile_file);
+    struct tool_file file;
+    const int code = tool_file_begin(&file, common, common->profile_file);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    if (json_dumpf(rows, file.file, JSON_INDENT(2)) == 0 || ferror(file.file))
+        return tool_file_end(&file, true);
+    tool_file_drop(&file);
+    return tool_fail(common, "--profile=%s: out of memory", common->profile_file);
 }
 
 int tool_profile(const struct common *common, const airy_device *device)
