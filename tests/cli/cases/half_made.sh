@@ -9,6 +9,10 @@ for name in a.xy b.chi t.dat p.poni; do
     [ -s $name ] && [ "$(cat $name.partial)" = mine ] || { echo "$name" && ls && exit 2; } >&2
 done
 rm ./*
+# a profile, too, which finds no room
+$airy simulate kernel k.npy --size 5 --quiet || exit 6
+said=$( (ulimit -f 0 && exec $airy stats k.npy --profile=p.json --quiet) 2>&1 >/dev/null)
+[ "$said" = 'airy stats: p.json: cannot be written (File too large); check free space' ] && [ "$(echo p.*)" = 'p.*' ] || { echo "$said" && ls && exit 7; } >&2
 
 # large enough that a signal comes before it is whole; one that came too late is sent again
 $airy simulate sky in.npy --height 4000 --width 8000 --quiet || exit 3
