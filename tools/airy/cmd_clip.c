@@ -84,8 +84,8 @@ static json_t *result_json(const airy_clip_result *r)
     json_t *json = statistics_json(&r->kept);
     json_object_set_new(json, "iterations", json_integer((json_int_t)r->iterations));
     json_object_set_new(json, "clipped", json_integer((json_int_t)r->clipped));
-    json_object_set_new(json, "low", json_number(r->low));
-    json_object_set_new(json, "high", json_number(r->high));
+    json_object_set_new(json, "low", tool_json_number(r->low));
+    json_object_set_new(json, "high", tool_json_number(r->high));
     return json;
 }
 

@@ -1,4 +1,5 @@
 /* airy diff: two results or images, element by element. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,14 +104,24 @@ static void index_text(char text[96], const airy_image *image, size_t index)
 }
 
 /* In all digits; the sign of a NaN says nothing. */
-static json_t *number_text(const airy_image *image, size_t i)
+static const char *value_text(char text[32], const airy_image *image, size_t i)
 {
     const double value = airy_image_value(image, i);
     if (is_wide(image))
-        return airy_dtype_is_signed(image->dtype)
-                   ? json_sprintf("%lld", (long long)wide_value(image, i))
-                   : json_sprintf("%llu", (unsigned long long)wide_value(image, i));
-    return isnan(value) ? json_string("nan") : json_sprintf("%.17g", value);
+        snprintf(text, 32, airy_dtype_is_signed(image->dtype) ? "%" PRId64 : "%" PRIu64,
+                 wide_value(image, i));
+    else
+        snprintf(text, 32, "%.17g", isnan(value) ? fabs(value) : value);
+    return text;
+}
+
+static json_t *value_json(const airy_image *image, size_t i)
+{
+    const double value = airy_image_value(image, i);
+    if (airy_dtype_is_float(image->dtype))
+        return tool_json_number(value);
+    return airy_dtype_is_signed(image->dtype) ? json_integer((json_int_t)wide_value(image, i))
+                                              : tool_json_unsigned(wide_value(image, i));
 }
 
 /* "16 x 1000" */
@@ -121,7 +132,36 @@ static void shape_text(char text[512], const airy_image *image)
         used += (size_t)snprintf(text + used, 512 - used, i ? " x %zu" : "%zu", image->shape[i]);
 }
 
-/* Add one pair's line to list. Exit code of the reading. */
+static void print_difference(const char *name, const struct difference *d, const airy_image *a,
+                             const airy_image *b)
+{
+    char where[96] = "", text[2][32];
+    index_text(where, a, d->worst);
+    if (d->different)
+        printf("%s: %zu of %zu elements differ, worst at [%s]: %s and %s\n", name, d->different,
+               d->elements, where, value_text(text[0], a, d->worst),
+               value_text(text[1], b, d->worst));
+    else
+        printf("%s: equal, %zu elements\n", name, d->elements);
+}
+
+static json_t *difference_json(const char *name, const struct difference *d, const airy_image *a,
+                               const airy_image *b)
+{
+    char where[96] = "";
+    json_t *json = json_pack("{s:o, s:b, s:I, s:I}", "name", tool_json_string(name), "equal",
+                             d->different == 0, "elements", (json_int_t)d->elements, "different",
+                             (json_int_t)d->different);
+    if (d->different) {
+        index_text(where, a, d->worst);
+        json_object_set_new(json, "worst", json_string(where));
+        json_object_set_new(json, "a", value_json(a, d->worst));
+        json_object_set_new(json, "b", value_json(b, d->worst));
+    }
+    return json;
+}
+
+/* Print one pair, or add it to the list of --json. Exit code of the reading. */
 static int diff_pair(const struct diff_params *p, const char *name, const char *path_a,
                      const char *path_b, json_t *list, bool *same)
 {
@@ -136,30 +176,25 @@ static int diff_pair(const struct diff_params *p, const char *name, const char *
     bool shapes = a.ndim == b.ndim;
     for (int i = 0; shapes && i < a.ndim; i++)
         shapes = a.shape[i] == b.shape[i];
-    if (!shapes) {
-        char text[2][512] = {"", ""};
+    struct difference d = {0};
+    char text[2][512] = {"", ""};
+    if (shapes) {
+        compare(&d, &a, &b, p->rtol, p->atol);
+    } else {
         shape_text(text[0], &a);
         shape_text(text[1], &b);
-        json_array_append_new(
-            list, json_pack("{s:s, s:b, s:o}", "name", name, "equal", 0, "why",
-                            json_sprintf("shapes differ: %s and %s", text[0], text[1])));
-        *same = false;
-    } else {
-        struct difference d = {0};
-        char where[96] = "";
-        compare(&d, &a, &b, p->rtol, p->atol);
-        index_text(where, &a, d.worst);
-        json_t *line = json_pack("{s:s, s:b, s:I, s:I}", "name", name, "equal", d.different == 0,
-                                 "elements", (json_int_t)d.elements, "different",
-                                 (json_int_t)d.different);
-        if (d.different) {
-            json_object_set_new(line, "worst", json_string(where));
-            json_object_set_new(line, "a", number_text(&a, d.worst));
-            json_object_set_new(line, "b", number_text(&b, d.worst));
-        }
-        json_array_append_new(list, line);
-        *same &= d.different == 0;
     }
+    *same &= shapes && d.different == 0;
+    if (!p->common.json && shapes)
+        print_difference(name, &d, &a, &b);
+    else if (!p->common.json)
+        printf("%s: shapes differ: %s and %s\n", name, text[0], text[1]);
+    else if (shapes)
+        json_array_append_new(list, difference_json(name, &d, &a, &b));
+    else
+        json_array_append_new(
+            list, json_pack("{s:o, s:b, s:o}", "name", tool_json_string(name), "equal", 0, "why",
+                            json_sprintf("shapes differ: %s and %s", text[0], text[1])));
     airy_image_free(&a);
     airy_image_free(&b);
     return AIRY_EXIT_OK;
@@ -214,30 +249,9 @@ static int run_diff(void *user)
     json_t *list = json_array();
     bool same = true;
     int code = diff_files(p, list, &same);
-    if (code == AIRY_EXIT_OK && p->common.json) {
+    if (code == AIRY_EXIT_OK && p->common.json)
         code =
             tool_print_json(&p->common, json_pack("{s:b, s:O}", "equal", same, "datasets", list));
-    } else if (code == AIRY_EXIT_OK) {
-        size_t i;
-        json_t *line;
-        json_array_foreach(list, i, line)
-        {
-            const char *name = json_string_value(json_object_get(line, "name")),
-                       *why = json_string_value(json_object_get(line, "why"));
-            if (why)
-                printf("%s: %s\n", name, why);
-            else if (json_is_true(json_object_get(line, "equal")))
-                printf("%s: equal, %lld elements\n", name,
-                       (long long)json_integer_value(json_object_get(line, "elements")));
-            else
-                printf("%s: %lld of %lld elements differ, worst at [%s]: %s and %s\n", name,
-                       (long long)json_integer_value(json_object_get(line, "different")),
-                       (long long)json_integer_value(json_object_get(line, "elements")),
-                       json_string_value(json_object_get(line, "worst")),
-                       json_string_value(json_object_get(line, "a")),
-                       json_string_value(json_object_get(line, "b")));
-        }
-    }
     json_decref(list);
     if (code == AIRY_EXIT_OK)
         code = tool_flush("diff");
@@ -253,7 +267,10 @@ const struct command cmd_diff = {
         "else as one "
         "array. NaN equals NaN. Exit code 0 when all is equal within the tolerance, 1 when not, 2 "
         "when that "
-        "cannot be told: a file or a dataset is missing or cannot be read.",
+        "cannot be told: a file or a dataset is missing or cannot be read. --json prints {equal, "
+        "datasets: [{name, equal, "
+        "elements, different, worst, a, b}]} with the two numbers that lie furthest apart, null "
+        "where one is not finite.",
     .examples = "  airy diff cpu.h5 gpu.h5 --rtol 1e-5\n"
                 "  airy diff a.npy b.npy\n",
     .tables = {diff_options},

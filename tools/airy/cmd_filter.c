@@ -59,6 +59,7 @@ static const struct kind kinds[] = {
     STENCIL("dog", AIRY_STENCIL_DOG, "sigma sigma2 truncate dtype",
             "blur by --sigma S less blur by --sigma2 S"),
 };
+static const char options_of_all[] = "planes border plan output";
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static const char *parse_rank(void *field, const char *text)
@@ -147,7 +148,10 @@ static const struct opt filter_options[] = {
     FILTER_DTYPE_OPTION(struct filter_params),
     FILTER_PLAN_OPTION(struct filter_params),
     FILTER_OUTPUT_OPTION(struct filter_params),
-    {.name = "list", .type = OPT_FLAG, FIELD(list), .help = "print the filters' names, and stop"},
+    {.name = "list",
+     .type = OPT_FLAG,
+     FIELD(list),
+     .help = "print the filters' names, and stop; with --json what each takes, too"},
     {0},
 };
 
@@ -184,8 +188,7 @@ static int find_kind(const struct common *common, const struct kind **kind)
         return tool_usage(common, "unknown filter '%s'; airy filter --list names them", name);
     for (size_t i = 0; i + 1 < common->given.count; i += 2) {
         const char *option = common->given.items[i];
-        if (!has_word("planes border output list plan", option) &&
-            !has_word((*kind)->options, option))
+        if (!has_word(options_of_all, option) && !has_word((*kind)->options, option))
             return tool_usage(common, "--%s is not for filter %s", option, name);
     }
     return AIRY_EXIT_OK;
@@ -392,10 +395,33 @@ static int run_stencil(const struct filter_params *p, const struct kind *kind,
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
-static int print_list(void)
+/* Words between blanks, added to a list. */
+static void add_words(json_t *list, const char *words)
 {
-    for (size_t i = 0; i < KINDS; i++)
-        printf("%-14s%s\n", kinds[i].name, kinds[i].help);
+    for (const char *at = words; *at; at += strspn(at, " ")) {
+        const size_t n = strcspn(at, " ");
+        json_array_append_new(list, json_stringn(at, n));
+        at += n;
+    }
+}
+
+static int print_list(const struct common *common)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < KINDS; i++) {
+        if (!common->json) {
+            printf("%-14s%s\n", kinds[i].name, kinds[i].help);
+            continue;
+        }
+        json_t *options = json_array();
+        add_words(options, kinds[i].options);
+        add_words(options, options_of_all);
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "name", kinds[i].name, "help",
+                                              kinds[i].help, "options", options));
+    }
+    if (common->json)
+        return tool_print_json(common, list);
+    json_decref(list);
     return AIRY_EXIT_OK;
 }
 
@@ -457,7 +483,7 @@ static int run_filter(void *user)
     const struct kind *kind = NULL;
     struct device_image d = {.device = NULL};
     if (p->list)
-        return print_list();
+        return print_list(common);
     int code = find_kind(common, &kind);
     if (code == AIRY_EXIT_OK)
         code = device_image_open_host(&d, common, common->inputs.items[1]);

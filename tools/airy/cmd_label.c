@@ -97,10 +97,10 @@ struct found {
 static json_t *numbers_json(const struct label_params *p, const double *numbers, size_t count)
 {
     if (!p->each)
-        return json_number(numbers[0]);
+        return tool_json_number(numbers[0]);
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_number(numbers[i]));
+        json_array_append_new(list, tool_json_number(numbers[i]));
     return list;
 }
 
@@ -196,7 +196,7 @@ static int find_thresholds(const struct label_params *p, const struct device_ima
     for (size_t i = 0; i < count && p->has_above && code == AIRY_EXIT_OK; i++)
         f->above[i] = p->above;
     if (p->has_above)
-        json_object_set_new(json, "above", json_number(p->above));
+        json_object_set_new(json, "above", tool_json_number(p->above));
     free(clips);
     return code;
 }

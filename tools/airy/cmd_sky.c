@@ -138,9 +138,10 @@ static int print_points(const struct common *common, const struct points *from, 
         const double x = radec ? a[i] : from->a[i], y = radec ? b[i] : from->b[i],
                      ra = radec ? from->a[i] : a[i], dec = radec ? from->b[i] : b[i];
         if (common->json)
-            json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o}", "x", json_number(x), "y",
-                                                  json_number(y), "ra", json_number(ra), "dec",
-                                                  json_number(dec)));
+            json_array_append_new(list,
+                                  json_pack("{s:o, s:o, s:o, s:o}", "x", tool_json_number(x), "y",
+                                            tool_json_number(y), "ra", tool_json_number(ra), "dec",
+                                            tool_json_number(dec)));
         else
             printf("%.15g,%.15g,%.15g,%.15g\n", x, y, ra, dec);
     }

@@ -212,10 +212,10 @@ static const struct opt sources_options[] = {
 static void fill_json(json_t *json, const struct found *f, const struct catalog *catalog)
 {
     json_object_set_new(json, "sources", json_integer((json_int_t)f->count));
-    json_object_set_new(json, "threshold", json_number(f->threshold));
-    json_object_set_new(json, "background", json_number(f->background));
-    json_object_set_new(json, "noise", json_number(f->noise));
-    json_object_set_new(json, "expected_false_pixels", json_number(f->expected_false));
+    json_object_set_new(json, "threshold", tool_json_number(f->threshold));
+    json_object_set_new(json, "background", tool_json_number(f->background));
+    json_object_set_new(json, "noise", tool_json_number(f->noise));
+    json_object_set_new(json, "expected_false_pixels", tool_json_number(f->expected_false));
     json_object_set_new(json, "unit", tool_json_string(catalog->unit));
 }
 

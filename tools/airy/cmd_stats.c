@@ -86,8 +86,8 @@ static int add_quantiles(const struct stats_params *p, const struct plane *d, js
         return tool_failed(&p->common, status);
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(
-            list, json_pack("{s:f, s:o}", "percent", percent[i], "value", json_number(values[i])));
+        json_array_append_new(list, json_pack("{s:f, s:o}", "percent", percent[i], "value",
+                                              tool_json_number(values[i])));
     json_object_set_new(json, "quantiles", list);
     return AIRY_EXIT_OK;
 }
@@ -144,7 +144,7 @@ static int add_numbers(const struct stats_params *p, const struct plane *d,
     json_object_update(json, numbers);
     json_decref(numbers);
     if (p->mad)
-        json_object_set_new(json, "mad", json_number(s->mad));
+        json_object_set_new(json, "mad", tool_json_number(s->mad));
     int code = p->quantiles ? add_quantiles(p, d, json) : AIRY_EXIT_OK;
     if (code == AIRY_EXIT_OK && p->histogram)
         code = add_histogram(p, d, s, json);

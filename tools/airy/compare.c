@@ -171,20 +171,15 @@ static void compare_json(struct distance *d, json_t *a, json_t *b)
     }
 }
 
-static json_t *number_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *distance_json(const char *name, const struct distance *d)
 {
     json_t *json = json_pack("{s:o, s:I, s:I, s:o}", "name", tool_json_string(name), "values",
                              (json_int_t)d->values, "different", (json_int_t)d->different, "ulp",
-                             number_or_null(d->ulp));
+                             tool_json_number(d->ulp));
     if (json && d->different) {
         json_object_set_new(json, "at", json_integer((json_int_t)d->worst_at));
-        json_object_set_new(json, "a", number_or_null(d->a));
-        json_object_set_new(json, "b", number_or_null(d->b));
+        json_object_set_new(json, "a", tool_json_number(d->a));
+        json_object_set_new(json, "b", tool_json_number(d->b));
     }
     return json;
 }
@@ -358,7 +353,7 @@ static int print_comparison(struct pair *p)
     }
     json_object_set_new(all, "compare",
                         json_pack("{s:[o, o], s:o, s:o}", "devices", run_json(p, 0), run_json(p, 1),
-                                  "results", results, "ulp", number_or_null(ulp)));
+                                  "results", results, "ulp", tool_json_number(ulp)));
     return tool_print_json(p->common, all);
 }
 

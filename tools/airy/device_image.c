@@ -412,11 +412,6 @@ void device_image_close(struct device_image *d)
     free(d->is_bad);
 }
 
-json_t *json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 json_t *json_shape(const size_t *shape, int ndim)
 {
     json_t *list = json_array();
@@ -429,7 +424,8 @@ json_t *statistics_json(const airy_statistics *s)
 {
     return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "count", (json_int_t)s->count,
                      "nan", (json_int_t)s->nan + (json_int_t)s->infinite, "masked",
-                     (json_int_t)s->masked, "min", json_number(s->min), "max", json_number(s->max),
-                     "sum", json_number(s->sum), "mean", json_number(s->mean), "median",
-                     json_number(s->median), "std", json_number(s->std));
+                     (json_int_t)s->masked, "min", tool_json_number(s->min), "max",
+                     tool_json_number(s->max), "sum", tool_json_number(s->sum), "mean",
+                     tool_json_number(s->mean), "median", tool_json_number(s->median), "std",
+                     tool_json_number(s->std));
 }

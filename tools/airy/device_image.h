@@ -86,8 +86,6 @@ int device_planes_open(struct device_planes *planes, const struct device_image *
                        const struct common *common, bool each);
 void device_planes_close(struct device_planes *planes);
 
-/* A number, or null where it is none. */
-json_t *json_number(double value);
 /* A list of so many lengths. */
 json_t *json_shape(const size_t *shape, int ndim);
 /* Counts, extremes and moments as {count, nan, ...}; nan: everything that is not finite. */

@@ -28,8 +28,8 @@ static void add_sky(json_t *json, const airy_image *image)
         wcs = json_pack("{s:o, s:o, s:o, s:o, s:[f,f], s:[f,f], s:f}", "longitude",
                         tool_json_string(info.longitude), "latitude",
                         tool_json_string(info.latitude), "frame", tool_json_string(info.frame),
-                        "equinox", json_number(info.equinox), "reference_deg", info.reference[0],
-                        info.reference[1], "reference_px", info.reference_px[0],
+                        "equinox", tool_json_number(info.equinox), "reference_deg",
+                        info.reference[0], info.reference[1], "reference_px", info.reference_px[0],
                         info.reference_px[1], "pixel_deg2", info.pixel_deg2);
         if (info.has_beam)
             beam = json_pack("{s:f, s:f, s:f, s:f}", "major_deg", info.beam_major_deg, "minor_deg",

@@ -478,6 +478,11 @@ static char *json_text(const json_t *json, size_t how)
     return text;
 }
 
+json_t *tool_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
 json_t *tool_json_unsigned(uint64_t value)
 {
     if (value <= INT64_MAX)

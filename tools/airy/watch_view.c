@@ -143,12 +143,6 @@ int watch_print(size_t *lines, const struct common *common, const struct watch_l
     return AIRY_EXIT_OK;
 }
 
-/* NaN and infinity have no JSON. */
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 int watch_print_json(const struct common *common, const struct watch_look *look)
 {
     const airy_watch_info *info = &look->info;
@@ -165,13 +159,14 @@ int watch_print_json(const struct common *common, const struct watch_look *look)
         json_object_set_new(json, "bad", json_integer((json_int_t)info->bad));
         json_object_set_new(json, info->grows ? "missing" : "to_come",
                             json_integer((json_int_t)(info->rows - done)));
-        json_object_set_new(json, "frames_per_second", number(look->rate));
-        json_object_set_new(json, "mean_frames_per_second", number(look->mean));
-        json_object_set_new(json, "seconds_left", number(look->left));
-        json_object_set_new(json, "newest", look->newest ? number(look->index) : json_null());
-        json_object_set_new(json, "total", number(look->total));
-        json_object_set_new(json, "largest", number(look->max));
-        json_object_set_new(json, "saturated", number(look->saturated));
+        json_object_set_new(json, "frames_per_second", tool_json_number(look->rate));
+        json_object_set_new(json, "mean_frames_per_second", tool_json_number(look->mean));
+        json_object_set_new(json, "seconds_left", tool_json_number(look->left));
+        json_object_set_new(json, "newest",
+                            look->newest ? tool_json_number(look->index) : json_null());
+        json_object_set_new(json, "total", tool_json_number(look->total));
+        json_object_set_new(json, "largest", tool_json_number(look->max));
+        json_object_set_new(json, "saturated", tool_json_number(look->saturated));
     }
     char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(json);
