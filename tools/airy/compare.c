@@ -17,8 +17,10 @@
 struct distance {
     size_t values, different;
     double ulp;      /* the largest; infinite where only one is a number */
-    size_t worst_at; /* among the values */
+    double relative; /* the largest |a - b| / max(|a|, |b|); likewise */
+    size_t worst_at; /* among the values: of the ulp */
     double a, b;     /* there */
+    size_t rows[2];  /* of a table */
 };
 
 /* An output of the command, and where the two runs put it. */
@@ -79,7 +81,9 @@ airy_status compare_profile(const struct common *common, const airy_device *devi
 static void add_value(struct distance *d, double a, double b, double ulp)
 {
     if (ulp > 0) {
+        const double size = fmax(fabs(a), fabs(b)), off = fabs(a / size - b / size);
         d->different++;
+        d->relative = isfinite(off) ? fmax(d->relative, off) : (double)INFINITY;
         if (!(ulp <= d->ulp)) {
             d->ulp = ulp;
             d->worst_at = d->values;
@@ -113,6 +117,31 @@ static int compare_images(const struct common *common, struct distance *d, const
                  : tool_fail(common, "--compare: the two images differ in shape or dtype");
 }
 
+/* Tables as text, and what each of their rows has; of CSV every line but the first is one. */
+static const struct {
+    const char *suffix, *row;
+} tables[] = {{".csv", ""}, {".reg", "ellipse("}, {".vot", "<TR>"}, {".xml", "<TR>"}};
+
+/* NULL: it is no table. */
+static const char *row_mark(const char *path)
+{
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        if (tool_has_suffix(path, tables[i].suffix))
+            return tables[i].row;
+    return NULL;
+}
+
+static size_t count_rows(FILE *file, const char *mark)
+{
+    char *line = NULL;
+    size_t size = 0, rows = 0;
+    while (getline(&line, &size, file) >= 0)
+        rows += strstr(line, mark) != NULL;
+    free(line);
+    rewind(file);
+    return !*mark && rows ? rows - 1 : rows;
+}
+
 /* The next word of a table, up to a comma or blank; false at the end. */
 static bool next_word(FILE *file, char word[256])
 {
@@ -126,24 +155,26 @@ static bool next_word(FILE *file, char word[256])
     return n > 0;
 }
 
+/* A word without a partner differs. */
 static int compare_tables(const struct common *common, struct distance *d, const char *path[RUNS])
 {
     FILE *file[RUNS] = {fopen(path[0], "r"), fopen(path[1], "r")};
     char word[RUNS][256];
-    for (bool more = file[0] && file[1]; more;) {
-        const bool left = next_word(file[0], word[0]), right = next_word(file[1], word[1]);
-        more = left && right;
-        if (!left && !right)
-            break;
+    const bool opened = file[0] && file[1];
+    for (int i = 0; i < RUNS && opened; i++)
+        d->rows[i] = count_rows(file[i], row_mark(path[i]));
+    for (bool more = opened; more;) {
+        const bool left = next_word(file[0], word[0]), right = next_word(file[1], word[1]),
+                   both = left && right;
         double x[RUNS];
-        const bool numbers = more && opt_number(word[0], &x[0]) && opt_number(word[1], &x[1]);
-        if (numbers)
+        more = left || right;
+        if (both && opt_number(word[0], &x[0]) && opt_number(word[1], &x[1]))
             add_value(d, x[0], x[1], ulp_distance(AIRY_DTYPE_F64, x[0], x[1]));
-        else
+        else if (more)
             add_value(d, (double)NAN, (double)NAN,
-                      more && strcmp(word[0], word[1]) == 0 ? 0 : (double)INFINITY);
+                      both && strcmp(word[0], word[1]) == 0 ? 0 : (double)INFINITY);
     }
-    const bool read = file[0] && file[1] && !ferror(file[0]) && !ferror(file[1]);
+    const bool read = opened && !ferror(file[0]) && !ferror(file[1]);
     const int number = errno;
     for (int i = 0; i < RUNS; i++)
         if (file[i])
@@ -165,7 +196,8 @@ static void compare_json(struct distance *d, json_t *a, json_t *b)
         json_array_foreach(a, i, value) compare_json(d, value, json_array_get(b, i));
     } else if (json_is_number(a) && json_is_number(b)) {
         const double x = json_number_value(a), y = json_number_value(b);
-        add_value(d, x, y, ulp_distance(AIRY_DTYPE_F64, x, y));
+        const bool whole = json_is_integer(a) && json_is_integer(b);
+        add_value(d, x, y, ulp_distance(whole ? AIRY_DTYPE_I64 : AIRY_DTYPE_F64, x, y));
     } else if (json_is_number(a) || json_is_number(b)) {
         add_value(d, (double)NAN, (double)NAN, (double)INFINITY);
     }
@@ -173,24 +205,18 @@ static void compare_json(struct distance *d, json_t *a, json_t *b)
 
 static json_t *distance_json(const char *name, const struct distance *d)
 {
-    json_t *json = json_pack("{s:o, s:I, s:I, s:o}", "name", tool_json_string(name), "values",
+    json_t *json = json_pack("{s:o, s:I, s:I, s:o, s:o}", "name", tool_json_string(name), "values",
                              (json_int_t)d->values, "different", (json_int_t)d->different, "ulp",
-                             tool_json_number(d->ulp));
+                             tool_json_number(d->ulp), "relative", tool_json_number(d->relative));
+    if (json && d->rows[0] != d->rows[1])
+        json_object_set_new(json, "rows",
+                            json_pack("[I, I]", (json_int_t)d->rows[0], (json_int_t)d->rows[1]));
     if (json && d->different) {
         json_object_set_new(json, "at", json_integer((json_int_t)d->worst_at));
         json_object_set_new(json, "a", tool_json_number(d->a));
         json_object_set_new(json, "b", tool_json_number(d->b));
     }
     return json;
-}
-
-static bool is_table(const char *path)
-{
-    static const char *const suffixes[] = {".csv", ".reg", ".vot", ".xml", ".txt"};
-    bool table = false;
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-        table = table || tool_has_suffix(path, suffixes[i]);
-    return table;
 }
 
 #define RUN_MARK ".compare-%ld-" /* of a process */
@@ -239,7 +265,7 @@ int compare_check(const struct common *common)
     if (!comma || comma == text || !comma[1] || strchr(comma + 1, ','))
         return tool_usage(common, "--compare %s: expected two devices as A,B", text);
     for (size_t i = 0; i < count; i++)
-        if (files[i].use == OPT_WRITTEN && !is_table(files[i].path))
+        if (files[i].use == OPT_WRITTEN && !row_mark(files[i].path))
             return tool_usage(common,
                               "--compare: '%s' is neither an image nor a table as text (.csv, "
                               ".vot, .reg), so there is nothing to compare",
@@ -281,14 +307,24 @@ static int run_once(struct pair *p, void *params, int run, struct comparison *ke
     return code;
 }
 
+/* largest: of all results. */
+static void take_largest(struct distance *largest, const struct distance *d)
+{
+    largest->ulp = fmax(largest->ulp, d->ulp);
+    largest->relative = fmax(largest->relative, d->relative);
+}
+
 static int compare_output(const struct pair *p, const struct output *out, json_t *results,
-                          double *ulp)
+                          struct distance *largest)
 {
     struct distance d = {.values = 0};
     const char *paths[RUNS] = {out->runs[0], out->runs[1]};
-    const int code = is_table(out->path) ? compare_tables(p->common, &d, paths)
+    const int code = row_mark(out->path) ? compare_tables(p->common, &d, paths)
                                          : compare_images(p->common, &d, paths);
-    *ulp = fmax(*ulp, d.ulp);
+    if (code == AIRY_EXIT_OK && d.rows[0] != d.rows[1])
+        tool_say(p->common, "%s: the number of rows differs, %zu on %s and %zu on %s", out->path,
+                 d.rows[0], p->spec[0], d.rows[1], p->spec[1]);
+    take_largest(largest, &d);
     json_array_append_new(results, distance_json(out->path, &d));
     return code;
 }
@@ -333,27 +369,28 @@ static void name_outputs(const struct pair *p, json_t *answer)
 
 static int print_comparison(struct pair *p)
 {
-    struct distance answer = {.values = 0};
-    double ulp = 0;
+    struct distance answer = {.values = 0}, largest = {.values = 0};
     int code = AIRY_EXIT_OK;
     json_t *results = json_array(),
            *all = p->runs[0].answer ? json_incref(p->runs[0].answer) : json_object();
     name_outputs(p, all);
     compare_json(&answer, p->runs[0].answer, p->runs[1].answer);
     if (answer.values) {
-        ulp = answer.ulp;
+        take_largest(&largest, &answer);
         json_array_append_new(results, distance_json("answer", &answer));
     }
     for (size_t i = 0; i < p->count && code == AIRY_EXIT_OK; i++)
-        code = compare_output(p, &p->outputs[i], results, &ulp);
+        code = compare_output(p, &p->outputs[i], results, &largest);
     if (code != AIRY_EXIT_OK) {
         json_decref(results);
         json_decref(all);
         return code;
     }
     json_object_set_new(all, "compare",
-                        json_pack("{s:[o, o], s:o, s:o}", "devices", run_json(p, 0), run_json(p, 1),
-                                  "results", results, "ulp", tool_json_number(ulp)));
+                        json_pack("{s:[o, o], s:o, s:o, s:o}", "devices", run_json(p, 0),
+                                  run_json(p, 1), "results", results, "ulp",
+                                  tool_json_number(largest.ulp), "relative",
+                                  tool_json_number(largest.relative)));
     return tool_print_json(p->common, all);
 }
 

@@ -41,8 +41,8 @@ static const struct opt common_options[] = {
      .offset = offsetof(struct common, compare),
      .argument = "A,B",
      .help =
-         "run on device A and on B; print the largest difference in units in the last place and "
-         "both times as JSON. The outputs are A's"},
+         "run on device A and on B; print the largest difference in units in the last place, the "
+         "largest relative one and both times as JSON. The outputs are A's"},
     {.name = "threads",
      .type = OPT_COUNT,
      .takes = TAKES_THREADS,
