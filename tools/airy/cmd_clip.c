@@ -127,15 +127,19 @@ static json_t *clip_planes(const struct clip_params *p, struct plane_runs *runs,
     return json;
 }
 
+static int check_clip(void *user)
+{
+    const struct clip_params *p = user;
+    return bad_pixels_check(&p->common, &p->bad);
+}
+
 static int run_clip(void *user)
 {
     const struct clip_params *p = user;
     struct plane_runs runs = {.total = 0};
     json_t *json = NULL;
-    int code = bad_pixels_check(&p->common, &p->bad);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    code = plane_runs_open(&runs, &p->common, &p->bad, p->has_frames ? p->frames : NULL, p->each);
+    int code =
+        plane_runs_open(&runs, &p->common, &p->bad, p->has_frames ? p->frames : NULL, p->each);
     if (code == AIRY_EXIT_OK)
         json = clip_planes(p, &runs, &code);
     if (code == AIRY_EXIT_OK)
@@ -169,5 +173,6 @@ const struct command cmd_clip = {
     .params_size = sizeof(struct clip_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_clip,
     .run = run_clip,
 };

@@ -138,6 +138,7 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
     int code = filter_result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
     if (code != AIRY_EXIT_OK)
         return code;
+    device_image_begin(d, common);
     const airy_status status = airy_tile_convolve(d->queue, p->plan ? NULL : &result, &d->image,
                                                   &target, kernel, ndim, kernel_shape, &p->params,
                                                   &info, &plan);
@@ -240,6 +241,7 @@ static int blur_image(const struct blur_params *p, struct device_image *d, json_
         code = read_sigma(p, d->image.ndim, &params);
     if (code != AIRY_EXIT_OK)
         return code;
+    device_image_begin(d, common);
     const airy_status status =
         airy_tile_blur(d->queue, p->plan ? NULL : &result, &d->image, &target, &params, &plan);
     if (status != AIRY_OK)

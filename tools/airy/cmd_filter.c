@@ -1,4 +1,5 @@
 /* airy filter: every filter of the library by its name. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,11 +65,11 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static const char *parse_rank(void *field, const char *text)
 {
-    char *end;
-    const long long v = strtoll(text, &end, 10);
-    if (!*text || *end || v < -(1LL << 40) || v > 1LL << 40)
+    const bool negative = *text == '-';
+    uint64_t size;
+    if (!opt_whole(text + negative, &size) || size > UINT64_C(1) << 40)
         return "expected a whole number";
-    *(int64_t *)field = v;
+    *(int64_t *)field = negative ? -(int64_t)size : (int64_t)size;
     return NULL;
 }
 
@@ -211,7 +212,8 @@ static int read_numbers(const struct common *common, const char *name, const cha
     if (code != AIRY_EXIT_OK)
         return code;
     if (n > 1 && axes->count && axes->count != n)
-        return tool_usage(common, "--%s %s: expected 1 or %d numbers", name, text, axes->count);
+        return tool_usage(common, "--%s %s: expected 1 or %d numbers, as the others", name, text,
+                          axes->count);
     axes->count = n > 1 ? n : axes->count;
     for (int i = 0; i < 3; i++)
         values[i] = numbers[n == 1 ? 0 : i < n ? i : n - 1];
@@ -229,6 +231,16 @@ static int read_size(const struct filter_params *p, struct axes *axes, size_t si
                               p->size);
         size[i] = (size_t)values[i];
     }
+    return code;
+}
+
+static int read_sigma(const struct common *common, const char *name, const char *text,
+                      struct axes *axes, double values[3])
+{
+    const int code = read_numbers(common, name, text, axes, values);
+    for (int i = 0; i < 3 && code == AIRY_EXIT_OK; i++)
+        if (!(values[i] > 0))
+            return tool_usage(common, "--%s %s: expected numbers above 0", name, text);
     return code;
 }
 
@@ -256,9 +268,9 @@ static int check_numbers(const struct filter_params *p, const struct kind *kind)
             return tool_usage(
                 &p->common, "--size %s: expected odd numbers, so that a box has a middle", p->size);
     if (code == AIRY_EXIT_OK && p->sigma)
-        code = read_numbers(&p->common, "sigma", p->sigma, &axes, values);
+        code = read_sigma(&p->common, "sigma", p->sigma, &axes, values);
     if (code == AIRY_EXIT_OK && p->sigma2)
-        code = read_numbers(&p->common, "sigma2", p->sigma2, &axes, values);
+        code = read_sigma(&p->common, "sigma2", p->sigma2, &axes, values);
     if (code == AIRY_EXIT_OK && p->planes && axes.count > 2)
         return tool_usage(&p->common, "--planes: three numbers are for a volume, expected one or "
                                       "two");
@@ -279,7 +291,24 @@ static int settle_axes(const struct filter_params *p, struct axes *axes)
                              "image by itself");
     if (!axes->count)
         axes->count = axes->ndim < 3 ? axes->ndim : 3;
+    if (p->has_axis && p->axis >= (size_t)axes->count)
+        return tool_usage(&p->common, "--axis %zu: the filter has %d ax%s, numbered from 0",
+                          p->axis, axes->count, axes->count == 1 ? "is" : "es");
     return AIRY_EXIT_OK;
+}
+
+/* --rank of a box of these lengths; the library knows how many elements a footprint has. */
+static int check_rank(const struct filter_params *p, int axes, const size_t size[3])
+{
+    int64_t elements = 1;
+    for (int i = 0; i < axes; i++)
+        elements *= (int64_t)size[i]; /* 1025 at most */
+    if (!p->has_rank || p->footprint || (p->rank >= -elements && p->rank < elements))
+        return AIRY_EXIT_OK;
+    return tool_usage(&p->common,
+                      "--rank %" PRId64 ": the box has %" PRId64 " element%s, expected %" PRId64
+                      " to %" PRId64,
+                      p->rank, elements, tool_s(elements), -elements, elements - 1);
 }
 
 /* The image of --footprint for so many axes; malloc'ed. Exit code. */
@@ -336,9 +365,12 @@ static int run_rank(const struct filter_params *p, const struct kind *kind,
         code = settle_axes(p, &axes);
     if (code == AIRY_EXIT_OK && p->footprint)
         code = read_footprint(p, axes.count, &footprint, params.size);
+    if (code == AIRY_EXIT_OK)
+        code = check_rank(p, axes.count, params.size);
     params.axes = axes.count;
     params.footprint = footprint;
     if (code == AIRY_EXIT_OK) {
+        device_image_begin(d, &p->common);
         const airy_status status =
             airy_tile_rank(d->queue, p->plan ? NULL : result, &d->image, 0, &params, plan);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
@@ -361,6 +393,7 @@ static int run_hampel(const struct filter_params *p, const struct device_image *
     params.axes = axes.count;
     if (code != AIRY_EXIT_OK)
         return code;
+    device_image_begin(d, &p->common);
     const airy_status status =
         airy_tile_hampel(d->queue, p->plan ? NULL : result, &d->image, 0, &params, plan);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
@@ -382,14 +415,15 @@ static int run_stencil(const struct filter_params *p, const struct kind *kind,
     if (code == AIRY_EXIT_OK)
         code = read_size(p, &axes, params.size);
     if (code == AIRY_EXIT_OK && p->sigma)
-        code = read_numbers(&p->common, "sigma", p->sigma, &axes, params.sigma);
+        code = read_sigma(&p->common, "sigma", p->sigma, &axes, params.sigma);
     if (code == AIRY_EXIT_OK && p->sigma2)
-        code = read_numbers(&p->common, "sigma2", p->sigma2, &axes, params.sigma2);
+        code = read_sigma(&p->common, "sigma2", p->sigma2, &axes, params.sigma2);
     if (code == AIRY_EXIT_OK)
         code = settle_axes(p, &axes);
     params.axes = axes.count;
     if (code != AIRY_EXIT_OK)
         return code;
+    device_image_begin(d, &p->common);
     const airy_status status =
         airy_tile_stencil(d->queue, p->plan ? NULL : result, &d->image, &target, &params, plan);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);

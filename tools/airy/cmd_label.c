@@ -383,6 +383,11 @@ static int check_label(void *user)
     if (p->max_area && p->min_area > p->max_area)
         return tool_usage(common, "--min-area %zu: expected at most --max-area, %zu", p->min_area,
                           p->max_area);
+    const size_t c = p->connectivity;
+    const bool of_planes = c == 4 || c == 8;
+    if (c && !of_planes && (p->each || (c != 2 && c != 6 && c != 18 && c != 26)))
+        return tool_usage(common, "--connectivity %zu: expected 4 or 8%s", c,
+                          p->each ? " in planes" : ", in 3-D 6, 18 or 26");
     const int code = bad_pixels_check(common, &p->bad);
     return code == AIRY_EXIT_OK ? catalog_check_name(common, "table", p->table) : code;
 }
@@ -416,8 +421,10 @@ static int run_label(void *user)
                        : device_image_open(&d, common, common->inputs.items[0], &p->bad);
     if (code == AIRY_EXIT_OK)
         code = check_image(p, &d.image);
-    if (code == AIRY_EXIT_OK)
+    if (code == AIRY_EXIT_OK) {
+        device_image_begin(&d, common);
         code = make_labels(p, &d, json);
+    }
     if (code == AIRY_EXIT_OK)
         code = device_image_profile(&d, common);
     device_image_close(&d);

@@ -171,12 +171,17 @@ static int convert_points(const struct common *common, airy_sky *sky, const stru
     return code;
 }
 
+static int check_sky(void *user)
+{
+    const struct sky_params *p = user;
+    return !p->pixels == !p->radec ? tool_usage(&p->common, "give one of --pixels and --radec")
+                                   : AIRY_EXIT_OK;
+}
+
 static int run_sky(void *user)
 {
     const struct sky_params *p = user;
     const struct common *common = &p->common;
-    if (!p->pixels == !p->radec)
-        return tool_usage(common, "give --pixels or --radec");
     const bool radec = p->radec != NULL;
     const char *text = radec ? p->radec : p->pixels;
     struct points points = {0};
@@ -219,5 +224,6 @@ const struct command cmd_sky = {
     .params_size = sizeof(struct sky_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_sky,
     .run = run_sky,
 };

@@ -59,21 +59,12 @@ static const char *parse_deblend(void *field, const char *text)
 static const char *parse_apertures(void *field, const char *text)
 {
     struct apertures *a = field;
-    a->count = 0;
-    while (*text) {
-        char word[64];
-        const size_t n = strcspn(text, ",");
-        if (n >= sizeof(word) || a->count == AIRY_SOURCE_APERTURES)
-            return "expected at most 8 radii";
-        memcpy(word, text, n);
-        word[n] = 0;
-        if (!opt_number(word, &a->radius[a->count]) || !(a->radius[a->count] > 0) ||
-            a->radius[a->count] > 1e6)
-            return "expected radii in pixels as R,R,..., each above 0";
-        a->count++;
-        text += n + (text[n] == ',');
-    }
-    return a->count ? NULL : "expected radii in pixels as R,R,...";
+    const size_t count = opt_numbers(text, a->radius, AIRY_SOURCE_APERTURES);
+    bool good = count > 0;
+    for (size_t i = 0; i < count; i++)
+        good &= a->radius[i] > 0 && a->radius[i] <= 1e6;
+    a->count = (int)count;
+    return good ? NULL : "expected 1 to 8 radii in pixels as R,R,..., each above 0";
 }
 
 static const struct opt sources_options[] = {
@@ -307,8 +298,10 @@ static int run_sources(void *user)
     json_t *json = json_object();
     int code = device_image_open_plane(&d, common, common->inputs.items[0], &p->bad,
                                        p->has_frame ? &p->frame : NULL);
-    if (code == AIRY_EXIT_OK)
+    if (code == AIRY_EXIT_OK) {
+        device_image_begin(&d, common);
         code = find_sources(p, &d, json);
+    }
     if (code == AIRY_EXIT_OK)
         code = tool_profile(common, d.device);
     device_image_close(&d);

@@ -6,26 +6,71 @@
 
 #include "plane_runs.h"
 
+enum { MOST_QUANTILES = 64, MOST_BINS = 1 << 24 };
+
+struct quantiles {
+    double percent[MOST_QUANTILES];
+    size_t count; /* 0: none are asked for */
+};
+
+struct histogram {
+    size_t bins; /* 0: none is asked for */
+    bool has_range;
+    double lo, hi;
+};
+
 struct stats_params {
     struct common common;
     struct bad_pixels bad;
-    const char *quantiles, *histogram;
+    struct quantiles quantiles;
+    struct histogram histogram;
     bool mad, each, has_frames;
     size_t frames[3]; /* first, end (0: all), step */
 };
 BAD_PIXELS_FIT(struct stats_params);
+
+static const char *parse_quantiles(void *field, const char *text)
+{
+    struct quantiles *q = field;
+    q->count = opt_numbers(text, q->percent, MOST_QUANTILES);
+    bool good = q->count > 0;
+    for (size_t i = 0; i < q->count; i++)
+        good &= q->percent[i] >= 0 && q->percent[i] <= 100;
+    return good ? NULL : "expected 1 to 64 numbers from 0 to 100, as A,B,...";
+}
+
+static const char *parse_histogram(void *field, const char *text)
+{
+    struct histogram *h = field;
+    double numbers[3];
+    const size_t n = opt_numbers(text, numbers, 3);
+    const bool good =
+        (n == 1 || n == 3) && numbers[0] >= 1 && numbers[0] <= MOST_BINS &&
+        floor(numbers[0]) == numbers[0] &&
+        (n == 1 || (isfinite(numbers[1]) && isfinite(numbers[2]) && numbers[1] < numbers[2]));
+    if (!good)
+        return "expected N or N,LO,HI with 1 to 16777216 bins, LO < HI";
+    *h = (struct histogram){.bins = (size_t)numbers[0], .has_range = n == 3};
+    if (n == 3) {
+        h->lo = numbers[1];
+        h->hi = numbers[2];
+    }
+    return NULL;
+}
 
 #define FIELD(member) .offset = offsetof(struct stats_params, member)
 
 static const struct opt stats_options[] = {
     {.heading = "Statistics"},
     {.name = "quantiles",
-     .type = OPT_STRING,
+     .type = OPT_PARSED,
+     .parse = parse_quantiles,
      FIELD(quantiles),
      .argument = "A,B,...",
      .help = "these too, in percent"},
     {.name = "histogram",
-     .type = OPT_STRING,
+     .type = OPT_PARSED,
+     .parse = parse_histogram,
      FIELD(histogram),
      .argument = "N[,LO,HI]",
      .help = "counts in N equal bins from LO to HI (default: smallest to largest value, of each "
@@ -42,27 +87,6 @@ static const struct opt stats_options[] = {
     {0},
 };
 
-enum { MAX_NUMBERS = 64 };
-
-/* Numbers between commas; false where one is none, or they are too many. */
-static bool parse_numbers(const char *text, double *numbers, size_t *count)
-{
-    *count = 0;
-    for (const char *at = text;; at++) {
-        char word[64];
-        const size_t n = strcspn(at, ",");
-        if (n >= sizeof(word) || *count == MAX_NUMBERS)
-            return false;
-        memcpy(word, at, n);
-        word[n] = 0;
-        if (!opt_number(word, &numbers[(*count)++]))
-            return false;
-        at += n;
-        if (!*at)
-            return true;
-    }
-}
-
 /* An image, or a plane. */
 struct plane {
     airy_queue *queue;
@@ -71,22 +95,17 @@ struct plane {
 
 static int add_quantiles(const struct stats_params *p, const struct plane *d, json_t *json)
 {
-    double percent[MAX_NUMBERS], fractions[MAX_NUMBERS], values[MAX_NUMBERS];
-    size_t n;
-    bool good = parse_numbers(p->quantiles, percent, &n);
-    for (size_t i = 0; i < n && good; i++) {
-        good = percent[i] >= 0 && percent[i] <= 100;
-        fractions[i] = percent[i] / 100;
-    }
-    if (!good)
-        return tool_usage(&p->common, "--quantiles %s: expected 1 to %d numbers from 0 to 100",
-                          p->quantiles, MAX_NUMBERS);
-    const airy_status status = airy_quantiles(d->queue, values, d->src, d->mask, fractions, n);
+    const struct quantiles *q = &p->quantiles;
+    double fractions[MOST_QUANTILES], values[MOST_QUANTILES];
+    for (size_t i = 0; i < q->count; i++)
+        fractions[i] = q->percent[i] / 100;
+    const airy_status status =
+        airy_quantiles(d->queue, values, d->src, d->mask, fractions, q->count);
     if (status != AIRY_OK)
         return tool_failed(&p->common, status);
     json_t *list = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, json_pack("{s:f, s:o}", "percent", percent[i], "value",
+    for (size_t i = 0; i < q->count; i++)
+        json_array_append_new(list, json_pack("{s:f, s:o}", "percent", q->percent[i], "value",
                                               tool_json_number(values[i])));
     json_object_set_new(json, "quantiles", list);
     return AIRY_EXIT_OK;
@@ -95,28 +114,21 @@ static int add_quantiles(const struct stats_params *p, const struct plane *d, js
 static int add_histogram(const struct stats_params *p, const struct plane *d,
                          const airy_statistics *s, json_t *json)
 {
-    double numbers[MAX_NUMBERS];
-    size_t n;
-    if (!parse_numbers(p->histogram, numbers, &n) || (n != 1 && n != 3) || !(numbers[0] >= 1) ||
-        numbers[0] > 1 << 24 || numbers[0] != (double)(size_t)numbers[0] ||
-        (n == 3 && !(numbers[1] < numbers[2])))
-        return tool_usage(&p->common,
-                          "--histogram %s: expected N or N,LO,HI with 1 to 16777216 bins, LO < HI",
-                          p->histogram);
-    if (s->count == 0 && n == 1 && p->each) {
+    const struct histogram *h = &p->histogram;
+    const size_t bins = h->bins;
+    if (s->count == 0 && !h->has_range && p->each) {
         json_object_set_new(json, "histogram", json_null());
         return AIRY_EXIT_OK;
     }
-    if (s->count == 0 && n == 1)
+    if (s->count == 0 && !h->has_range)
         return tool_fail(&p->common,
                          "%s: no finite value, so a histogram has no range; give it as "
-                         "--histogram %s,LO,HI",
-                         p->common.inputs.items[0], p->histogram);
-    const size_t bins = (size_t)numbers[0];
+                         "--histogram %zu,LO,HI",
+                         p->common.inputs.items[0], bins);
     /* Of a single value: bins that are wider than what f64 tells apart there. */
-    const double lo = n == 3 ? numbers[1] : s->min,
-                 least = lo + fmax(1, 2 * numbers[0] * DBL_EPSILON * fabs(lo)),
-                 hi = n == 3            ? numbers[2]
+    const double lo = h->has_range ? h->lo : s->min,
+                 least = lo + fmax(1, 2 * (double)bins * DBL_EPSILON * fabs(lo)),
+                 hi = h->has_range      ? h->hi
                       : s->max > s->min ? s->max
                                         : least;
     uint64_t *counts = calloc(bins, sizeof(*counts));
@@ -145,8 +157,8 @@ static int add_numbers(const struct stats_params *p, const struct plane *d,
     json_decref(numbers);
     if (p->mad)
         json_object_set_new(json, "mad", tool_json_number(s->mad));
-    int code = p->quantiles ? add_quantiles(p, d, json) : AIRY_EXIT_OK;
-    if (code == AIRY_EXIT_OK && p->histogram)
+    int code = p->quantiles.count ? add_quantiles(p, d, json) : AIRY_EXIT_OK;
+    if (code == AIRY_EXIT_OK && p->histogram.bins)
         code = add_histogram(p, d, s, json);
     return code;
 }
@@ -197,15 +209,19 @@ static int make_stats(const struct stats_params *p, struct plane_runs *runs, jso
     return code;
 }
 
+static int check_stats(void *user)
+{
+    const struct stats_params *p = user;
+    return bad_pixels_check(&p->common, &p->bad);
+}
+
 static int run_stats(void *user)
 {
     const struct stats_params *p = user;
     struct plane_runs runs = {.total = 0};
     json_t *json = json_object();
-    int code = bad_pixels_check(&p->common, &p->bad);
-    if (code == AIRY_EXIT_OK)
-        code =
-            plane_runs_open(&runs, &p->common, &p->bad, p->has_frames ? p->frames : NULL, p->each);
+    int code =
+        plane_runs_open(&runs, &p->common, &p->bad, p->has_frames ? p->frames : NULL, p->each);
     if (code == AIRY_EXIT_OK)
         code = make_stats(p, &runs, json);
     if (code == AIRY_EXIT_OK)
@@ -235,5 +251,6 @@ const struct command cmd_stats = {
     .params_size = sizeof(struct stats_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_stats,
     .run = run_stats,
 };

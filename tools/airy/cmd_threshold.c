@@ -49,6 +49,7 @@ static int run_threshold(void *user)
     airy_array *mask = NULL;
     int code = device_image_open(&d, common, input, NULL);
     if (code == AIRY_EXIT_OK) {
+        device_image_begin(&d, common);
         airy_status status =
             airy_array_create(&mask, d.device, AIRY_DTYPE_U8, d.image.ndim, d.image.shape);
         if (status == AIRY_OK)

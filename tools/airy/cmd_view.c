@@ -159,9 +159,6 @@ static int find_limits(const struct view_params *p, struct picture *picture)
 {
     const size_t count = picture->height * picture->width;
     if (p->has_limits) {
-        if (!(p->limits[0] < p->limits[1]) || (p->log && !(p->limits[0] > 0)))
-            return tool_usage(&p->common, "--limits %g,%g: expected A < B%s", p->limits[0],
-                              p->limits[1], p->log ? " and A > 0 with --log" : "");
         picture->lo = p->limits[0];
         picture->hi = p->limits[1];
     } else {
@@ -336,6 +333,9 @@ static int check_view(void *user)
         return tool_usage(&p->common, "no output: give -o OUT.png");
     if (!tool_has_suffix(p->output, ".png"))
         return tool_usage(&p->common, "output '%s': expected a name that ends in .png", p->output);
+    if (p->has_limits && (!(p->limits[0] < p->limits[1]) || (p->log && !(p->limits[0] > 0))))
+        return tool_usage(&p->common, "--limits %g,%g: expected A < B%s", p->limits[0],
+                          p->limits[1], p->log ? " and A > 0 with --log" : "");
     return bad_pixels_check(&p->common, &p->bad);
 }
 

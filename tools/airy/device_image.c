@@ -113,8 +113,7 @@ int device_image_push(struct device_image *d, const struct common *common, const
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
-/* The image is where it is taken from. */
-static void begin(const struct device_image *d, const struct common *common)
+void device_image_begin(const struct device_image *d, const struct common *common)
 {
     tool_say_device(common, d->device);
     compare_begin(common, d->queue);
@@ -131,8 +130,6 @@ static int push_image(struct device_image *d, const struct common *common,
         code = device_image_open_queue(d, common);
     if (code == AIRY_EXIT_OK)
         code = device_image_push(d, common, d->is_bad);
-    if (code == AIRY_EXIT_OK)
-        begin(d, common);
     return code;
 }
 
@@ -165,8 +162,6 @@ int device_image_open_host(struct device_image *d, const struct common *common, 
     int code = read_image(d, common, path);
     if (code == AIRY_EXIT_OK)
         code = device_image_open_queue(d, common);
-    if (code == AIRY_EXIT_OK)
-        begin(d, common);
     return code;
 }
 

@@ -41,6 +41,11 @@ int device_image_open_queue(struct device_image *d, const struct common *common)
 int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
                           const struct common *common, const struct bad_pixels *bad);
 int device_image_push(struct device_image *d, const struct common *common, const uint8_t *is_bad);
+/*
+ * Nothing is left to refuse, and the work begins: which device it is done on is said, and the clock of
+ * a comparison starts.
+ */
+void device_image_begin(const struct device_image *d, const struct common *common);
 /* The result to OUTPUT, freed in any case. Exit code. */
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
                       const char *output);

@@ -1,5 +1,6 @@
 #include "filter_opt.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "device_image.h"
@@ -36,33 +37,25 @@ int filter_result_dtype(const struct common *common, const char *text, airy_dtyp
 int filter_numbers(const struct common *common, const char *name, const char *text,
                    double numbers[3], int *count)
 {
-    *count = 0;
-    for (const char *at = text; *count < 3; at++) {
-        char word[64];
-        const size_t length = strcspn(at, ",");
-        if (length >= sizeof(word))
-            break;
-        memcpy(word, at, length);
-        word[length] = 0;
-        if (!opt_number(word, &numbers[*count]) || !(numbers[*count] >= 0))
-            break;
-        (*count)++;
-        at += length;
-        if (!*at)
-            return AIRY_EXIT_OK;
-    }
-    return tool_usage(common, "--%s %s: expected 1 to 3 numbers of at least 0, as S,S,S", name,
-                      text);
+    *count = (int)opt_numbers(text, numbers, 3);
+    bool good = *count > 0;
+    for (int i = 0; i < *count; i++)
+        good &= numbers[i] >= 0 && isfinite(numbers[i]);
+    return good ? AIRY_EXIT_OK
+                : tool_usage(common, "--%s %s: expected 1 to 3 numbers of at least 0, as S,S,S",
+                             name, text);
 }
 
 int filter_axes(const struct common *common, const char *name, const char *text, int count,
                 int ndim, int *axes)
 {
+    static const char *const expected[] = {"1 number", "1 or 2 numbers", "1 to 3 numbers",
+                                           "1 or 3 numbers"};
     const int most = ndim < 3 ? ndim : 3;
     *axes = count == 1 ? most : count;
     if (*axes > most || *axes < ndim - 1)
-        return tool_usage(common, "--%s %s: expected 1 or %d numbers for an image of %d dimensions",
-                          name, text, most, ndim);
+        return tool_usage(common, "--%s %s: expected %s for an image of %d dimension%s", name, text,
+                          expected[(ndim < 4 ? ndim : 4) - 1], ndim, tool_s(ndim));
     return AIRY_EXIT_OK;
 }
 

@@ -176,8 +176,10 @@ int plane_runs_next(struct plane_runs *r)
             bad_pixels_say_none(r->common, r->bad, r->all.dtype, r->dummies);
         return AIRY_EXIT_OK;
     }
-    if (r->whole)
+    if (r->whole) {
+        device_image_begin(&r->d, r->common);
         return device_planes_open(&r->planes, &r->d, r->common, false);
+    }
     const size_t rest = r->chosen - r->next, count = rest < r->run ? rest : r->run;
     drop_run(r);
     const airy_status status = read_planes(r, count);
@@ -187,10 +189,8 @@ int plane_runs_next(struct plane_runs *r)
     const int code = device_image_push(&r->d, r->common, r->is_bad);
     if (code != AIRY_EXIT_OK)
         return code;
-    if (r->next == 0) {
-        tool_say_device(r->common, r->d.device);
-        compare_begin(r->common, r->d.queue);
-    }
+    if (r->next == 0)
+        device_image_begin(&r->d, r->common);
     r->next += count;
     return device_planes_open(&r->planes, &r->d, r->common, r->each);
 }
