@@ -91,6 +91,10 @@ void airy_log(airy_log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
+    for (char *c = line; *c && level != AIRY_LOG_DEBUG;
+         c++) /* one line, whatever a file is called */
+        if ((unsigned char)*c < ' ')
+            *c = '?';
     fprintf(stderr, "airy: %s\n", line);
 }
 

@@ -63,8 +63,8 @@ static airy_status check_kernel_shape(int ndim, int kernel_ndim, const size_t *k
     AIRY_FAIL_IF(kernel_ndim < 1 || kernel_ndim > 3, AIRY_ERR_PARAM,
                  "kernel_ndim = %d, expected 1 to 3", kernel_ndim);
     AIRY_FAIL_IF(ndim != kernel_ndim && ndim != kernel_ndim + 1, AIRY_ERR_SHAPE,
-                 "a kernel of %d dimensions for an array of %d, expected %d or %d", kernel_ndim,
-                 ndim, ndim, ndim - 1);
+                 "a kernel of %d dimension%s for an array of %d, expected %d%s", kernel_ndim,
+                 kernel_ndim == 1 ? "" : "s", ndim, ndim, ndim > 1 ? " or one less" : "");
     for (int i = 0; i < kernel_ndim; i++)
         AIRY_FAIL_IF(kernel_shape[i] < 1 || kernel_shape[i] > AIRY_FILTER_MAX_TAPS, AIRY_ERR_SHAPE,
                      "kernel_shape[%d] = %zu, expected 1 to %d", i, kernel_shape[i],

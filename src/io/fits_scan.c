@@ -167,7 +167,8 @@ static airy_status keep_text(char kept[16], const char *name, const char *text)
 
 static airy_status note_card(struct hdu *h, const char *card, const char *name)
 {
-    static const char *const wanted[] = {[WHOLE] = "an integer",
+    _Static_assert(MAX_DIGITS == 18, "a message says so");
+    static const char *const wanted[] = {[WHOLE] = "an integer of at most 18 digits",
                                          [BRIEF] = "a number",
                                          [TEXT] = "a text in quotes",
                                          [FLAG] = "T or F"};
@@ -187,8 +188,13 @@ static airy_status note_card(struct hdu *h, const char *card, const char *name)
                       : key->form == BRIEF ? is_brief(value)
                       : key->form == TEXT  ? take_text(text, value)
                                            : *value == 'T' || *value == 'F';
-    AIRY_FAIL_IF(!good, AIRY_ERR_FORMAT, "%s = %.*s, expected %s", name, (int)strcspn(value, "/"),
-                 value, wanted[key->form]);
+    size_t length = strcspn(value, "/");
+    while (length > 0 && value[length - 1] == ' ')
+        length--;
+    AIRY_FAIL_IF(!good && length == 0, AIRY_ERR_FORMAT, "%s has no value, expected %s", name,
+                 wanted[key->form]);
+    AIRY_FAIL_IF(!good, AIRY_ERR_FORMAT, "%s = %.*s, expected %s", name, (int)length, value,
+                 wanted[key->form]);
     if (key->what == NONE || index >= MAX_AXES)
         return AIRY_OK;
     if (key->form == TEXT)

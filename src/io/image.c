@@ -277,8 +277,8 @@ airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count
     AIRY_FAIL_IF(!image || !image->data, AIRY_ERR_PARAM,
                  "airy_image_take_planes: image is missing");
     AIRY_TRY(airy_image_bytes(&bytes, image));
-    AIRY_FAIL_IF(image->ndim < 3, AIRY_ERR_SHAPE, "image of %d dimensions, expected 3 or more",
-                 image->ndim);
+    AIRY_FAIL_IF(image->ndim < 3, AIRY_ERR_SHAPE, "image of %d dimension%s, expected 3 or more",
+                 image->ndim, image->ndim == 1 ? "" : "s");
     for (int axis = 1; axis < image->ndim - 2; axis++) {
         AIRY_FAIL_IF(image->shape[along] > 1 && image->shape[axis] > 1, AIRY_ERR_SHAPE,
                      "planes of %zu x %zu, expected one axis of them", image->shape[along],

@@ -180,8 +180,8 @@ static airy_status read_table(double **table, struct plan *plan, const char *key
         return unexpected(AIRY_ERR_FORMAT, key, value, "the name of a file or a list of numbers");
     }
     AIRY_FAIL_IF(count < AIRY_OCT_MIN_SAMPLES, AIRY_ERR_SHAPE,
-                 "%s has %zu numbers, expected %d to %d", key, count, AIRY_OCT_MIN_SAMPLES,
-                 AIRY_OCT_MAX_SAMPLES);
+                 "%s has %zu number%s, expected %d to %d", key, count, count == 1 ? "" : "s",
+                 AIRY_OCT_MIN_SAMPLES, AIRY_OCT_MAX_SAMPLES);
     if (plan->p->samples == 0) {
         plan->p->samples = count;
         snprintf(plan->samples_from, sizeof(plan->samples_from), "%s", key);

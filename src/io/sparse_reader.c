@@ -219,9 +219,8 @@ static airy_status read_image(float **image, airy_sparse *s, const char *name, b
     if (o.ndim != 2 || o.shape[0] == 0 || o.shape[1] == 0 || o.shape[0] > MOST_PIXELS ||
         o.shape[1] > MOST_PIXELS || o.shape[0] * o.shape[1] > MOST_PIXELS)
         status = airy_fail(AIRY_ERR_SHAPE,
-                           "%s has %d dimensions, expected an image of at most "
-                           "2^26 pixels",
-                           o.what, o.ndim);
+                           "%s has %d dimension%s, expected an image of at most 2^26 pixels",
+                           o.what, o.ndim, o.ndim == 1 ? "" : "s");
     else if (s->info.height && (s->info.height != o.shape[0] || s->info.width != o.shape[1]))
         status = airy_fail(AIRY_ERR_SHAPE, "%s is %llu x %llu, mask is %zu x %zu", o.what,
                            (unsigned long long)o.shape[0], (unsigned long long)o.shape[1],

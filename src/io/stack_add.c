@@ -73,9 +73,9 @@ static airy_status get_facts(struct dataset_facts *facts, hid_t dataset, const c
                         H5Sget_simple_extent_dims(space, facts->shape, NULL) == facts->ndim;
     if (space >= 0)
         H5Sclose(space);
-    AIRY_FAIL_IF(!simple || facts->ndim < 2, AIRY_ERR_FORMAT,
-                 "%s: %d dimensions, expected 2 (one frame) or more", name,
-                 simple ? facts->ndim : 0);
+    const int ndim = simple ? facts->ndim : 0;
+    AIRY_FAIL_IF(ndim < 2, AIRY_ERR_FORMAT, "%s: %d dimension%s, expected 2 (one frame) or more",
+                 name, ndim, ndim == 1 ? "" : "s");
     size_t frames = 1;
     bool overflow = false;
     for (int axis = 0; axis < facts->ndim - 2; axis++)

@@ -78,7 +78,8 @@ static airy_status check_connectivity(int *connectivity, int ndim)
         *connectivity = k[0];
     const int c = *connectivity;
     AIRY_FAIL_IF(c != k[0] && c != k[1] && c != k[2], AIRY_ERR_PARAM,
-                 "connectivity = %d of an array of %d dimensions, expected %s", c, ndim,
+                 "connectivity = %d of an array of %d dimension%s, expected %s", c, ndim,
+                 ndim == 1 ? "" : "s",
                  ndim == 1   ? "2"
                  : ndim == 2 ? "4 or 8"
                              : "6, 18 or 26");

@@ -317,7 +317,7 @@ static void check_bad_plans(struct check *c)
          "background has 3 numbers, expected 4 as samples says"},
         {"{\"background\": [1, 2, 3], \"window\": {\"kind\": [1, 2]}}", AIRY_ERR_SHAPE,
          "window kind has 2 numbers, expected 3 as background says"},
-        {"{\"background\": [1]}", AIRY_ERR_SHAPE, "background has 1 numbers, expected 2 to 8192"},
+        {"{\"background\": [1]}", AIRY_ERR_SHAPE, "background has 1 number, expected 2 to 8192"},
         {"{\"background\": [1, null]}", AIRY_ERR_FORMAT, "background[1] = null"},
         {"{\"background\": [1, 1e999]}", AIRY_ERR_FORMAT, "no JSON"},
         {"{\"background\": [1, NaN]}", AIRY_ERR_FORMAT, "no JSON"},

@@ -350,7 +350,7 @@ static void check_hostile(struct check *c)
         {"radius", 1, 1, {BINS}, nan_bins, AIRY_ERR_CORRUPT, "radius[1] = nan"},
         {"radius", 1, 1, {BINS - 1}, nan_bins + 1, AIRY_ERR_CORRUPT, "radius[0] = nan"},
         {"radius", 1, 1, {BINS - 2}, nan_bins + 2, AIRY_ERR_SHAPE, "expected [3, 5]"},
-        {"mask", 2, 1, {COUNT}, zeros, AIRY_ERR_SHAPE, "mask has 1 dimensions"},
+        {"mask", 2, 1, {COUNT}, zeros, AIRY_ERR_SHAPE, "mask has 1 dimension,"},
         {"normalization",
          2,
          2,

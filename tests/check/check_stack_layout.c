@@ -318,7 +318,7 @@ static void check_refused(struct check *c)
     H5Fclose(file);
     refuse(c, path, "text", AIRY_ERR_FORMAT, "class 'string'");
     refuse(c, path, "pair", AIRY_ERR_FORMAT, "class 'compound'");
-    refuse(c, path, "line", AIRY_ERR_FORMAT, "1 dimensions");
+    refuse(c, path, "line", AIRY_ERR_FORMAT, "1 dimension,");
     refuse(c, path, "group/frames", AIRY_ERR_SHAPE, "0 frames");
     refuse(c, path, "empty", AIRY_ERR_SHAPE, "0 frames");
     refuse(c, path, "group", AIRY_ERR_NOT_FOUND, "cannot be opened as a dataset");

@@ -335,8 +335,8 @@ static int read_footprint(const struct filter_params *p, int axes, uint8_t **foo
     for (; ndim > axes && shape[0] == 1; ndim--)
         shape++;
     if (ndim != axes)
-        code = tool_fail(&p->common, "--footprint %s: has %d dimensions, the filter %d",
-                         p->footprint, ndim, axes);
+        code = tool_fail(&p->common, "--footprint %s: has %d dimension%s, the filter %d",
+                         p->footprint, ndim, tool_s(ndim), axes);
     else if (!(*footprint = malloc(n)))
         code =
             tool_fail(&p->common, "--footprint %s: out of memory for %zu values", p->footprint, n);

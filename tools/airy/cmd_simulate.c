@@ -175,7 +175,8 @@ static int read_curve(const struct simulate_params *p, double **q, double **curv
     }
     fclose(file);
     if (code == AIRY_EXIT_OK && n < 2)
-        code = tool_fail(common, "--curve %s: has %zu points, expected 2 or more", p->curve, n);
+        code = tool_fail(common, "--curve %s: has %zu point%s, expected 2 or more", p->curve, n,
+                         tool_s(n));
     *count = n;
     return code;
 }

@@ -331,8 +331,8 @@ static int read_numbers(const struct common *common, const char *option, const c
         if (!isfinite(to[i]))
             return tool_fail(common, "%s %s: value %zu is not finite", option, path, i);
     if (n != count)
-        return tool_fail(common, "%s %s: has %zu numbers, expected one for each of %zu samples",
-                         option, path, n, count);
+        return tool_fail(common, "%s %s: has %zu number%s, expected one for each of %zu samples",
+                         option, path, n, tool_s(n), count);
     return AIRY_EXIT_OK;
 }
 

@@ -196,14 +196,14 @@ static int choose_frames(struct stream_source *s)
                  last = p->has_frames && p->frames[1] ? p->frames[1] : s->info.frames;
     s->first = p->has_frames ? p->frames[0] : 0;
     if (s->first >= last || last > s->info.frames)
-        return tool_fail(s->common, "--frames %zu:%zu: the stack has %zu frames, numbered from 0",
-                         s->first, last, s->info.frames);
+        return tool_fail(s->common, "--frames %zu:%zu: the stack has %zu frame%s, numbered from 0",
+                         s->first, last, s->info.frames, tool_s(s->info.frames));
     const size_t frames = (last - s->first + step - 1) / step;
     s->step = step;
     s->images = frames / p->channels;
     if (frames % p->channels != 0)
-        return tool_fail(s->common, "--channels %zu: %zu frames are no whole number of images",
-                         p->channels, frames);
+        return tool_fail(s->common, "--channels %zu: %zu frame%s no whole number of images",
+                         p->channels, frames, frames == 1 ? " is" : "s are");
     if (__builtin_mul_overflow((uint64_t)s->images, (uint64_t)p->loop, &s->total))
         return tool_fail(s->common, "--loop %zu: more images than can be numbered", p->loop);
     return AIRY_EXIT_OK;

@@ -140,8 +140,9 @@ static int crop(const struct view_params *p, struct picture *picture)
     const size_t *c = p->crop;
     if (c[1] > picture->height || c[3] > picture->width)
         return tool_fail(&p->common,
-                         "--crop %zu:%zu,%zu:%zu: the image has %zu rows and %zu columns", c[0],
-                         c[1], c[2], c[3], picture->height, picture->width);
+                         "--crop %zu:%zu,%zu:%zu: the image has %zu row%s and %zu column%s", c[0],
+                         c[1], c[2], c[3], picture->height, tool_s(picture->height), picture->width,
+                         tool_s(picture->width));
     const size_t height = c[1] - c[0], width = c[3] - c[2];
     for (size_t y = 0; y < height; y++)
         memmove(picture->values + y * width, picture->values + (c[0] + y) * picture->width + c[2],

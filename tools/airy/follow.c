@@ -108,8 +108,8 @@ int follow_frames(struct integration *job)
                                                       : job->meta.frames;
     if (last && first >= last)
         return tool_fail(job->common,
-                         "--frames %zu:%zu: the series has %zu frames, numbered from 0", first,
-                         last, job->meta.frames);
+                         "--frames %zu:%zu: the series has %zu frame%s, numbered from 0", first,
+                         last, job->meta.frames, tool_s(job->meta.frames));
     job->run = (airy_run_params){.first = first, .last = last, .step = step};
     job->run.batch = p->pattern.batch;
     job->run.skip_bad = p->skip_bad;

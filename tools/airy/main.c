@@ -127,17 +127,15 @@ static int refuse(char **argv)
     const char *near = airy_near_word(word, names, COMMANDS);
     const bool option = argv[1][0] == '-';
     if (simulate && (!near || !argv[2])) {
-        fprintf(stderr,
-                "airy: simulate what? this build has 'airy simulate diffraction', 'sky', 'oct', "
-                "'diracs' and 'kernel'; see 'airy --help'\n");
+        tool_line("", "simulate what? this build has 'airy simulate diffraction', 'sky', 'oct', "
+                      "'diracs' and 'kernel'; see 'airy --help'");
         return AIRY_EXIT_USAGE;
     }
     if (near && !option)
-        fprintf(stderr, "airy: unknown command '%s%s', did you mean '%s%s'? see 'airy --help'\n",
-                group, word, group, near);
+        tool_line("", "unknown command '%s%s', did you mean '%s%s'? see 'airy --help'", group, word,
+                  group, near);
     else
-        fprintf(stderr, "airy: unknown %s '%s'; see 'airy --help'\n", option ? "option" : "command",
-                argv[1]);
+        tool_line("", "unknown %s '%s'; see 'airy --help'", option ? "option" : "command", argv[1]);
     return AIRY_EXIT_USAGE;
 }
 
@@ -161,7 +159,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 {
     void *params = calloc(1, command->params_size);
     if (!params) {
-        fprintf(stderr, "airy %s: out of memory\n", command->name);
+        tool_line(command->name, "out of memory");
         return AIRY_EXIT_FAILED;
     }
     if (command == &cmd_integrate)

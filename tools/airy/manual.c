@@ -192,7 +192,7 @@ static void put_overview(FILE *file, const struct command *const *commands, size
 
 static int said(const char *path)
 {
-    fprintf(stderr, "airy: cannot write %s: %s\n", path, strerror(errno));
+    tool_line("", "cannot write %s: %s", path, strerror(errno));
     return AIRY_EXIT_FAILED;
 }
 

@@ -146,7 +146,7 @@ static const char no_memory[] = "out of memory";
 
 static int out_of_memory(const struct command *command)
 {
-    fprintf(stderr, "airy %s: %s\n", command->name, no_memory);
+    tool_line(command->name, "%s", no_memory);
     return AIRY_EXIT_FAILED;
 }
 

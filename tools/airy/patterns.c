@@ -138,8 +138,9 @@ static int load_hdf5(struct patterns *patterns, const struct common *common, con
     if (status != AIRY_OK)
         return tool_failed(common, status);
     if (shape[0] % patterns->azimuth_bins != 0)
-        return tool_fail(common, "%s: intensity has %zu rows, azimuthal %zu values", path, shape[0],
-                         patterns->azimuth_bins);
+        return tool_fail(common, "%s: intensity has %zu row%s, azimuthal %zu value%s", path,
+                         shape[0], tool_s(shape[0]), patterns->azimuth_bins,
+                         tool_s(patterns->azimuth_bins));
     patterns->frames = shape[0] / patterns->azimuth_bins;
     patterns->bins = shape[1];
     if (bins != shape[1])
@@ -303,10 +304,11 @@ static int read_places(struct place *places, const struct patterns *patterns,
     if (airy_image_read(&image, where) != AIRY_OK)
         return tool_fail(common, "--axis %s: %s", name, airy_last_error());
     int code = AIRY_EXIT_OK;
-    if (tool_count(image.shape, image.ndim) != patterns->frames)
+    const size_t values = tool_count(image.shape, image.ndim);
+    if (values != patterns->frames)
         code = tool_fail(common,
-                         "--axis %s: it has %zu values, expected one for each of %zu frames", name,
-                         tool_count(image.shape, image.ndim), patterns->frames);
+                         "--axis %s: it has %zu value%s, expected one for each of %zu frame%s",
+                         name, values, tool_s(values), patterns->frames, tool_s(patterns->frames));
     for (size_t i = 0; code == AIRY_EXIT_OK && i < patterns->frames; i++) {
         places[i] = (struct place){airy_image_value(&image, i), i};
         if (!isfinite(places[i].value))

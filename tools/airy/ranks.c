@@ -111,11 +111,10 @@ int ranks_share(const struct world *world, struct integration *job)
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
     if (job->common->verbose)
-        fprintf(stderr,
-                "airy integrate: rank %d of %d, %d of %d on its machine: %s (%s), %zu thread%s\n",
-                world->place.rank, world->place.size, world->place.local_rank,
-                world->place.local_size, device.spec, device.name, job->common->threads,
-                tool_s(job->common->threads));
+        tool_line("integrate", "rank %d of %d, %d of %d on its machine: %s (%s), %zu thread%s",
+                  world->place.rank, world->place.size, world->place.local_rank,
+                  world->place.local_size, device.spec, device.name, job->common->threads,
+                  tool_s(job->common->threads));
     if (strcmp(device.backend, "cpu") == 0 || world->place.local_size == 1 ||
         job->layout.layout == LAYOUT_SERIAL)
         return AIRY_EXIT_OK;

@@ -131,16 +131,50 @@ static void hide_temporary(char *text)
     hide_runs(text);
 }
 
-/* U+0000 to U+001F but for ends of lines, U+007F, and U+0080 to U+009F (C1) in UTF-8. */
+/* Bytes of the control character at text, 0: U+0000 to U+001F, U+007F, U+0080 to U+009F in UTF-8. */
+static size_t control_length(const char *text)
+{
+    const unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
+    return c == 0xc2 && next >= 0x80 && next < 0xa0 ? 2 : c < 0x20 || c == 0x7f;
+}
+
 void tool_plain(char *text)
 {
-    for (char *at = text; *at; at++) {
-        const unsigned char c = (unsigned char)*at, next = (unsigned char)at[1];
-        if ((c < 0x20 && c != '\n') || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0)) {
-            at[c == 0xc2] = '?';
-            *at = '?';
-        }
+    for (char *at = text; *at; at++)
+        if (*at != '\n')
+            memset(at, '?', control_length(at));
+}
+
+enum { LINE = 2048 }; /* bytes of a message, before its escapes */
+
+/* to: four bytes for each of from. */
+static void escape_controls(char *to, const char *from)
+{
+    static const char known[] = "\a\b\t\n\v\f\r", letters[] = "abtnvfr";
+    while (*from) {
+        const size_t n = control_length(from);
+        const char *simple = strchr(known, *from);
+        if (n == 0)
+            *to++ = *from++;
+        else if (simple)
+            to += sprintf(to, "\\%c", letters[simple - known]);
+        else
+            for (size_t i = 0; i < n; i++)
+                to += sprintf(to, "\\x%02x", (unsigned char)from[i]);
+        from += n;
     }
+    *to = 0;
+}
+
+void tool_line(const char *command, const char *format, ...)
+{
+    char text[LINE], line[4 * LINE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    escape_controls(line, text);
+    fprintf(stderr, "airy%s%s: %s\n", *command ? " " : "", command, line);
 }
 
 /* One of several ranks: failures are kept for rank 0 to tell. */
@@ -168,7 +202,7 @@ static void print_failure(const char *command, const char *text, const char *tai
     if (length && text[length - 1] == '?' && *tail == ';') /* "did you mean 'x'? see ..." */
         tail++;
     if (!held.failures)
-        fprintf(stderr, "airy %s: %s%s\n", command, text, tail);
+        tool_line(command, "%s%s", text, tail);
     else if (!*held.line)
         snprintf(held.line, sizeof(held.line), "%.1900s%s", text, tail);
 }
@@ -183,7 +217,6 @@ int tool_failed_as(const struct common *common, airy_status status, const char *
     char sentence[2048];
     snprintf(sentence, sizeof(sentence), "%s", error);
     hide_temporary(sentence);
-    tool_plain(sentence);
     /* A sentence that ends in advice of its own gets no other. */
     const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") ||
                          strstr(sentence, "::DATASET") || strstr(sentence, "overwrite by force") ||
@@ -197,7 +230,6 @@ static void format_line(char text[2048], const char *format, va_list args)
 {
     vsnprintf(text, 2048, format, args);
     hide_temporary(text);
-    tool_plain(text);
 }
 
 int tool_fail(const struct common *common, const char *format, ...)
@@ -238,7 +270,7 @@ void tool_say(const struct common *common, const char *format, ...)
     va_start(args, format);
     format_line(text, format, args);
     va_end(args);
-    fprintf(stderr, "airy %s: %s\n", common->command->name, text);
+    tool_line(common->command->name, "%s", text);
 }
 
 airy_status tool_device(const struct common *common, airy_device **device)
@@ -727,8 +759,7 @@ int tool_flush(const char *command)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return AIRY_EXIT_OK;
-    fprintf(stderr, "airy%s%s: standard output: %s\n", *command ? " " : "", command,
-            strerror(errno));
+    tool_line(command, "standard output: %s", strerror(errno));
     return AIRY_EXIT_FAILED;
 }
 

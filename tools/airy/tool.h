@@ -56,6 +56,11 @@ void tool_say_device(const struct common *common, const airy_device *device);
 /* Control characters, but for ends of lines, as '?': a text of a file that a terminal shows. */
 void tool_plain(char *text);
 /*
+ * "airy COMMAND: text" (of no command: "") on stderr, as one line whatever the names in it: their
+ * control characters are escapes, "\n" or "\x1b". All messages go through it.
+ */
+void tool_line(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/*
  * Start a program of the search path (NULL: this one) with other words, its standard output and
  * error into files, as a child that is killed when the calling thread ends, however it ends. 0 or an errno.
  */

@@ -208,10 +208,10 @@ static void print_verdict(const struct world *world, const struct verdict *all, 
     const char *line = *all[failed].line ? all[failed].line : "failed and said nothing";
     const char *command = world->common->command->name;
     if (same)
-        fprintf(stderr, "airy %s: %s\n", command, line);
+        tool_line(command, "%s", line);
     else
-        fprintf(stderr, "airy %s: rank %d of %d (%s): %s\n", command, failed, world->place.size,
-                all[failed].host, line);
+        tool_line(command, "rank %d of %d (%s): %s", failed, world->place.size, all[failed].host,
+                  line);
 }
 
 int world_agree(struct world *world, int code, void (*idle)(void *), void *user)
@@ -223,8 +223,8 @@ int world_agree(struct world *world, int code, void (*idle)(void *), void *user)
         mine.host[0] = 0;
     snprintf(mine.line, sizeof(mine.line), "%.1899s", tool_held());
     if (!all || world->mpi->gather(&mine, sizeof(mine), all, idle, user) != 0) {
-        fprintf(stderr, "airy %s: rank %d: %s\n", world->common->command->name, world->place.rank,
-                all ? world->mpi->error() : "out of memory");
+        tool_line(world->common->command->name, "rank %d: %s", world->place.rank,
+                  all ? world->mpi->error() : "out of memory");
         world->mpi->abort(AIRY_EXIT_FAILED);
         return AIRY_EXIT_FAILED;
     }
@@ -316,8 +316,8 @@ int64_t world_add(struct world *world, size_t cell, int64_t amount)
         return before;
     }
     if (world->mpi->add(cell, amount, &before) != 0) {
-        fprintf(stderr, "airy %s: rank %d of %d: %s\n", world->common->command->name,
-                world->place.rank, world->place.size, world->mpi->error());
+        tool_line(world->common->command->name, "rank %d of %d: %s", world->place.rank,
+                  world->place.size, world->mpi->error());
         world->mpi->abort(AIRY_EXIT_FAILED);
     }
     return before;
