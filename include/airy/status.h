@@ -66,7 +66,8 @@ typedef enum airy_log_level {
 
 /**
  * The log goes to standard error. Its level is read once from the environment variable AIRY_LOG
- * (off, error, warn, info, debug; default warn), so set it before the first call.
+ * (off, error, warn, info, debug; default warn, with a line on standard error where it is none of
+ * these), so set it before the first call.
  */
 AIRY_API airy_log_level airy_log_get_level(void);
 

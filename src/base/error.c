@@ -1,6 +1,7 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,11 +63,18 @@ airy_log_level airy_log_get_level(void)
                       {"info", AIRY_LOG_INFO},
                       {"debug", AIRY_LOG_DEBUG},
                       {"off", AIRY_LOG_OFF}};
+        static atomic_flag said = ATOMIC_FLAG_INIT;
         const char *text = getenv("AIRY_LOG");
+        bool known = !text || !*text;
         cached = AIRY_LOG_WARN;
-        for (size_t i = 0; text && i < sizeof(levels) / sizeof(levels[0]); i++)
-            if (strcmp(text, levels[i].name) == 0)
+        for (size_t i = 0; !known && i < sizeof(levels) / sizeof(levels[0]); i++)
+            if (strcmp(text, levels[i].name) == 0) {
                 cached = (int)levels[i].level;
+                known = true;
+            }
+        if (!known && !atomic_flag_test_and_set(&said))
+            airy_log(AIRY_LOG_WARN,
+                     "AIRY_LOG=%s is not known; expected off, error, warn, info or debug", text);
     }
     return (airy_log_level)cached;
 }

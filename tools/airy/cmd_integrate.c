@@ -33,7 +33,6 @@ const char *integrate_parse_on_error(void *field, const char *text)
 
 static const char *const formats[] = {"airy", "nxazint", NULL};
 
-/* Any number, "nan" too. */
 /* N, or all. */
 static const char *parse_group(void *field, const char *text)
 {

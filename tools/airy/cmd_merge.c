@@ -14,11 +14,6 @@ struct merge_params {
     bool has_empty;
 };
 
-static const char *parse_number(void *field, const char *text)
-{
-    return opt_number(text, field) ? NULL : "expected a number or nan";
-}
-
 #define FIELD(member) .offset = offsetof(struct merge_params, member)
 #define SEEN(member)  .seen = offsetof(struct merge_params, member)
 
@@ -52,7 +47,7 @@ static const struct opt merge_options[] = {
      .type = OPT_PARSED,
      FIELD(empty),
      SEEN(has_empty),
-     .parse = parse_number,
+     .parse = opt_any_number,
      .argument = "V",
      .fallback = "NaN",
      .help = "value of bins without pixels"},

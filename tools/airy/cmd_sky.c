@@ -111,7 +111,7 @@ static int read_csv(struct points *points, const struct common *common, const ch
         double v[2] = {0, 0};
         bool good = true;
         for (int k = 0; k < 2; k++)
-            good = good && get_field(field, line, columns[k]) && opt_number(field, &v[k]);
+            good = good && get_field(field, line, columns[k]) && !opt_any_number(&v[k], field);
         if (!good && head && !find_columns(columns, line, radec))
             code = tool_fail(common,
                              "--%s %s line %zu: no columns %s are named there; name two, or leave "

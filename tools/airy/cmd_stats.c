@@ -44,10 +44,8 @@ static const char *parse_histogram(void *field, const char *text)
     struct histogram *h = field;
     double numbers[3];
     const size_t n = opt_numbers(text, numbers, 3);
-    const bool good =
-        (n == 1 || n == 3) && numbers[0] >= 1 && numbers[0] <= MOST_BINS &&
-        floor(numbers[0]) == numbers[0] &&
-        (n == 1 || (isfinite(numbers[1]) && isfinite(numbers[2]) && numbers[1] < numbers[2]));
+    const bool good = (n == 1 || n == 3) && numbers[0] >= 1 && numbers[0] <= MOST_BINS &&
+                      floor(numbers[0]) == numbers[0] && (n == 1 || numbers[1] < numbers[2]);
     if (!good)
         return "expected N or N,LO,HI with 1 to 16777216 bins, LO < HI";
     *h = (struct histogram){.bins = (size_t)numbers[0], .has_range = n == 3};

@@ -168,7 +168,7 @@ static int compare_tables(const struct common *common, struct distance *d, const
                    both = left && right;
         double x[RUNS];
         more = left || right;
-        if (both && opt_number(word[0], &x[0]) && opt_number(word[1], &x[1]))
+        if (both && !opt_any_number(&x[0], word[0]) && !opt_any_number(&x[1], word[1]))
             add_value(d, x[0], x[1], ulp_distance(AIRY_DTYPE_F64, x[0], x[1]));
         else if (more)
             add_value(d, (double)NAN, (double)NAN,

@@ -1,6 +1,5 @@
 #include "filter_opt.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "device_image.h"
@@ -8,7 +7,7 @@
 const char *filter_parse_border(void *field, const char *text)
 {
     airy_convolve_params *p = field;
-    if (strncmp(text, "value=", 6) == 0 && opt_number(text + 6, &p->border_value)) {
+    if (strncmp(text, "value=", 6) == 0 && !opt_any_number(&p->border_value, text + 6)) {
         p->border = AIRY_BORDER_VALUE;
         return NULL;
     }
@@ -40,7 +39,7 @@ int filter_numbers(const struct common *common, const char *name, const char *te
     *count = (int)opt_numbers(text, numbers, 3);
     bool good = *count > 0;
     for (int i = 0; i < *count; i++)
-        good &= numbers[i] >= 0 && isfinite(numbers[i]);
+        good &= numbers[i] >= 0;
     return good ? AIRY_EXIT_OK
                 : tool_usage(common, "--%s %s: expected 1 to 3 numbers of at least 0, as S,S,S",
                              name, text);

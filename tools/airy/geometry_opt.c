@@ -7,7 +7,7 @@ static const char *parse_energy(void *field, const char *text)
 {
     static char why[96];
     double energy;
-    if (!opt_number(text, &energy) || !(energy >= 1e-6) || !isfinite(energy))
+    if (!opt_number(text, &energy) || !(energy >= 1e-6))
         return "expected a number from 1e-06 to 1000, in keV";
     snprintf(why, sizeof(why), "expected at most 1000, in keV; %g looks like eV", energy);
     if (energy > 1000)
@@ -20,7 +20,7 @@ static const char *parse_wavelength(void *field, const char *text)
 {
     static char why[96];
     double wavelength;
-    if (!opt_number(text, &wavelength) || !(wavelength >= 1e-15) || !isfinite(wavelength))
+    if (!opt_number(text, &wavelength) || !(wavelength >= 1e-15))
         return "expected a number from 1e-15 to 0.001, in m";
     snprintf(why, sizeof(why), "expected at most 0.001, in m; for Angstrom write %ge-10",
              wavelength);
@@ -35,7 +35,8 @@ static const char *parse_binning(void *field, const char *text)
 {
     struct binning *binning = field;
     int rows, columns, used = 0;
-    if (sscanf(text, "%2dx%2d%n", &rows, &columns, &used) < 2 || text[used] || rows < 1 ||
+    if (text[strspn(text, "0123456789x")] ||
+        sscanf(text, "%2dx%2d%n", &rows, &columns, &used) < 2 || text[used] || rows < 1 ||
         columns < 1 || rows > 64 || columns > 64)
         return "expected NxM, each from 1 to 64, such as 2x2";
     *binning = (struct binning){rows, columns};

@@ -187,6 +187,7 @@ int main(int argc, char **argv)
         verbose |= strcmp(argv[i], "--verbose") == 0;
     if (verbose)
         setenv("AIRY_LOG", "info", 0); /* the library reads it at its first call */
+    (void)airy_log_get_level();        /* which says where AIRY_LOG is no level */
     if (argc < 2) {
         print_usage(stderr);
         return AIRY_EXIT_USAGE;

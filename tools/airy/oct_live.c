@@ -40,11 +40,13 @@ struct oct_live {
 const char *oct_parse_repeat(void *field, const char *text)
 {
     struct oct_repeat *repeat = field;
-    char *end;
-    const double value = strtod(text, &end);
-    const bool seconds = strcmp(end, "s") == 0;
+    const size_t length = strlen(text);
+    const bool seconds = length > 0 && text[length - 1] == 's';
+    char digits[32];
+    double value = 0;
+    snprintf(digits, sizeof(digits), "%.*s", (int)(length - seconds), text);
     *repeat = (struct oct_repeat){0};
-    if (end == text || (*end && !seconds) || !(value > 0 && value <= 1e9) ||
+    if (length >= sizeof(digits) || !opt_number(digits, &value) || !(value > 0 && value <= 1e9) ||
         (!seconds && value != (double)(uint64_t)value))
         return "expected a number of times, or of seconds as in 60s";
     if (seconds)

@@ -153,11 +153,10 @@ static int out_of_memory(const struct command *command)
 bool opt_number(const char *text, double *value)
 {
     char *end = NULL;
-    if (!*text || isspace((unsigned char)*text))
+    if (text[strspn(text, "0123456789+-.eE")]) /* strtod takes blanks, 0x1p3, inf and nan, too */
         return false;
     const double number = strtod(text, &end);
-    const bool word = strpbrk(text, "iI") != NULL; /* inf, infinity */
-    if (*end || end == text || (isinf(number) && !word))
+    if (*end || end == text || isinf(number))
         return false;
     *value = number;
     return true;
@@ -165,7 +164,14 @@ bool opt_number(const char *text, double *value)
 
 const char *opt_any_number(void *field, const char *text)
 {
-    return opt_number(text, field) ? NULL : "expected a number or nan";
+    static const char *const words[] = {"nan", "inf", "infinity"};
+    const char *word = text + (*text == '+' || *text == '-');
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcasecmp(word, words[i]) == 0) {
+            *(double *)field = strtod(text, NULL);
+            return NULL;
+        }
+    return opt_number(text, field) ? NULL : "expected a number, nan or inf";
 }
 
 bool opt_whole(const char *text, uint64_t *value)
@@ -342,7 +348,7 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
         return parse_bytes(text, field) ? NULL : "expected bytes such as 800M or 2G";
     case OPT_FLOAT: {
         double value;
-        if (!opt_number(text, &value) || isnan(value))
+        if (!opt_number(text, &value))
             return "expected a number";
         snprintf(why, sizeof(why), "expected a number from %g to %g", opt->lo, opt->hi);
         if (limited && !(value >= opt->lo && value <= opt->hi))
@@ -352,7 +358,7 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
     }
     case OPT_PAIR: {
         double pair[2];
-        if (!opt_two(text, pair) || !isfinite(pair[0]) || !isfinite(pair[1]))
+        if (!opt_two(text, pair))
             return "expected two numbers A,B";
         memcpy(field, pair, sizeof(pair));
         return NULL;

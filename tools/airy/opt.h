@@ -153,7 +153,10 @@ size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES]);
 /* The command has an option of its own of that name. */
 bool opt_has(const struct command *command, const char *name);
 
-/* Number parsers, for OPT_PARSED functions too: the whole text must be used. */
+/*
+ * Number parsers, for OPT_PARSED functions too: the whole text must be used. Numbers are decimal and
+ * finite: no 0x10, no inf, no nan.
+ */
 bool opt_number(const char *text, double *value);
 bool opt_whole(const char *text, uint64_t *value);
 /* The place of text among words, which NULL ends; else a sentence with the words, and a near one. */
@@ -162,7 +165,7 @@ const char *opt_word(const char *text, const char *const *words, int *index);
 const char *opt_dtype(void *field, const char *text, const char *const *words);
 /* An opt_parse_fn for A:B[:S], either end may be missing, or N: size_t[3], a last of 0 is the end. */
 const char *opt_frames(void *field, const char *text);
-/* An opt_parse_fn: any number or nan into a double. */
+/* An opt_parse_fn, of values of pixels: any number, inf or nan into a double. */
 const char *opt_any_number(void *field, const char *text);
 /* "A,B" as two numbers. */
 bool opt_two(const char *text, double value[2]);
