@@ -144,42 +144,62 @@ bool catalog_add_jy(struct catalog *catalog, const char *name, const char *descr
     return jy != NULL;
 }
 
+enum { EQUATORIAL, GALACTIC, ECLIPTIC, OTHER };
+
+/* A longitude and a latitude. */
+static const struct {
+    const char *name, *ucd, *description;
+} sky_columns[][2] = {
+    [EQUATORIAL] = {{"ra", "pos.eq.ra;meta.main", "right ascension"},
+                    {"dec", "pos.eq.dec;meta.main", "declination"}},
+    [GALACTIC] = {{"glon", "pos.galactic.lon;meta.main", "galactic longitude"},
+                  {"glat", "pos.galactic.lat;meta.main", "galactic latitude"}},
+    [ECLIPTIC] = {{"elon", "pos.ecliptic.lon;meta.main", "ecliptic longitude"},
+                  {"elat", "pos.ecliptic.lat;meta.main", "ecliptic latitude"}},
+    [OTHER] = {{"lon", NULL, "the image's longitude"}, {"lat", NULL, "the image's latitude"}},
+};
+
+/* An RA of a frame that is none of ours is one; where there is no sky nothing else is known. */
+static int kind_of_sky(const airy_sky_info *info)
+{
+    if (info->system == AIRY_SKY_GALACTIC)
+        return GALACTIC;
+    if (info->system == AIRY_SKY_ECLIPTIC)
+        return ECLIPTIC;
+    const char *axis = info->longitude;
+    return info->system == AIRY_SKY_OTHER && *axis && strncmp(axis, "RA", 2) != 0 ? OTHER
+                                                                                  : EQUATORIAL;
+}
+
+const char *catalog_sky_name(const airy_sky_info *info, int axis)
+{
+    return sky_columns[kind_of_sky(info)][axis].name;
+}
+
 int catalog_add_sky(struct catalog *catalog, const struct common *common, const void *x,
                     const void *y, size_t step)
 {
-    static const char *const ucds[AIRY_SKY_COUNT][2] = {
-        [AIRY_SKY_GALACTIC] = {"pos.galactic.lon;meta.main", "pos.galactic.lat;meta.main"},
-        [AIRY_SKY_ECLIPTIC] = {"pos.ecliptic.lon;meta.main", "pos.ecliptic.lat;meta.main"},
-        [AIRY_SKY_ICRS] = {"pos.eq.ra;meta.main", "pos.eq.dec;meta.main"},
-        [AIRY_SKY_FK5] = {"pos.eq.ra;meta.main", "pos.eq.dec;meta.main"},
-        [AIRY_SKY_FK4] = {"pos.eq.ra;meta.main", "pos.eq.dec;meta.main"},
-    };
-    double *ra = own(catalog, sizeof(*ra)), *dec = own(catalog, sizeof(*dec));
-    if (!ra || !dec)
+    double *places[2] = {own(catalog, sizeof(double)), own(catalog, sizeof(double))};
+    if (!places[0] || !places[1])
         return tool_fail(common, "out of memory for %zu places", catalog->rows);
     for (size_t i = 0; i < catalog->rows; i++) {
-        ra[i] = catalog->sky ? catalog_value(x, step, i) : (double)NAN;
-        dec[i] = catalog->sky ? catalog_value(y, step, i) : (double)NAN;
+        places[0][i] = catalog->sky ? catalog_value(x, step, i) : (double)NAN;
+        places[1][i] = catalog->sky ? catalog_value(y, step, i) : (double)NAN;
     }
     if (catalog->sky) {
-        const airy_status status =
-            airy_sky_from_pixel(catalog->sky, ra, dec, ra, dec, catalog->rows);
+        const airy_status status = airy_sky_from_pixel(catalog->sky, places[0], places[1],
+                                                       places[0], places[1], catalog->rows);
         if (status != AIRY_OK)
             return tool_failed(common, status);
     }
-    const char *const *ucd = ucds[catalog->info.system];
-    add(catalog, &(airy_column){.name = "ra",
-                                .unit = "deg",
-                                .ucd = ucd[0],
-                                .description = "right ascension, or the image's longitude",
-                                .dtype = AIRY_DTYPE_F64,
-                                .data = ra});
-    add(catalog, &(airy_column){.name = "dec",
-                                .unit = "deg",
-                                .ucd = ucd[1],
-                                .description = "declination, or the image's latitude",
-                                .dtype = AIRY_DTYPE_F64,
-                                .data = dec});
+    const bool framed = catalog->info.system != AIRY_SKY_OTHER;
+    for (int i = 0, kind = kind_of_sky(&catalog->info); i < 2; i++)
+        add(catalog, &(airy_column){.name = sky_columns[kind][i].name,
+                                    .unit = "deg",
+                                    .ucd = framed ? sky_columns[kind][i].ucd : NULL,
+                                    .description = sky_columns[kind][i].description,
+                                    .dtype = AIRY_DTYPE_F64,
+                                    .data = places[i]});
     return AIRY_EXIT_OK;
 }
 

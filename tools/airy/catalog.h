@@ -49,7 +49,9 @@ void catalog_add_members(struct catalog *catalog, const struct catalog_member *m
 /* The f64 fluxes at `flux` in Jy, empty where jy is not known. */
 bool catalog_add_jy(struct catalog *catalog, const char *name, const char *description,
                     const void *flux, size_t step);
-/* ra and dec of the f64 pixels at x and y, empty where there is no sky. Exit code. */
+/* The longitude (axis 0) or latitude (1) of places as columns have it: ra, glat, ...; no sky: ra, dec. */
+const char *catalog_sky_name(const airy_sky_info *info, int axis);
+/* Both of the f64 pixels at x and y, empty where there is no sky. Exit code. */
 int catalog_add_sky(struct catalog *catalog, const struct common *common, const void *x,
                     const void *y, size_t step);
 /* The columns of `airy label`, without those of z. */

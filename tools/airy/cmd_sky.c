@@ -28,8 +28,9 @@ static const struct opt sky_options[] = {
      FIELD(radec),
      .use = OPT_READ,
      .argument = "RA,DEC|CSV",
-     .help = "longitudes and latitudes in degrees; a file's columns ra, dec, or the first two "
-             "where no line names them"},
+     .help =
+         "longitudes and latitudes in degrees; a file's columns ra, dec (of a galactic image glon, "
+         "glat, of an ecliptic one elon, elat), or the first two where no line names them"},
     {0},
 };
 
@@ -75,17 +76,21 @@ static bool get_field(char field[64], const char *line, size_t which)
     return true;
 }
 
-/* The columns that a head line names; false: it does not name both. */
-static bool find_columns(size_t columns[2], const char *line, bool radec)
+/* The columns that a head line names; false: it does not name both. info: NULL for pixels. */
+static bool find_columns(size_t columns[2], const char *line, const airy_sky_info *info)
 {
-    static const char *const names[2][2][3] = {{{"x", "com_x", "x_px"}, {"y", "com_y", "y_px"}},
-                                               {{"ra", "ra_deg", "ra"}, {"dec", "dec_deg", "dec"}}};
-    char field[64];
+    const char *names[2][3] = {{"x", "com_x", "x_px"}, {"y", "com_y", "y_px"}};
+    char field[64], degrees[2][16];
+    for (int k = 0; k < 2 && info; k++) {
+        names[k][0] = names[k][2] = catalog_sky_name(info, k);
+        snprintf(degrees[k], sizeof(degrees[k]), "%s_deg", names[k][0]);
+        names[k][1] = degrees[k];
+    }
     bool found[2] = {false, false};
     for (int k = 0; k < 2; k++)
         for (int n = 2; n >= 0; n--) /* the first name counts most */
             for (size_t i = 0; get_field(field, line, i); i++)
-                if (strcasecmp(field, names[radec][k][n]) == 0) {
+                if (strcasecmp(field, names[k][n]) == 0) {
                     columns[k] = i;
                     found[k] = true;
                 }
@@ -93,7 +98,7 @@ static bool find_columns(size_t columns[2], const char *line, bool radec)
 }
 
 static int read_csv(struct points *points, const struct common *common, const char *option,
-                    const char *path, bool radec)
+                    const char *path, const airy_sky_info *info)
 {
     FILE *file = fopen(path, "r");
     if (!file)
@@ -112,11 +117,13 @@ static int read_csv(struct points *points, const struct common *common, const ch
         bool good = true;
         for (int k = 0; k < 2; k++)
             good = good && get_field(field, line, columns[k]) && !opt_any_number(&v[k], field);
-        if (!good && head && !find_columns(columns, line, radec))
+        if (!good && head && !find_columns(columns, line, info))
             code = tool_fail(common,
-                             "--%s %s line %zu: no columns %s are named there; name two, or leave "
-                             "the line out",
-                             option, path, number, radec ? "ra, dec" : "x, y (or com_x, com_y)");
+                             "--%s %s line %zu: no columns %s%s%s are named there; name two, or "
+                             "leave the line out",
+                             option, path, number, info ? catalog_sky_name(info, 0) : "x, y",
+                             info ? ", " : " (or com_x, com_y)",
+                             info ? catalog_sky_name(info, 1) : "");
         else if (!good && !head)
             code = tool_fail(common, "--%s %s line %zu: expected numbers in columns %zu and %zu",
                              option, path, number, columns[0] + 1, columns[1] + 1);
@@ -128,20 +135,31 @@ static int read_csv(struct points *points, const struct common *common, const ch
     return code;
 }
 
-static int print_points(const struct common *common, const struct points *from, const double *a,
-                        const double *b, bool radec)
+/* Two numbers, or a file. */
+static int read_points(struct points *points, const struct common *common, const char *text,
+                       const airy_sky_info *info)
 {
+    double pair[2];
+    if (!opt_two(text, pair))
+        return read_csv(points, common, info ? "radec" : "pixels", text, info);
+    return add_point(points, pair[0], pair[1]) ? AIRY_EXIT_OK : tool_fail(common, "out of memory");
+}
+
+static int print_points(const struct common *common, const airy_sky_info *info,
+                        const struct points *from, const double *a, const double *b, bool radec)
+{
+    const char *longitude = catalog_sky_name(info, 0), *latitude = catalog_sky_name(info, 1);
     json_t *list = json_array();
     if (!common->json)
-        puts("x,y,ra,dec");
+        printf("x,y,%s,%s\n", longitude, latitude);
     for (size_t i = 0; i < from->count; i++) {
         const double x = radec ? a[i] : from->a[i], y = radec ? b[i] : from->b[i],
                      ra = radec ? from->a[i] : a[i], dec = radec ? from->b[i] : b[i];
         if (common->json)
             json_array_append_new(list,
                                   json_pack("{s:o, s:o, s:o, s:o}", "x", tool_json_number(x), "y",
-                                            tool_json_number(y), "ra", tool_json_number(ra), "dec",
-                                            tool_json_number(dec)));
+                                            tool_json_number(y), longitude, tool_json_number(ra),
+                                            latitude, tool_json_number(dec)));
         else
             printf("%.15g,%.15g,%.15g,%.15g\n", x, y, ra, dec);
     }
@@ -151,8 +169,8 @@ static int print_points(const struct common *common, const struct points *from, 
     return AIRY_EXIT_OK;
 }
 
-static int convert_points(const struct common *common, airy_sky *sky, const struct points *points,
-                          bool radec)
+static int convert_points(const struct common *common, airy_sky *sky, const airy_sky_info *info,
+                          const struct points *points, bool radec)
 {
     double *a = malloc((points->count + 1) * sizeof(double)),
            *b = malloc((points->count + 1) * sizeof(double));
@@ -163,7 +181,7 @@ static int convert_points(const struct common *common, airy_sky *sky, const stru
         const airy_status status =
             radec ? airy_sky_to_pixel(sky, a, b, points->a, points->b, points->count)
                   : airy_sky_from_pixel(sky, a, b, points->a, points->b, points->count);
-        code = status == AIRY_OK ? print_points(common, points, a, b, radec)
+        code = status == AIRY_OK ? print_points(common, info, points, a, b, radec)
                                  : tool_failed(common, status);
     }
     free(a);
@@ -185,22 +203,19 @@ static int run_sky(void *user)
     const bool radec = p->radec != NULL;
     const char *text = radec ? p->radec : p->pixels;
     struct points points = {0};
-    double pair[2];
-    int code = AIRY_EXIT_OK;
-    if (!opt_two(text, pair))
-        code = read_csv(&points, common, radec ? "radec" : "pixels", text, radec);
-    else if (!add_point(&points, pair[0], pair[1]))
-        code = tool_fail(common, "out of memory");
     airy_image image = {0};
     airy_sky *sky = NULL;
-    if (code == AIRY_EXIT_OK) {
-        airy_status status = airy_image_read(&image, common->inputs.items[0]);
-        if (status == AIRY_OK)
-            status = airy_sky_create(&sky, &image);
-        if (status == AIRY_OK)
-            catalog_say_assumed(common, sky);
-        code = status == AIRY_OK ? convert_points(common, sky, &points, radec)
+    airy_sky_info info;
+    airy_status status = airy_image_read(&image, common->inputs.items[0]);
+    if (status == AIRY_OK)
+        status = airy_sky_create(&sky, &image);
+    if (status == AIRY_OK)
+        status = airy_sky_get_info(sky, &info);
+    int code = status == AIRY_OK ? read_points(&points, common, text, radec ? &info : NULL)
                                  : tool_failed(common, status);
+    if (code == AIRY_EXIT_OK) {
+        catalog_say_assumed(common, sky);
+        code = convert_points(common, sky, &info, &points, radec);
     }
     airy_sky_destroy(&sky);
     airy_image_free(&image);
@@ -213,7 +228,9 @@ const struct command cmd_sky = {
     .name = "sky",
     .usage = "IMAGE --pixels X,Y|CSV [options]",
     .summary = "pixels of a FITS image to sky coordinates and back",
-    .details = "Prints x,y,ra,dec as CSV, or a list of objects with --json. Pixels count from 0: "
+    .details = "Prints x,y,ra,dec as CSV (x,y,glon,glat of a galactic image, x,y,elon,elat of an "
+               "ecliptic one, x,y,lon,lat of any other), or a list of objects with --json. Pixels "
+               "count from 0: "
                "x = 0, y = 0 is the centre of the first pixel, which FITS calls 1, 1. Right "
                "ascension and declination (or what the header's celestial axes are) are in "
                "degrees. A point that has no partner is nan, in JSON null.",

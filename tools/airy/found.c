@@ -222,7 +222,8 @@ void found_say(const struct sources_params *p, const struct found *found,
         tool_say(common, "%s left empty: %s",
                  catalog->sky ? "flux_jy is" : "ra, dec and flux_jy are", catalog->why_not);
     if (count > 0)
-        tool_say(common, "%7s %10s %10s %12s %12s %8s %12s", "label", "x", "y", "ra", "dec", "npix",
+        tool_say(common, "%7s %10s %10s %12s %12s %8s %12s", "label", "x", "y",
+                 catalog_sky_name(&catalog->info, 0), catalog_sky_name(&catalog->info, 1), "npix",
                  jy ? "Jy" : "flux");
     for (size_t k = 0; k < count; k++) {
         const struct found_source s = found_get(found, top[k]);
