@@ -17,6 +17,18 @@
 #include "io/plain_file.h"
 #include "io/stack_pattern.h"
 
+/* In lists of formats: what this build reads, and what it knows at all. */
+#if AIRY_HAVE_FITS
+#define READS_FITS ".fits, "
+#else
+#define READS_FITS ""
+#endif
+#if AIRY_HAVE_TIFF
+#define KNOWS_TIFF ".tif, "
+#else
+#define KNOWS_TIFF ""
+#endif
+
 static const struct {
     const char *suffix;
     enum airy_image_format format;
@@ -197,8 +209,8 @@ airy_status airy_image_read_as(airy_image *image, enum airy_image_format format,
         return airy_image_read_hdf5(image, path);
     default:
         return airy_fail(AIRY_ERR_UNSUPPORTED,
-                         "'%s' is of no known format, expected .npy, .edf, .fits, .tif, .png, "
-                         ".cbf, .h5 or FILE::DATASET",
+                         "'%s' is of no known format, expected .npy, .edf, " READS_FITS KNOWS_TIFF
+                         ".png, .cbf, .h5 or FILE::DATASET",
                          path);
     }
 }
@@ -238,10 +250,11 @@ airy_status airy_image_write(const airy_image *image, const char *path, bool for
     case AIRY_FORMAT_HDF5:
         return airy_image_write_hdf5(image, path, force);
     default:
-        return airy_fail(AIRY_ERR_UNSUPPORTED,
-                         "'%s': suffix of no format that is written, expected .npy, .edf, .fits, "
-                         ".tif, .png, .cbf or .h5",
-                         path);
+        return airy_fail(
+            AIRY_ERR_UNSUPPORTED,
+            "'%s': suffix of no format that is written, expected .npy, .edf, .fits, " KNOWS_TIFF
+            ".png, .cbf or .h5",
+            path);
     }
 }
 

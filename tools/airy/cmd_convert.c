@@ -30,8 +30,8 @@ static const struct opt convert_options[] = {
      .offset = offsetof(struct convert_params, output),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
-     .help = ".npy, .h5, .edf, .fits, .tif, .png or .cbf; the suffix decides; FILE.h5::DATASET is "
-             "a file of that dataset alone, and --force replaces no file that holds others"},
+     .help = IMAGE_SUFFIXES "; the suffix decides; FILE.h5::DATASET is a file of that dataset "
+                            "alone, and --force replaces no file that holds others"},
     {0},
 };
 
@@ -213,22 +213,25 @@ static int run_convert(void *user)
     return AIRY_EXIT_OK;
 }
 
+#define INPUTS                                                                                     \
+    "NPY, EDF, " IF_FITS("FITS (FILE or FILE[EXT]), ")                                             \
+        IF_TIFF("TIFF, ") "PNG, CBF or HDF5 (FILE or FILE::DATASET)"
+
 const struct command cmd_convert = {
     .name = "convert",
     .usage = "IN -o OUT [options]",
     .summary = "convert an image or a stack to another format, exactly",
     .details =
-        "IN is NPY, EDF, FITS (FILE or FILE[EXT]), TIFF, PNG, CBF or HDF5 (FILE or "
-        "FILE::DATASET), up to four dimensions, either byte order. Element type, shape and "
+        "IN is " INPUTS ", up to four dimensions, either byte order. Element type, shape and "
         "values are kept; what the format of OUT cannot hold is an error. FITS: values are "
         "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS, with "
         "--frames, too: their axis keeps its coordinates, and a single one an axis of length 1. "
         "The whole image is in memory: one that does not fit --memory-limit is refused. --frames "
         "takes some of a stack, one as a 2-D image.",
     .examples = "  airy convert series_master.h5 -o frames.npy\n"
-                "  airy convert series_master.h5 --frames 17 -o frame17.tif\n"
-                "  airy convert calibration.h5::/entry/dark -o dark.edf\n"
-                "  airy convert 'mosaic.fits[SCI]' -o mosaic.tif\n",
+                "  airy convert series_master.h5 --frames 17 -o frame17.cbf\n"
+                "  airy convert calibration.h5::/entry/dark -o dark.edf\n" IF_FITS(
+                    "  airy convert 'mosaic.fits[SCI]' -o mosaic.npy\n"),
     .tables = {convert_options},
     .takes = TAKES_MEMORY,
     .params_size = sizeof(struct convert_params),

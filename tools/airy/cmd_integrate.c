@@ -960,16 +960,19 @@ const struct command cmd_integrate = {
     .name = "integrate",
     .usage = "STACK...|tcp://HOST:PORT... [--poni FILE] -o OUT.h5|.xye|.xy|.chi|.dat [options]",
     .summary = "azimuthal integration: a stack of frames to radial patterns",
-    .details = "STACK is HDF5 (FILE or FILE::DATASET), CBF, EDF, NPY or TIFF, one file or several, "
-               "or a pattern: 'run_*.cbf', frame_####.cbf. The usual places of data, "
-               "pixel mask and geometry are "
-               "found by themselves. Without --poni and inline values the geometry is the file's "
-               "own; inline values override "
-               "what a PONI or the file says. Eiger and Pilatus detectors leave out their dummy "
-               "values unless --dummy is "
-               "given. OUT.h5 appears when complete; Ctrl-C leaves OUT.h5.partial, which --resume "
-               "continues. tcp://HOST:PORT is the stream of a detector (DECTRIS Stream V2): see "
-               "docs/live.md.",
+    .details = "STACK is HDF5 (FILE or FILE::DATASET), CBF, EDF" IF_TIFF(
+        ", TIFF") " or NPY, one file or several, "
+                  "or a pattern: 'run_*.cbf', frame_####.cbf. The usual places of data, "
+                  "pixel mask and geometry are "
+                  "found by themselves. Without --poni and inline values the geometry is the "
+                  "file's "
+                  "own; inline values override "
+                  "what a PONI or the file says. Eiger and Pilatus detectors leave out their dummy "
+                  "values unless --dummy is "
+                  "given. OUT.h5 appears when complete; Ctrl-C leaves OUT.h5.partial, which "
+                  "--resume "
+                  "continues. tcp://HOST:PORT is the stream of a detector (DECTRIS Stream V2): see "
+                  "docs/live.md.",
     .examples = "  airy integrate series_master.h5 -o patterns.h5\n"
                 "  airy integrate series_master.h5 --poni lab6.poni --bins 2000 --error-model "
                 "poisson -o patterns.h5 "

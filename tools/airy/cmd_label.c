@@ -72,7 +72,7 @@ static const struct opt label_options[] = {
      FIELD(output),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "LABELS",
-     .help = "32-bit image of the labels, .npy, .h5, .edf, .fits, .tif or .cbf"},
+     .help = "32-bit image of the labels, .npy, .h5, .edf, .fits" IF_TIFF(", .tif") " or .cbf"},
     {.name = "table",
      .type = OPT_STRING,
      FIELD(table),

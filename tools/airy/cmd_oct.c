@@ -82,8 +82,9 @@ static const struct opt oct_options[] = {
      FIELD(output),
      .use = OPT_WRITTEN,
      .argument = "OUT",
-     .help = ".h5, .npy or .tif of [frames, lines, depth]; .png: pictures with depth downwards, "
-             "NAME_0000.png and so on where there are several"},
+     .help = ".h5" IF_TIFF(
+         ", .tif") " or .npy of [frames, lines, depth]; .png: pictures with depth downwards, "
+                   "NAME_0000.png and so on where there are several"},
     {.name = "frame",
      .type = OPT_COUNT,
      FIELD(frame),
@@ -621,14 +622,16 @@ const struct command cmd_oct = {
     .details =
         "RAW is a headerless file of frames (samples, lines and dtype are the plan's), '-' for "
         "standard input, ring:NAME for frames that another program puts into shared memory, or "
-        "NPY, "
-        "HDF5 (FILE or FILE::DATASET) or TIFF, which say their shape "
-        "themselves: [lines, samples] or [frames, lines, samples]. Frames stream through; files "
-        "may be larger than memory. --json prints {frames, raw_frames, lines, depth, samples, "
-        "depth_step_um, depth_um, dtype, device, method, display, peak, batch_frames, seconds, "
-        "lines_per_second, camera, output}.",
+        "NPY" IF_TIFF(", TIFF") " or HDF5 (FILE or FILE::DATASET), which say their shape "
+                                "themselves: [lines, samples] or [frames, lines, samples]. Frames "
+                                "stream through; files "
+                                "may be larger than memory. --json prints {frames, raw_frames, "
+                                "lines, depth, samples, "
+                                "depth_step_um, depth_um, dtype, device, method, display, peak, "
+                                "batch_frames, seconds, "
+                                "lines_per_second, camera, output}.",
     .examples = "  airy oct scan.raw --plan plan.json -o scan.h5 --plot scan.png\n"
-                "  airy oct volume.h5::/raw --plan plan.json --enface face.tif,100:200\n"
+                "  airy oct volume.h5::/raw --plan plan.json --enface face.npy,100:200\n"
                 "  camera | airy oct - --plan plan.json -o live.npy\n"
                 "  airy oct scan.raw --plan plan.json --line-rate 200000 --repeat 60s\n",
     .tables = {oct_options},

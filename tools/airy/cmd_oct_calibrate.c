@@ -476,12 +476,14 @@ const struct command cmd_oct_calibrate = {
         "Two recordings of a mirror at different depths, on the same side of depth 0, tell both "
         "the "
         "places of the samples on the axis of wavenumbers and the dispersion between the arms; one "
-        "tells either of them. Files are NPY (also one line alone), HDF5, TIFF, or what --plan "
-        "says "
-        "they are; up to 4096 lines of each are taken, turned to the same phase. Written is a plan "
-        "for airy oct, printed are the widths of the peaks at half of their magnitude, before, "
-        "after "
-        "and as theory has them for the spectrum and the window.",
+        "tells either of them. Files are NPY (also one line alone), HDF5, " IF_TIFF(
+            "TIFF, ") "or what --plan says "
+                      "they are; up to 4096 lines of each are taken, turned to the same phase. "
+                      "Written is a plan "
+                      "for airy oct, printed are the widths of the peaks at half of their "
+                      "magnitude, before, "
+                      "after "
+                      "and as theory has them for the spectrum and the window.",
     .examples =
         "  airy oct calibrate near.npy far.npy --dark dark.npy -o plan.json --plot peaks.png\n"
         "  airy oct calibrate far.raw --plan known_axis.json --fit dispersion -o plan.json\n",

@@ -28,7 +28,7 @@ static const struct opt threshold_options[] = {
      FIELD(output),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "MASK",
-     .help = "8-bit image of 0 and 1, .npy, .h5, .edf, .fits, .tif, .png or .cbf"},
+     .help = "8-bit image of 0 and 1, " IMAGE_SUFFIXES},
     {0},
 };
 

@@ -156,6 +156,16 @@ static bool would_be_lost(const char *path)
     return !sink && tool_exists(path);
 }
 
+const char *tool_no_image(const char *path)
+{
+    if (!airy_image_has_format(path))
+        return "expected a name that ends in " IMAGE_SUFFIXES;
+    const bool tiff = tool_has_suffix(path, ".tif") || tool_has_suffix(path, ".tiff");
+    return tiff && !AIRY_HAVE_TIFF
+               ? "this build writes no TIFF; expected a name that ends in " IMAGE_SUFFIXES
+               : NULL;
+}
+
 /* Each output by itself and beside the others; wrong use is told by exit code 2. */
 static int check_names(const struct common *common, const struct opt_file *outputs, size_t count)
 {
@@ -175,11 +185,9 @@ static int check_names(const struct common *common, const struct opt_file *outpu
                               "output '%s': an image is a file of its own, expected a name without "
                               "%s",
                               path, bracket);
-        if (outputs[i].use == OPT_WRITTEN_IMAGE && !airy_image_has_format(path))
-            return tool_usage(common,
-                              "output '%s': expected a name that ends in .npy, .h5, .edf, .fits, "
-                              ".tif, .png or .cbf",
-                              path);
+        const char *why = outputs[i].use == OPT_WRITTEN_IMAGE ? tool_no_image(path) : NULL;
+        if (why)
+            return tool_usage(common, "output '%s': %s", path, why);
         for (size_t k = 0; k < i; k++)
             if (outputs_clash(path, outputs[k].path))
                 return tool_usage(common, "'%s' and '%s' are one file; give each output its own",

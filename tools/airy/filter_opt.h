@@ -11,7 +11,7 @@ const char *filter_parse_border(void *field, const char *text);
     {                                                                                              \
         .name = "output", .letter = 'o', .type = OPT_STRING, .offset = offsetof(type_, output),    \
         .use = OPT_WRITTEN_IMAGE, .argument = "OUT",                                               \
-        .help = "the result, .npy, .h5, .edf, .fits or .tif"                                       \
+        .help = "the result, .npy, .h5, .edf" IF_TIFF(", .tif") " or .fits"                        \
     }
 #define FILTER_DTYPE_OPTION(type_)                                                                 \
     {                                                                                              \

@@ -80,10 +80,10 @@ static int parse_map(struct oct_map *m, const char *option, const char *text, si
     if (n == 0 || (size_t)n >= sizeof(m->path))
         return tool_usage(common, "--%s %s: expected the name of an image", option, text);
     snprintf(m->path, sizeof(m->path), "%.*s", n, text);
-    if (!airy_image_has_format(m->path))
-        return tool_usage(
-            common, "--%s %s: expected a name that ends in .npy, .tif, .png, .fits or .h5%s",
-            option, text, m->max ? ", with ,depth or ,frames behind" : ", with ,Z0:Z1 behind");
+    const char *why = tool_no_image(m->path);
+    if (why)
+        return tool_usage(common, "--%s %s: %s%s", option, text, why,
+                          m->max ? ", with ,depth or ,frames behind" : ", with ,Z0:Z1 behind");
     if (!common->force && tool_exists(m->path))
         return tool_exists_already(common, m->path);
     return tool_keep_inputs(common, m->path);

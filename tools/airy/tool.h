@@ -133,6 +133,20 @@ void progress_begin(struct progress *progress, const struct common *common, cons
 bool progress_step(void *user, size_t done, size_t total);
 void progress_end(struct progress *progress);
 
+/* For lists of formats: text where this build reads FITS, or reads and writes TIFF. */
+#if AIRY_HAVE_FITS
+#define IF_FITS(text) text
+#else
+#define IF_FITS(text) ""
+#endif
+#if AIRY_HAVE_TIFF
+#define IF_TIFF(text) text
+#else
+#define IF_TIFF(text) ""
+#endif
+/* What airy_image_write knows in this build. */
+#define IMAGE_SUFFIXES ".npy, .h5, .edf, .fits, " IF_TIFF(".tif, ") ".png or .cbf"
+
 /* The ending of a plural. */
 #define tool_s(count) ((count) == 1 ? "" : "s")
 double tool_now(void); /* s, monotonic */
@@ -150,7 +164,9 @@ const char *tool_left(const struct common *common, const char *output);
 int tool_check_files(const struct common *common);
 /* The first of these for an output that the command line does not name. */
 int tool_keep_inputs(const struct common *common, const char *output);
-/* The message of the last; exit code 1. */
+/* Why an image is not written under a name, for a message; NULL: it is. */
+const char *tool_no_image(const char *path);
+/* The message of tool_check_files about an output that is there; exit code 1. */
 int tool_exists_already(const struct common *common, const char *path);
 /* Before a command waits for what comes: files to be read are there, and the output's folder. */
 int tool_check_waiting(const struct common *common, const char *output);
