@@ -81,7 +81,7 @@ AIRY_API airy_status airy_image_copy_header(airy_image *dst, const airy_image *s
 AIRY_API airy_status airy_image_add_card(airy_image *image, const char *card);
 /**
  * Keep one plane: all axes but the last two get length 1. The header follows, its reference pixels
- * (CRPIX) too, so that the plane keeps its coordinates.
+ * (CRPIX) too, so that the plane keeps its coordinates. Without data: shape and header alone.
  * @param plane  of the planes in the order of memory, from 0
  * AIRY_ERR_PARAM, AIRY_ERR_SHAPE (fewer than two dimensions). The memory of the others is kept.
  */
@@ -89,13 +89,23 @@ AIRY_API airy_status airy_image_take_plane(airy_image *image, size_t plane);
 /**
  * Keep the planes first, first + step, ... of an image whose axes but the last two have length 1
  * but for one, which gets length count. The header follows: reference pixels (CRPIX) move, and
- * increments (CDELT, CD) grow by the step, so that planes keep their coordinates.
+ * increments (CDELT, CD) grow by the step, so that planes keep their coordinates. Without data:
+ * shape and header alone.
  * AIRY_ERR_PARAM; AIRY_ERR_SHAPE (fewer than three dimensions, or two axes longer than 1);
  * AIRY_ERR_UNSUPPORTED: coordinates cannot follow, for what the header leaves out (CRPIX) or as PC
  * mixes that axis with others. The memory of the other planes is kept.
  */
 AIRY_API airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count,
                                             size_t step);
+/**
+ * Planes of an image of FITS as airy_image_take_plane (count 1) or airy_image_take_planes leave
+ * them. No others are read, but what gzip packs or a tile holds beside them. count 0: no data,
+ * only shape, dtype and header of the whole image.
+ * Errors: those of airy_image_read, airy_image_take_plane and airy_image_take_planes.
+ * Threads: as airy_image_read.
+ */
+AIRY_API airy_status airy_fits_read_planes(airy_image *image, const char *path, size_t first,
+                                           size_t count, size_t step);
 
 enum { AIRY_CARD_VALUE = 81 };
 /**

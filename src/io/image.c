@@ -261,7 +261,7 @@ airy_status airy_image_write(const airy_image *image, const char *path, bool for
 airy_status airy_image_take_plane(airy_image *image, size_t plane)
 {
     size_t bytes;
-    AIRY_FAIL_IF(!image || !image->data, AIRY_ERR_PARAM, "airy_image_take_plane: image is missing");
+    AIRY_FAIL_IF(!image, AIRY_ERR_PARAM, "airy_image_take_plane: image is missing");
     AIRY_TRY(airy_image_bytes(&bytes, image));
     AIRY_FAIL_IF(image->ndim < 2, AIRY_ERR_SHAPE, "image of %d dimension, expected 2 or more",
                  image->ndim);
@@ -272,7 +272,8 @@ airy_status airy_image_take_plane(airy_image *image, size_t plane)
                  bytes / plane_bytes);
     struct airy_c_locale locale;
     AIRY_TRY(airy_c_locale_enter(&locale));
-    memmove(image->data, (char *)image->data + plane * plane_bytes, plane_bytes);
+    if (image->data)
+        memmove(image->data, (char *)image->data + plane * plane_bytes, plane_bytes);
     for (int axis = image->ndim - 3; axis >= 0; axis--) {
         airy_header_cut(image->header, image->ndim - axis,
                         &(struct airy_cut){plane % shape[axis], 1, 1});
@@ -287,8 +288,7 @@ airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count
 {
     size_t bytes;
     int along = 0;
-    AIRY_FAIL_IF(!image || !image->data, AIRY_ERR_PARAM,
-                 "airy_image_take_planes: image is missing");
+    AIRY_FAIL_IF(!image, AIRY_ERR_PARAM, "airy_image_take_planes: image is missing");
     AIRY_TRY(airy_image_bytes(&bytes, image));
     AIRY_FAIL_IF(image->ndim < 3, AIRY_ERR_SHAPE, "image of %d dimension%s, expected 3 or more",
                  image->ndim, image->ndim == 1 ? "" : "s");
@@ -308,7 +308,7 @@ airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count
                  image->ndim - along);
     struct airy_c_locale locale;
     AIRY_TRY(airy_c_locale_enter(&locale));
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && image->data; i++)
         memmove((char *)image->data + i * size, (char *)image->data + (first + i * step) * size,
                 size);
     airy_header_cut(image->header, image->ndim - along, &cut);

@@ -388,14 +388,34 @@ static airy_status check_gzip(const struct tiles *t, LONGLONG row)
     return AIRY_OK;
 }
 
+/* Rows of the table that hold what is read. */
+struct rows {
+    LONGLONG first, end;
+};
+
+/* Those of a plane that starts at a pixel, in the order of memory. */
+static struct rows find_rows(const struct tiles *t, size_t first)
+{
+    size_t row = 0, count = 1, tiles = 1;
+    for (int i = 0; i < t->axes; i++) {
+        const size_t extent = (size_t)t->extent[i], size = (size_t)t->size[i],
+                     along = (extent + size - 1) / size;
+        row += first % extent / size * tiles;
+        first /= extent;
+        tiles *= along; /* at most the pixels */
+        count *= i < 2 ? along : 1;
+    }
+    const size_t most = (size_t)t->rows;
+    row = airy_min_size(row, most);
+    return (struct rows){(LONGLONG)row, (LONGLONG)(row + airy_min_size(count, most - row))};
+}
+
 /* Descriptors say how long a tile is; CFITSIO takes that much memory at once. */
-static airy_status check_lengths(const struct fits_open *f)
+static airy_status check_lengths(const struct fits_open *f, const struct rows *rows)
 {
     static const char *const names[] = {"COMPRESSED_DATA", "GZIP_COMPRESSED_DATA",
                                         "UNCOMPRESSED_DATA"};
     int code = 0;
-    LONGLONG rows = 0;
-    fits_get_num_rowsll(f->file, &rows, &code);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && code == 0; i++) {
         int column = 0;
         LONGLONG length = 0, offset = 0;
@@ -405,14 +425,13 @@ static airy_status check_lengths(const struct fits_open *f)
             code = 0;
             continue;
         }
-        for (LONGLONG row = 1; row <= rows && code == 0; row++) {
-            fits_read_descriptll(f->file, column, row, &length, &offset, &code);
-            AIRY_FAIL_IF(code == 0 && (length < 0 || (uint64_t)length > f->size || offset < 0 ||
-                                       (uint64_t)offset > f->size),
-                         AIRY_ERR_CORRUPT,
-                         "tile %lld: %lld elements at %lld, the file has %llu bytes",
-                         (long long)row - 1, (long long)length, (long long)offset,
-                         (unsigned long long)f->size);
+        for (LONGLONG row = rows->first; row < rows->end && code == 0; row++) {
+            fits_read_descriptll(f->file, column, row + 1, &length, &offset, &code);
+            AIRY_FAIL_IF(
+                code == 0 && (length < 0 || (uint64_t)length > f->size || offset < 0 ||
+                              (uint64_t)offset > f->size),
+                AIRY_ERR_CORRUPT, "tile %lld: %lld elements at %lld, the file has %llu bytes",
+                (long long)row, (long long)length, (long long)offset, (unsigned long long)f->size);
         }
     }
     fits_clear_errmsg();
@@ -420,12 +439,11 @@ static airy_status check_lengths(const struct fits_open *f)
 }
 
 /* What CFITSIO's decoders believe: the sizes inside of tiles, and that the data end. */
-static airy_status check_tiles(const struct fits_open *f, const airy_image *image)
+static airy_status check_tiles(const struct fits_open *f, struct tiles t, const struct rows *rows)
 {
     char kind[FLEN_VALUE] = "";
     bool there;
-    struct tiles t;
-    AIRY_TRY(check_lengths(f));
+    AIRY_TRY(check_lengths(f, rows));
     AIRY_TRY(get_key(f->file, TSTRING, "ZCMPTYPE", kind, &there));
     airy_status (*check)(const struct tiles *, LONGLONG) =
         strncmp(kind, "HCOMPRESS", 9) == 0 ? check_hcompress
@@ -433,13 +451,12 @@ static airy_status check_tiles(const struct fits_open *f, const airy_image *imag
         : strncmp(kind, "RICE", 4) == 0    ? check_rice
         : strncmp(kind, "GZIP", 4) == 0    ? check_gzip
                                            : NULL;
-    AIRY_TRY(open_tiles(&t, f, image));
-    for (LONGLONG row = 0; check && row < t.rows; row++)
+    for (LONGLONG row = rows->first; check && row < rows->end; row++)
         AIRY_TRY(check(&t, row));
     int code = 0;
     char other[] = "GZIP_COMPRESSED_DATA";
     if (fits_get_colnum(f->file, CASEINSEN, other, &t.column, &code) == 0)
-        for (LONGLONG row = 0; row < t.rows; row++)
+        for (LONGLONG row = rows->first; row < rows->end; row++)
             AIRY_TRY(check_gzip(&t, row));
     fits_clear_errmsg();
     return AIRY_OK;
@@ -468,7 +485,7 @@ static airy_status check_end(const struct fits_open *f, const struct stored *s, 
 }
 
 /* Integers to floats in place, last first: a float is never narrower than its integer. */
-static void scale_integers(airy_image *image, const struct stored *s, size_t count)
+static void scale_integers(const airy_image *image, const struct stored *s, size_t count)
 {
     const bool wide = image->dtype == AIRY_DTYPE_F64;
     for (size_t i = count; i-- > 0;) {
@@ -492,7 +509,7 @@ static void scale_integers(airy_image *image, const struct stored *s, size_t cou
     }
 }
 
-static void scale_floats(airy_image *image, const struct stored *s, size_t count)
+static void scale_floats(const airy_image *image, const struct stored *s, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (image->dtype == AIRY_DTYPE_F64) {
@@ -506,7 +523,7 @@ static void scale_floats(airy_image *image, const struct stored *s, size_t count
 }
 
 /* Unsigned types lie in the file with their top bit flipped. */
-static void flip_signs(airy_image *image, size_t count)
+static void flip_signs(const airy_image *image, size_t count)
 {
     const size_t size = airy_dtype_size(image->dtype);
     const size_t top = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? size - 1 : 0;
@@ -515,27 +532,34 @@ static void flip_signs(airy_image *image, size_t count)
         bytes[i * size + top] ^= 0x80;
 }
 
+/* Pixels on their way: `count` of them, from `first` of the HDU's on. */
+struct part {
+    const airy_image *image; /* of the HDU, its shape */
+    airy_image to;           /* their memory */
+    size_t first, count;
+};
+
 /* Pixels that lie in the file as they are; CFITSIO would want the last block to be complete. */
-static airy_status read_plain(airy_image *image, const struct stored *s, const struct fits_open *f,
-                              size_t count)
+static airy_status read_plain(const struct part *part, const struct stored *s,
+                              const struct fits_open *f)
 {
     LONGLONG head, data, end;
     int code = 0;
-    const size_t size = (size_t)abs(s->bitpix) / 8;
+    const size_t size = (size_t)abs(s->bitpix) / 8, bytes = part->count * size;
     fits_get_hduaddrll(f->file, &head, &data, &end, &code);
     if (code)
         return fits_fail(AIRY_ERR_FORMAT, code);
+    const uint64_t at = (uint64_t)data + (uint64_t)part->first * size;
     if (f->memory)
-        memcpy(image->data, (const uint8_t *)f->memory + data, count * size);
+        memcpy(part->to.data, (const uint8_t *)f->memory + at, bytes);
     else
-        AIRY_TRY(airy_file_pread(f->fd, image->data, count * size, (uint64_t)data));
+        AIRY_TRY(airy_file_pread(f->fd, part->to.data, bytes, at));
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && size > 1)
-        airy_image_swap(image->data, count, size);
+        airy_image_swap(part->to.data, part->count, size);
     return AIRY_OK;
 }
 
-static airy_status read_tiles(airy_image *image, const struct stored *s, fitsfile *file,
-                              size_t count)
+static airy_status read_tiles(const struct part *part, const struct stored *s, fitsfile *file)
 {
     static const struct {
         int bitpix, type;
@@ -550,10 +574,16 @@ static airy_status read_tiles(airy_image *image, const struct stored *s, fitsfil
     /* Asked for NaN, CFITSIO would also turn numbers below the normal range to 0. */
     void *null = !s->quantised ? NULL : s->bitpix == -32 ? (void *)&nan32 : (void *)&nan64;
     LONGLONG first[MAX_AXES];
-    for (int k = 0; k < MAX_AXES; k++)
-        first[k] = 1;
+    size_t rest = part->first;
+    for (int k = 0; k < MAX_AXES; k++) {
+        const size_t extent = k < part->image->ndim ? part->image->shape[part->image->ndim - 1 - k]
+                                                    : 1;
+        first[k] = 1 + (LONGLONG)(rest % extent);
+        rest /= extent;
+    }
     fits_set_bscale(file, 1.0, 0.0, &code); /* as stored; scaled here */
-    fits_read_pixll(file, types[i].type, first, (LONGLONG)count, null, image->data, &any, &code);
+    fits_read_pixll(file, types[i].type, first, (LONGLONG)part->count, null, part->to.data, &any,
+                    &code);
     return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
 }
 
@@ -572,39 +602,90 @@ static airy_status keep_header(airy_image *image, const struct stored *s, fitsfi
     return status;
 }
 
-static airy_status read_image(airy_image *image, struct fits_open *f, const char *ext)
+/* What the header says of the image that the file is at: shape, type, and how pixels lie. */
+static airy_status describe_image(airy_image *image, struct stored *s, const struct fits_open *f)
 {
-    struct stored s = {0};
     int code = 0, column = 0;
     size_t bytes;
-    AIRY_TRY(select_image(f->file, ext));
-    s.compressed = fits_is_compressed_image(f->file, &code) != 0;
-    AIRY_TRY(get_shape(image, &s, f->file));
-    AIRY_TRY(get_scaling(&s, f->file));
-    AIRY_TRY(choose_dtype(image, &s));
+    *s = (struct stored){.compressed = fits_is_compressed_image(f->file, &code) != 0};
+    AIRY_TRY(get_shape(image, s, f->file));
+    AIRY_TRY(get_scaling(s, f->file));
+    AIRY_TRY(choose_dtype(image, s));
     AIRY_TRY(airy_image_bytes(&bytes, image));
-    const size_t count = bytes / airy_dtype_size(image->dtype);
-    const size_t stored = count * ((size_t)abs(s.bitpix) / 8);
-    AIRY_TRY(check_end(f, &s, stored));
-    if (s.compressed) {
-        AIRY_TRY(check_tiles(f, image));
-        s.quantised = s.bitpix < 0 && fits_get_colnum(f->file, CASEINSEN, "ZSCALE", &column,
-                                                      &code) != COL_NOT_FOUND;
-        fits_clear_errmsg();
-    }
-    AIRY_TRY(airy_image_alloc(&image->data, bytes));
-    AIRY_TRY(s.compressed ? read_tiles(image, &s, f->file, count)
-                          : read_plain(image, &s, f, count));
-    if (s.offset)
-        flip_signs(image, count);
-    else if (s.bitpix > 0 && airy_dtype_is_float(image->dtype))
-        scale_integers(image, &s, count);
-    else if (s.bitpix < 0 && (s.scale != 1 || s.zero != 0))
-        scale_floats(image, &s, count);
-    return keep_header(image, &s, f->file);
+    AIRY_TRY(check_end(f, s, bytes / airy_dtype_size(image->dtype) * ((size_t)abs(s->bitpix) / 8)));
+    s->quantised = s->compressed && s->bitpix < 0 &&
+                   fits_get_colnum(f->file, CASEINSEN, "ZSCALE", &column, &code) != COL_NOT_FOUND;
+    fits_clear_errmsg();
+    return AIRY_OK;
 }
 
-airy_status airy_image_read_fits(airy_image *image, const char *path)
+/* Physical values of a part; whole: of the image. */
+static airy_status read_part(const struct part *part, const struct stored *s,
+                             const struct fits_open *f, bool whole)
+{
+    if (s->compressed) {
+        struct tiles t;
+        AIRY_TRY(open_tiles(&t, f, part->image));
+        const struct rows rows = whole ? (struct rows){0, t.rows} : find_rows(&t, part->first);
+        AIRY_TRY(check_tiles(f, t, &rows));
+        AIRY_TRY(read_tiles(part, s, f->file));
+    } else {
+        AIRY_TRY(read_plain(part, s, f));
+    }
+    if (s->offset)
+        flip_signs(&part->to, part->count);
+    else if (s->bitpix > 0 && airy_dtype_is_float(part->to.dtype))
+        scale_integers(&part->to, s, part->count);
+    else if (s->bitpix < 0 && (s->scale != 1 || s->zero != 0))
+        scale_floats(&part->to, s, part->count);
+    return AIRY_OK;
+}
+
+/* The planes of an image that are wanted, from 0; count 0: none. */
+struct wanted {
+    size_t first, count, step;
+};
+
+static airy_status read_planes(airy_image *image, const struct stored *s, const struct fits_open *f,
+                               const struct wanted *planes)
+{
+    const airy_image whole = *image; /* shape and type before they are cut */
+    size_t bytes;
+    AIRY_TRY(keep_header(image, s, f->file));
+    if (planes->count == 0)
+        return AIRY_OK;
+    AIRY_TRY(planes->count == 1
+                 ? airy_image_take_plane(image, planes->first)
+                 : airy_image_take_planes(image, planes->first, planes->count, planes->step));
+    AIRY_TRY(airy_image_bytes(&bytes, image));
+    AIRY_TRY(airy_image_alloc(&image->data, bytes));
+    const size_t size = bytes / planes->count, pixels = size / airy_dtype_size(image->dtype);
+    for (size_t i = 0; i < planes->count; i++) {
+        const struct part part = {
+            .image = &whole,
+            .to = {.dtype = image->dtype, .data = (uint8_t *)image->data + i * size},
+            .first = (planes->first + i * planes->step) * pixels,
+            .count = pixels};
+        AIRY_TRY(read_part(&part, s, f, false));
+    }
+    return AIRY_OK;
+}
+
+static airy_status read_whole(airy_image *image, const struct stored *s, const struct fits_open *f)
+{
+    size_t bytes;
+    AIRY_TRY(airy_image_bytes(&bytes, image));
+    AIRY_TRY(airy_image_alloc(&image->data, bytes));
+    const struct part part = {
+        .image = image, .to = *image, .count = bytes / airy_dtype_size(image->dtype)};
+    AIRY_TRY(read_part(&part, s, f, true));
+    return keep_header(image, s, f->file);
+}
+
+typedef airy_status read_fn(airy_image *image, struct fits_open *f, void *user);
+
+/* The image of FILE[EXT] as a function takes it from the open file. */
+static airy_status read_with(airy_image *image, const char *path, read_fn *read, void *user)
 {
     char file[4096];
     const char *ext;
@@ -615,7 +696,9 @@ airy_status airy_image_read_fits(airy_image *image, const char *path)
     pthread_mutex_lock(&fits_mutex);
     airy_status status = open_file(&f, file);
     if (status == AIRY_OK) {
-        status = read_image(&made, &f, ext);
+        status = select_image(f.file, ext);
+        if (status == AIRY_OK)
+            status = read(&made, &f, user);
         close_file(&f);
     }
     fits_clear_errmsg();
@@ -626,6 +709,66 @@ airy_status airy_image_read_fits(airy_image *image, const char *path)
     }
     airy_image_free(&made);
     return airy_fail_path(status, path);
+}
+
+/* wanted: NULL: all. */
+static airy_status read_image(airy_image *image, struct fits_open *f, void *wanted)
+{
+    struct stored s;
+    AIRY_TRY(describe_image(image, &s, f));
+    return wanted ? read_planes(image, &s, f, wanted) : read_whole(image, &s, f);
+}
+
+airy_status airy_image_read_fits(airy_image *image, const char *path)
+{
+    return read_with(image, path, read_image, NULL);
+}
+
+airy_status airy_fits_read_planes(airy_image *image, const char *path, size_t first, size_t count,
+                                  size_t step)
+{
+    AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_fits_read_planes: image or path is missing");
+    struct wanted wanted = {first, count, step};
+    return read_with(image, path, read_image, &wanted);
+}
+
+/* Tiles that a plane shares with others, which would be unpacked again and again. */
+static airy_status has_deep_tiles(bool *deep, const airy_image *image, const struct fits_open *f)
+{
+    struct tiles t;
+    AIRY_TRY(open_tiles(&t, f, image));
+    *deep = false;
+    for (int i = 2; i < t.axes; i++)
+        *deep = *deep || t.size[i] > 1;
+    return AIRY_OK;
+}
+
+static airy_status index_image(airy_image *image, struct fits_open *f, void *user)
+{
+    struct airy_image_header *header = user;
+    struct stored s;
+    LONGLONG head, data, end;
+    int code = 0;
+    bool held = f->memory != NULL;
+    AIRY_TRY(describe_image(image, &s, f));
+    if (s.compressed && !held)
+        AIRY_TRY(has_deep_tiles(&held, image, f));
+    if (held)
+        return read_whole(image, &s, f);
+    fits_get_hduaddrll(f->file, &head, &data, &end, &code);
+    if (code)
+        return fits_fail(AIRY_ERR_FORMAT, code);
+    const bool scaled = s.scale != 1 || s.zero != 0 || s.blank;
+    header->bytes = s.compressed || scaled ? 0 : (size_t)data;
+    header->swapped = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && abs(s.bitpix) > 8;
+    return AIRY_OK;
+}
+
+airy_status airy_fits_index(struct airy_image_header *header, const char *path)
+{
+    *header = (struct airy_image_header){.bytes = 0};
+    return read_with(&header->image, path, index_image, header);
 }
 
 static airy_status describe_hdu(airy_fits_hdu *hdu, fitsfile *file)

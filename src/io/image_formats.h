@@ -106,6 +106,12 @@ enum { AIRY_EDF_VALUE = 64 };
 bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, const char *key);
 airy_status airy_edf_parse(struct airy_image_header *header, const void *text, size_t size);
 airy_status airy_cbf_parse(struct airy_image_header *header, const void *text, size_t size);
+/*
+ * Where frames of FITS lie, for reading them one at a time. bytes: where pixels start that are as in memory
+ * but for `swapped`; 0: there are none, and airy_fits_read_planes reads a frame. image.data: all
+ * frames, where one cannot be had without the others (gzip, tiles of several frames), else NULL.
+ */
+airy_status airy_fits_index(struct airy_image_header *header, const char *path);
 
 /* Bytes of an image's data; AIRY_ERR_SHAPE where there are none or too many. */
 airy_status airy_image_bytes(size_t *bytes, const airy_image *image);

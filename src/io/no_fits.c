@@ -13,6 +13,22 @@ airy_status airy_image_read_fits(airy_image *image, const char *path)
                      path);
 }
 
+airy_status airy_fits_index(struct airy_image_header *header, const char *path)
+{
+    return airy_image_read_fits(&header->image, path);
+}
+
+airy_status airy_fits_read_planes(airy_image *image, const char *path, size_t first, size_t count,
+                                  size_t step)
+{
+    (void)first;
+    (void)count;
+    (void)step;
+    AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_fits_read_planes: image or path is missing");
+    return airy_image_read_fits(image, path);
+}
+
 airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path)
 {
     AIRY_FAIL_IF(!hdus || !count || !path, AIRY_ERR_PARAM,

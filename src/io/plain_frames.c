@@ -90,6 +90,19 @@ static airy_status check_pixels(const struct airy_plain_frames *f)
     return AIRY_OK;
 }
 
+/* An image whose pixels are all in memory: kept where they are several frames. */
+static airy_status hold(struct airy_plain_frames *f, airy_image *image)
+{
+    const airy_status status = take_shape(f, image);
+    f->kind = status == AIRY_OK && f->frames > 1 ? AIRY_PLAIN_HELD : AIRY_PLAIN_IMAGE;
+    if (f->kind == AIRY_PLAIN_HELD) {
+        f->held = image->data;
+        image->data = NULL;
+    }
+    airy_image_free(image);
+    return status;
+}
+
 /* The whole image, where its pixels cannot be had one frame at a time. */
 static airy_status index_image(struct airy_plain_frames *f, enum airy_image_format format,
                                const char *path)
@@ -99,13 +112,21 @@ static airy_status index_image(struct airy_plain_frames *f, enum airy_image_form
     AIRY_FAIL_IF(format == AIRY_FORMAT_HDF5, AIRY_ERR_FORMAT, "an HDF5 file among others");
     f->format = format;
     AIRY_TRY(airy_image_read_as(&image, format, path));
-    const airy_status status = take_shape(f, &image);
-    f->kind = status == AIRY_OK && f->frames > 1 ? AIRY_PLAIN_HELD : AIRY_PLAIN_IMAGE;
-    if (f->kind == AIRY_PLAIN_HELD) {
-        f->held = image.data;
-        image.data = NULL;
-    }
-    airy_image_free(&image);
+    return hold(f, &image);
+}
+
+static airy_status index_fits(struct airy_plain_frames *f, const char *path)
+{
+    struct airy_image_header header;
+    f->format = AIRY_FORMAT_FITS;
+    AIRY_TRY(airy_fits_index(&header, path));
+    if (header.image.data)
+        return hold(f, &header.image);
+    const airy_status status = take_shape(f, &header.image);
+    f->kind = header.bytes ? AIRY_PLAIN_PIXELS : AIRY_PLAIN_IMAGE;
+    f->start = header.bytes;
+    f->swapped = header.swapped;
+    airy_image_free(&header.image);
     return status;
 }
 
@@ -267,6 +288,9 @@ static airy_status index_file(struct airy_plain_frames *f, const char *path, int
     case AIRY_FORMAT_TIFF:
         AIRY_TRY(index_tiff(f, fd, size));
         break;
+    case AIRY_FORMAT_FITS:
+        AIRY_TRY(index_fits(f, path));
+        break;
     default: /* says which formats there are */
         AIRY_TRY(index_image(f, format, path));
         break;
@@ -340,11 +364,13 @@ static airy_status read_byte_offset(const struct airy_plain_frames *f, const str
     return status;
 }
 
-static airy_status read_image(const struct airy_plain_frames *f, const char *path, void *pixels)
+static airy_status read_image(const struct airy_plain_frames *f, size_t frame, const char *path,
+                              void *pixels)
 {
     airy_image image = {0};
     struct airy_plain_frames now = {0};
-    AIRY_TRY(airy_image_read_as(&image, f->format, path));
+    AIRY_TRY(f->format == AIRY_FORMAT_FITS ? airy_fits_read_planes(&image, path, frame, 1, 1)
+                                           : airy_image_read_as(&image, f->format, path));
     airy_status status = take_shape(&now, &image);
     if (status == AIRY_OK && now.dtype == f->dtype && now.height == f->height &&
         now.width == f->width && now.frames == 1)
@@ -367,7 +393,7 @@ airy_status airy_plain_read(const struct airy_plain_frames *f, size_t frame, con
     case AIRY_PLAIN_PAGES:
         return airy_tiff_read_at(pixels, &page, f->starts[frame], fd, f->size);
     case AIRY_PLAIN_IMAGE:
-        return read_image(f, path, pixels);
+        return read_image(f, frame, path, pixels);
     case AIRY_PLAIN_HELD:
         memcpy(pixels, f->held + frame * f->frame_bytes, f->frame_bytes);
         return AIRY_OK;

@@ -12,7 +12,7 @@ enum airy_plain_kind {
     AIRY_PLAIN_PIXELS = 0,  /* as in memory, or in the other byte order */
     AIRY_PLAIN_BYTE_OFFSET, /* one frame of CBF */
     AIRY_PLAIN_PAGES,       /* of TIFF */
-    AIRY_PLAIN_IMAGE,       /* one frame through airy_image_read_as */
+    AIRY_PLAIN_IMAGE,       /* frames of FITS, one of others, through their readers */
     AIRY_PLAIN_HELD         /* in memory, as the file has to be read as a whole */
 };
 

@@ -363,6 +363,150 @@ static void check_tiles(struct check *c)
         CHECK(c, airy_image_read(&image, stack_spill(c, "x.fits", bytes, cut)) != AIRY_OK);
 }
 
+static void free_both(airy_image *a, airy_image *b)
+{
+    airy_image_free(a);
+    airy_image_free(b);
+}
+
+/* Planes by themselves are those of the image that was read as a whole; and frames of a stack. */
+static void check_planes_of(struct check *c, const char *path)
+{
+    airy_image whole = {0}, want = {0}, got = {0};
+    airy_stack *stack = NULL;
+    if (!path || !CHECK_OK(c, airy_image_read(&whole, path)) ||
+        !CHECK_OK(c, airy_stack_create(&stack, &path, 1)))
+        return;
+    const size_t height = whole.shape[whole.ndim - 2], width = whole.shape[whole.ndim - 1],
+                 size = height * width * airy_dtype_size(whole.dtype);
+    size_t planes = 1;
+    for (int axis = 0; axis < whole.ndim - 2; axis++)
+        planes *= whole.shape[axis];
+    void *frame = check_alloc(c, size);
+    for (size_t i = 0; i < planes; i += planes / 7 + 1) {
+        CHECK_OK(c, airy_image_read(&want, path));
+        CHECK_OK(c, airy_image_take_plane(&want, i));
+        if (CHECK_OK(c, airy_fits_read_planes(&got, path, i, 1, 1)))
+            CHECK(c, got.dtype == want.dtype && same_values(&got, &want) &&
+                         strcmp(got.header->text, want.header->text) == 0);
+        CHECK_OK(c, airy_stack_read(stack, i, frame, size));
+        CHECK(c, memcmp(frame, want.data, size) == 0);
+        free_both(&want, &got);
+    }
+    CHECK_OK(c, airy_image_read(&want, path));
+    if (planes > 2 && airy_image_take_planes(&want, 1, (planes - 1) / 2, 2) == AIRY_OK &&
+        CHECK_OK(c, airy_fits_read_planes(&got, path, 1, (planes - 1) / 2, 2)))
+        CHECK(c, same_values(&got, &want) && strcmp(got.header->text, want.header->text) == 0);
+    free_both(&want, &got);
+    if (CHECK_OK(c, airy_fits_read_planes(&got, path, 0, 0, 1)))
+        CHECK(c, !got.data && got.ndim == whole.ndim && got.header &&
+                     memcmp(got.shape, whole.shape, sizeof(got.shape)) == 0);
+    CHECK_FAILS(c, airy_fits_read_planes(&want, path, planes, 1, 1), AIRY_ERR_PARAM, "plane");
+    CHECK(c, airy_fits_read_planes(&want, path, 0, 2, SIZE_MAX) != AIRY_OK);
+    airy_stack_destroy(&stack);
+    free_both(&whole, &got);
+}
+
+/* Types and scalings of cubes that lie in the file as they are. */
+static void check_plain_planes(struct check *c)
+{
+    static const char *const types[][3] = {
+        {"BITPIX  =                    8", "BZERO   =                    0"},
+        {"BITPIX  =                    8", "BZERO   =                 -128"},
+        {"BITPIX  =                   16", "BZERO   =                32768"},
+        {"BITPIX  =                   16", "BSCALE  =                  0.5", "BLANK   = 11"},
+        {"BITPIX  =                   32", "BZERO   =                    7"},
+        {"BITPIX  =                  -32", "BSCALE  =                  0.5"},
+        {"BITPIX  =                  -64", "BZERO   =                    0"},
+    };
+    if (!check_case(c, "fits_planes_plain"))
+        return;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        const char *const cards[] = {"SIMPLE  =                    T",
+                                     types[i][0],
+                                     "NAXIS   =                    3",
+                                     "NAXIS1  =                    3",
+                                     "NAXIS2  =                    2",
+                                     "NAXIS3  =                    5",
+                                     "CRPIX3  =                    2",
+                                     "CDELT3  =                    1",
+                                     types[i][1],
+                                     types[i][2],
+                                     NULL};
+        uint8_t data[2880];
+        for (size_t k = 0; k < sizeof(data); k++)
+            data[k] = (uint8_t)(k % 8 == 0 ? 0x40 : k); /* no NaN */
+        check_planes_of(c, fits_file(c, cards, data, sizeof(data)));
+    }
+}
+
+/* Rows of an image are tiles, which are rows of a cube as well: 5 planes, or 4745 of one pixel. */
+static void check_tiled_planes(struct check *c)
+{
+    static const char *const lies[][2] = {{"ZNAXIS1 =", "ZNAXIS1 =                    1"},
+                                          {"ZNAXIS2 =", "ZNAXIS2 =                    1"},
+                                          {"ZTILE1  =", "ZTILE3  =                   73"}};
+    if (!check_case(c, "fits_planes_tiled"))
+        return;
+    const char *path = check_golden(c, "astro/fitsvariants/comp_RICE_1.fits");
+    size_t size = 0;
+    uint8_t *bytes = path ? stack_slurp(c, path, &size) : NULL;
+    uint8_t *table = bytes ? bytes + FITS_BLOCK : NULL;
+    if (!table)
+        return;
+    const size_t rest = size - FITS_BLOCK;
+    memcpy(table + (find_card(table, rest, "ZNAXIS  =") - table), "ZNAXIS  =                    3",
+           30);
+    memcpy(table + (find_card(table, rest, "ZNAXIS2 =") - table), "ZNAXIS2 =                   13",
+           30);
+    memcpy(table + (find_card(table, rest, "EXTNAME =") - table), "ZNAXIS3 =                    5",
+           30);
+    check_planes_of(c, stack_spill(c, "x.fits", bytes, size));
+    /* A tile that is damaged is one of its plane: row 14 of the table lies in the second one. */
+    uint8_t *cut = check_alloc(c, size);
+    memcpy(cut, bytes, size);
+    const uint8_t *end = find_card(table, rest, "END     ");
+    memset(cut + ((size_t)(end - bytes) / FITS_BLOCK + 1) * FITS_BLOCK + (size_t)8 * 14, 0x7f, 4);
+    const char *damaged = stack_spill(c, "y.fits", cut, size);
+    airy_image image = {0};
+    for (size_t i = 0; i < 5; i++) {
+        if (i == 1)
+            CHECK_FAILS(c, airy_fits_read_planes(&image, damaged, 1, 1, 1), AIRY_ERR_CORRUPT,
+                        "tile 14");
+        else if (CHECK_OK(c, airy_fits_read_planes(&image, damaged, i, 1, 1)))
+            airy_image_free(&image);
+    }
+    CHECK_FAILS(c, airy_image_read(&image, damaged), AIRY_ERR_CORRUPT, "tile 14");
+    memcpy(table + (find_card(table, rest, "ZNAXIS3 =") - table), "ZNAXIS3 =                 4745",
+           30);
+    for (size_t i = 0; i < 3; i++)
+        memcpy(table + (find_card(table, rest, lies[i][0]) - table), lies[i][1], 30);
+    memcpy(table + (find_card(table, rest, "ZTILE2  =") - table), "ZTILE1  =                    1",
+           30);
+    check_planes_of(c, stack_spill(c, "x.fits", bytes, size));
+}
+
+static void check_planes(struct check *c)
+{
+    static const char *const cubes[] = {"cube_f4", "radio4d_f4", "u16_bzero", "comp_HCOMPRESS_1"};
+    for (size_t i = 0; i < sizeof(cubes) / sizeof(cubes[0]); i++) {
+        char name[128];
+        snprintf(name, sizeof(name), "astro/fitsvariants/%s.fits", cubes[i]);
+        if (check_case(c, "fits_planes_%s", cubes[i]))
+            check_planes_of(c, check_golden(c, name));
+    }
+    check_plain_planes(c);
+    check_tiled_planes(c);
+    if (!check_case(c, "fits_planes_refused"))
+        return;
+    airy_image image = {0};
+    const char *path = check_golden(c, "astro/fitsvariants/cube_f4.fits");
+    CHECK_FAILS(c, airy_fits_read_planes(NULL, path, 0, 1, 1), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_fits_read_planes(&image, "", 0, 1, 1), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_fits_read_planes(&image, "/proc/none/x.fits", 0, 1, 1), AIRY_ERR_NOT_FOUND,
+                "cannot open");
+}
+
 static void check_list(struct check *c)
 {
     if (!check_case(c, "fits_list"))
@@ -431,6 +575,7 @@ void check_fits(struct check *c)
     check_header(c);
     check_hostile(c);
     check_tiles(c);
+    check_planes(c);
     check_list(c);
     check_real(c);
 }

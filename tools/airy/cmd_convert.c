@@ -108,43 +108,29 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
-/* The planes with their header, on the way to FITS; false: that cannot be, and nothing is changed. */
-static bool keep_header(airy_image *image, const struct convert_params *p, size_t count)
+/* Do shape and header of planes follow from those of the image, which has no data? */
+static bool header_follows(airy_image *image, const struct convert_params *p, size_t count)
 {
-    if (!image_is_fits_name(p->output) || (count > 1 && !image->header))
+    if (count > 1 && !image->header)
         return false;
     const airy_status status = airy_image_take_planes(image, p->frames[0], count, p->frames[2]);
-    return status == AIRY_OK || (status == AIRY_ERR_SHAPE && count == 1 &&
-                                 airy_image_take_plane(image, p->frames[0]) == AIRY_OK);
+    return status == AIRY_OK || (status == AIRY_ERR_SHAPE && count == 1);
 }
 
-/* Planes of an image that is no stack, or that has a header. */
+/* Planes of FITS with their header; without data where that cannot be. Exit code. */
 static int take_planes(airy_image *image, const struct convert_params *p)
 {
-    const airy_image none = {0};
+    const char *input = p->common.inputs.items[0];
     size_t count = 0;
-    airy_status status = airy_image_read(image, p->common.inputs.items[0]);
-    if (status != AIRY_OK)
-        return tool_failed(&p->common, status);
-    if (image->ndim < 2)
-        return tool_fail(&p->common, "--frames: %s has %d dimension, expected 2 or more",
-                         p->common.inputs.items[0], image->ndim);
-    const int code =
-        stack_choose(&count, &p->common, p->frames, tool_count(image->shape, image->ndim - 2));
-    if (code != AIRY_EXIT_OK)
+    airy_status status = airy_fits_read_planes(image, input, 0, 0, 1);
+    if (status != AIRY_OK || image->ndim < 2)
+        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    const size_t planes = tool_count(image->shape, image->ndim - 2);
+    const int code = stack_choose(&count, &p->common, p->frames, planes);
+    if (code != AIRY_EXIT_OK || !header_follows(image, p, count))
         return code;
-    if (keep_header(image, p, count))
-        return AIRY_EXIT_OK;
-    const size_t height = image->shape[image->ndim - 2], width = image->shape[image->ndim - 1],
-                 size = height * width * airy_dtype_size(image->dtype);
-    for (size_t i = 0; i < count; i++)
-        memmove((char *)image->data + i * size,
-                (char *)image->data + (p->frames[0] + i * p->frames[2]) * size, size);
-    image->ndim = 3;
-    image->shape[0] = count;
-    image->shape[1] = height;
-    image->shape[2] = width;
-    status = airy_image_copy_header(image, &none);
+    airy_image_free(image);
+    status = airy_fits_read_planes(image, input, p->frames[0], count, p->frames[2]);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
@@ -157,13 +143,15 @@ static int load(airy_image *image, const struct convert_params *p)
         const airy_status status = airy_image_read(image, input);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
-    const bool keeps = image_is_fits_name(p->output) && airy_image_is_fits(input); /* a header */
-    const airy_status status = keeps ? AIRY_OK : airy_stack_create(&stack, &input, 1);
-    if (status != AIRY_OK && !airy_image_is_plain(input))
-        return tool_failed(&p->common, status);
-    const int code = stack ? take_frames(image, p, stack) : take_planes(image, p);
+    int code = image_is_fits_name(p->output) && airy_image_is_fits(input) ? take_planes(image, p)
+                                                                          : AIRY_EXIT_OK;
+    if (code != AIRY_EXIT_OK || image->data)
+        return code;
+    airy_image_free(image);
+    const airy_status status = airy_stack_create(&stack, &input, 1);
+    code = status == AIRY_OK ? take_frames(image, p, stack) : tool_failed(&p->common, status);
     airy_stack_destroy(&stack);
-    if (code == AIRY_EXIT_OK && image->ndim == 3 && image->shape[0] == 1 && !image->header) {
+    if (code == AIRY_EXIT_OK && image->shape[0] == 1) {
         image->ndim = 2;
         image->shape[0] = image->shape[1];
         image->shape[1] = image->shape[2];

@@ -122,13 +122,41 @@ static airy_status read_of_stack(airy_image *image, struct image_plane *plane,
                        : AIRY_ERR_MEMORY;
 }
 
+/* The planes that an image has; data or not. Exit code. */
+static int find_planes(const struct common *common, const char *path, struct image_plane *plane,
+                       const airy_image *image)
+{
+    const int ndim = image->ndim;
+    if (ndim < 2)
+        return tool_fail(common,
+                         "%s: has one dimension of %zu values, expected an image of 2 or more",
+                         path, image->shape[0]);
+    *plane = (struct image_plane){plane->number, tool_count(image->shape, ndim - 2),
+                                  image->shape[ndim - 2], image->shape[ndim - 1]};
+    return AIRY_EXIT_OK;
+}
+
+static int read_of_fits(airy_image *image, struct image_plane *plane, const struct common *common,
+                        const char *path)
+{
+    airy_status status = airy_fits_read_planes(image, path, 0, 0, 1); /* the shape */
+    const int code = status == AIRY_OK ? find_planes(common, path, plane, image) : AIRY_EXIT_OK;
+    if (status != AIRY_OK || code != AIRY_EXIT_OK || plane->number >= plane->planes)
+        return status == AIRY_OK ? code : tool_failed(common, status);
+    airy_image_free(image);
+    status = airy_fits_read_planes(image, path, plane->number, 1, 1);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
 int image_read_plane(const struct common *common, const char *path, struct image_plane *plane,
                      airy_image *image)
 {
     airy_stack *stack = NULL;
     size_t size = 0;
     *image = (airy_image){.data = NULL};
-    if (!airy_image_is_fits(path) && airy_stack_create(&stack, &path, 1) == AIRY_OK) {
+    if (airy_image_is_fits(path))
+        return read_of_fits(image, plane, common, path);
+    if (airy_stack_create(&stack, &path, 1) == AIRY_OK) {
         const airy_status status = read_of_stack(image, plane, stack, &size);
         airy_stack_destroy(&stack);
         if (status != AIRY_OK && size && !image->data)
@@ -138,12 +166,9 @@ int image_read_plane(const struct common *common, const char *path, struct image
     airy_status status = airy_image_read(image, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
-    const int ndim = image->ndim;
-    if (ndim < 2)
-        return tool_fail(common, "%s: has one dimension of %zu values, expected an image", path,
-                         image->shape[0]);
-    *plane = (struct image_plane){plane->number, tool_count(image->shape, ndim - 2),
-                                  image->shape[ndim - 2], image->shape[ndim - 1]};
+    const int code = find_planes(common, path, plane, image);
+    if (code != AIRY_EXIT_OK)
+        return code;
     if (plane->number < plane->planes)
         status = airy_image_take_plane(image, plane->number);
     else
@@ -229,24 +254,16 @@ struct loading {
 static int load_of_image(struct loading *l, const struct common *common)
 {
     struct image_frame *picture = l->picture;
-    const airy_image *image = &l->image;
-    const airy_status status = airy_image_read(&l->image, l->path);
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
-    if (image->ndim < 2)
-        return tool_fail(common,
-                         "%s: has one dimension of %zu values, expected an image of 2 or more",
-                         l->path, tool_count(image->shape, image->ndim));
-    picture->height = image->shape[image->ndim - 2];
-    picture->width = image->shape[image->ndim - 1];
-    picture->frames = tool_count(image->shape, image->ndim - 2);
-    if (airy_image_get_card(image, "BUNIT", picture->unit) != AIRY_OK)
+    struct image_plane plane = {.number = l->number};
+    const int code = image_read_plane(common, l->path, &plane, &l->image);
+    picture->height = plane.height;
+    picture->width = plane.width;
+    picture->frames = plane.planes;
+    if (airy_image_get_card(&l->image, "BUNIT", picture->unit) != AIRY_OK)
         picture->unit[0] = 0;
-    l->dtype = image->dtype;
-    l->data = (const char *)image->data + (l->number < picture->frames ? l->number : 0) *
-                                              picture->height * picture->width *
-                                              airy_dtype_size(l->dtype);
-    return AIRY_EXIT_OK;
+    l->dtype = l->image.dtype;
+    l->data = l->image.data;
+    return code;
 }
 
 /* Exit code; a frame that the stack does not have is not read. */
@@ -304,7 +321,7 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
 {
     struct loading l = {.path = path, .number = number, .picture = picture};
     const bool plain = airy_image_is_plain(path);
-    /* FITS has a unit and is read as a whole; of other files the frame alone, where that can be. */
+    /* FITS has a unit in its header, which a stack does not have. */
     const airy_status status = plain && airy_image_is_fits(path)
                                    ? AIRY_ERR_UNSUPPORTED
                                    : airy_stack_create(&l.stack, &path, 1);
