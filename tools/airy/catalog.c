@@ -242,12 +242,12 @@ bool catalog_add_regions(struct catalog *catalog, const airy_region *regions)
 }
 
 bool catalog_add_planes(struct catalog *catalog, const airy_region *regions, const size_t *counts,
-                        size_t planes)
+                        size_t planes, size_t first, size_t step)
 {
     uint32_t *plane = own(catalog, sizeof(*plane));
     for (size_t i = 0, row = 0; plane && i < planes; i++)
         for (size_t k = 0; k < counts[i]; k++)
-            plane[row++] = (uint32_t)i;
+            plane[row++] = (uint32_t)(first + i * step);
     add(catalog, &(airy_column){.name = "plane",
                                 .ucd = Z_UCD,
                                 .description = "plane of the cube, from 0",

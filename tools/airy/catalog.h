@@ -56,9 +56,9 @@ int catalog_add_sky(struct catalog *catalog, const struct common *common, const 
                     const void *y, size_t step);
 /* The columns of `airy label`, without those of z. */
 bool catalog_add_regions(struct catalog *catalog, const airy_region *regions);
-/* The same of many planes, one after the other; counts: regions of each. */
+/* The same of many planes first, first + step, ...; counts: regions of each. */
 bool catalog_add_planes(struct catalog *catalog, const airy_region *regions, const size_t *counts,
-                        size_t planes);
+                        size_t planes, size_t first, size_t step);
 void catalog_add_depth(struct catalog *catalog, const airy_region *regions);
 
 /* The f64 of a row, of structs of `step` bytes. */

@@ -138,8 +138,8 @@ static int run_clip(void *user)
     const struct clip_params *p = user;
     struct plane_runs runs = {.total = 0};
     json_t *json = NULL;
-    int code =
-        plane_runs_open(&runs, &p->common, &p->bad, p->has_frames ? p->frames : NULL, p->each);
+    int code = plane_runs_open(&runs, &p->common, &p->bad, p->has_frames ? p->frames : NULL,
+                               p->each, false);
     if (code == AIRY_EXIT_OK)
         json = clip_planes(p, &runs, &code);
     if (code == AIRY_EXIT_OK)

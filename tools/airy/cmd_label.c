@@ -4,15 +4,16 @@
 #include <string.h>
 
 #include "catalog.h"
-#include "device_image.h"
+#include "plane_runs.h"
 
 struct label_params {
     struct common common;
     struct bad_pixels bad;
     const char *output, *table;
     double above, sigma;
-    bool has_above, has_sigma, each;
+    bool has_above, has_sigma, each, has_frames;
     size_t connectivity, min_area, max_area;
+    size_t frames[3]; /* first, end (0: all), step */
 };
 BAD_PIXELS_FIT(struct label_params);
 
@@ -51,6 +52,7 @@ static const struct opt label_options[] = {
      FIELD(each),
      .help = "each plane of a cube or stack is an image by itself; the table has a column 'plane' "
              "more, {labels} is a list, and T of --sigma is each plane's own"},
+    PLANE_FRAMES_OPTION(struct label_params, frames, has_frames),
     {.name = "min-area",
      .type = OPT_COUNT,
      FIELD(min_area),
@@ -82,15 +84,25 @@ static const struct opt label_options[] = {
     {0},
 };
 
-/* An image, or the planes of a cube, which are volumes of one plane, and what is found of each. */
+/* What is found of an image, or of planes of a cube, which are volumes of one plane. */
 struct found {
-    struct device_planes images;
-    double *above; /* of each, where there are thresholds; infinity: nothing is foreground */
-    bool has_above;
-    airy_array *bits, **foreground; /* 0 and 1, of which the labels are; bits NULL: of the values */
-    airy_array *cube, **targets;    /* of labels; cube NULL: not wanted */
+    struct plane_runs runs;
+    size_t total;            /* images: one, or planes of all runs */
+    bool flat;               /* they are planes, if with an axis of length 1 in front */
+    bool has_above;          /* there are thresholds */
+    double *above;           /* of each; infinity: nothing is foreground */
+    airy_clip_result *clips; /* of each, for --sigma */
     size_t *counts;
     airy_region **regions;
+    airy_image labels; /* of --output */
+    size_t nan;        /* that are foreground */
+    bool said;         /* that values are those of gaps */
+};
+
+/* Arrays of a run. */
+struct work {
+    airy_array *bits, **foreground; /* 0 and 1, of which the labels are; bits NULL: of the values */
+    airy_array *cube, **targets;    /* of labels; cube NULL: not wanted */
 };
 
 /* A number of each plane as a list, or the one of the image; null where there is none. */
@@ -114,14 +126,19 @@ static json_t *counts_json(const struct label_params *p, const size_t *counts, s
     return list;
 }
 
+/* The number of a plane in the file. */
+static size_t plane_number(const struct found *f, size_t i)
+{
+    return f->runs.whole ? i : f->runs.first + i * f->runs.step;
+}
+
 /* Thresholds of --sigma that are of no use; the first one of planes is named. */
-static int say_thresholds(const struct label_params *p, const airy_clip_result *clips,
-                          const struct found *f)
+static int say_thresholds(const struct label_params *p, const struct found *f)
 {
     const char *input = p->common.inputs.items[0];
     size_t none = 0, low = 0, first[2] = {0};
-    for (size_t i = f->images.count; i-- > 0;) {
-        const bool has = clips[i].kept.count > 0, below = f->above[i] < clips[i].kept.median;
+    for (size_t i = f->total; i-- > 0;) {
+        const bool has = f->clips[i].kept.count > 0, below = f->above[i] < f->clips[i].kept.median;
         none += !has;
         low += below;
         first[0] = has ? first[0] : i;
@@ -136,78 +153,70 @@ static int say_thresholds(const struct label_params *p, const airy_clip_result *
         tool_say(&p->common,
                  "%s: a clip leaves nothing of %zu plane%s, of which plane %zu is the first: no "
                  "threshold, no labels",
-                 input, none, tool_s(none), first[0]);
+                 input, none, tool_s(none), plane_number(f, first[0]));
     if (low) {
         char of[96] = "";
         if (p->each)
             snprintf(of, sizeof(of), " of %zu plane%s, plane %zu the first,", low, tool_s(low),
-                     first[1]);
+                     plane_number(f, first[1]));
         tool_say(&p->common,
                  "%s: the threshold%s %.6g lies below the background, whose median is %.6g; "
                  "subtract that first, as 'airy sources' does, or give --above",
-                 input, of, f->above[first[1]], clips[first[1]].kept.median);
+                 input, of, f->above[first[1]], f->clips[first[1]].kept.median);
     }
     return AIRY_EXIT_OK;
 }
 
-/* The thresholds of --sigma; what they were made of goes into the JSON. */
-static int clip_images(const struct label_params *p, const struct device_image *d, struct found *f,
-                       airy_clip_result *clips, json_t *json)
+/* Thresholds of a run's images. */
+static airy_status find_thresholds(const struct label_params *p, struct found *f)
 {
-    const size_t count = f->images.count;
-    double *stds = calloc(count, sizeof(*stds));
-    size_t *passes = calloc(count, sizeof(*passes));
-    int code = stds && passes ? AIRY_EXIT_OK
-                              : tool_fail(&p->common, "out of memory for %zu planes", count);
-    if (code == AIRY_EXIT_OK) {
-        const airy_status status =
-            airy_clip_each(d->queue, clips, (const airy_array *const *)f->images.srcs,
-                           (const airy_array *const *)f->images.masks, count, NULL);
-        code = status == AIRY_OK ? code : tool_failed(&p->common, status);
+    const struct device_planes *images = &f->runs.planes;
+    const size_t at = f->runs.at;
+    for (size_t i = 0; i < images->count && p->has_above; i++)
+        f->above[at + i] = p->above;
+    if (!p->has_sigma)
+        return AIRY_OK;
+    const airy_status status =
+        airy_clip_each(f->runs.d.queue, f->clips + at, (const airy_array *const *)images->srcs,
+                       (const airy_array *const *)images->masks, images->count, NULL);
+    for (size_t i = at; i < at + images->count && status == AIRY_OK; i++)
+        f->above[i] = f->clips[i].kept.count ? p->sigma * f->clips[i].kept.std : (double)INFINITY;
+    return status;
+}
+
+/* The thresholds, and what those of --sigma were made of. */
+static int add_thresholds(const struct label_params *p, const struct found *f, json_t *json)
+{
+    if (p->has_above)
+        json_object_set_new(json, "above", tool_json_number(p->above));
+    if (!p->has_sigma)
+        return AIRY_EXIT_OK;
+    double *stds = calloc(f->total, sizeof(*stds));
+    size_t *passes = calloc(f->total, sizeof(*passes));
+    const bool good = stds && passes;
+    for (size_t i = 0; i < f->total && good; i++) {
+        stds[i] = f->clips[i].kept.std;
+        passes[i] = (size_t)f->clips[i].iterations;
     }
-    for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
-        stds[i] = clips[i].kept.std;
-        passes[i] = (size_t)clips[i].iterations;
-        f->above[i] = clips[i].kept.count ? p->sigma * stds[i] : (double)INFINITY;
-    }
-    if (code == AIRY_EXIT_OK) {
-        json_object_set_new(json, "std", numbers_json(p, stds, count));
-        json_object_set_new(json, "iterations", counts_json(p, passes, count));
-        json_object_set_new(json, "above", numbers_json(p, f->above, count));
-        code = say_thresholds(p, clips, f);
+    if (good) {
+        json_object_set_new(json, "std", numbers_json(p, stds, f->total));
+        json_object_set_new(json, "iterations", counts_json(p, passes, f->total));
+        json_object_set_new(json, "above", numbers_json(p, f->above, f->total));
     }
     free(stds);
     free(passes);
-    return code;
+    return good ? say_thresholds(p, f)
+                : tool_fail(&p->common, "out of memory for %zu planes", f->total);
 }
 
-static int find_thresholds(const struct label_params *p, const struct device_image *d,
-                           struct found *f, json_t *json)
+/* An array of the run's shape, and of each plane a view of it. */
+static airy_status open_views(airy_array **whole, airy_array **views, const struct plane_runs *r,
+                              airy_dtype dtype)
 {
-    const size_t count = f->images.count;
-    f->has_above = p->has_above || p->has_sigma;
-    f->above = calloc(count, sizeof(*f->above));
-    airy_clip_result *clips = p->has_sigma ? calloc(count, sizeof(*clips)) : NULL;
-    int code = AIRY_EXIT_OK;
-    if (!f->above || (p->has_sigma && !clips))
-        code = tool_fail(&p->common, "out of memory for %zu planes", count);
-    else if (p->has_sigma)
-        code = clip_images(p, d, f, clips, json);
-    for (size_t i = 0; i < count && p->has_above && code == AIRY_EXIT_OK; i++)
-        f->above[i] = p->above;
-    if (p->has_above)
-        json_object_set_new(json, "above", tool_json_number(p->above));
-    free(clips);
-    return code;
-}
-
-/* An array of the image's shape, and of each plane a view of it. */
-static airy_status open_views(airy_array **whole, airy_array **views, const struct device_image *d,
-                              airy_dtype dtype, size_t count)
-{
-    airy_status status = airy_array_create(whole, d->device, dtype, d->image.ndim, d->image.shape);
-    for (size_t i = 0; i < count && status == AIRY_OK; i++)
-        status = device_plane_view(&views[i], *whole, i, count);
+    const airy_image *image = &r->d.image;
+    airy_status status = airy_array_create(whole, r->d.device, dtype, image->ndim, image->shape);
+    for (size_t i = 0; i < r->planes.count && status == AIRY_OK; i++)
+        status = device_plane_view(&views[i], *whole, i, r->planes.count);
     return status;
 }
 
@@ -220,108 +229,170 @@ static void close_views(airy_array **whole, airy_array **views, size_t count)
 }
 
 /* Where values are foreground and pixels not bad. */
-static airy_status make_foreground(struct found *f, const struct device_image *d)
+static airy_status make_foreground(struct work *w, const struct found *f)
 {
-    const size_t count = f->images.count;
-    airy_status status = open_views(&f->bits, f->foreground, d, AIRY_DTYPE_U8, count);
-    for (size_t i = 0; i < count && status == AIRY_OK; i++) {
-        airy_array *to = f->foreground[i];
-        status = f->has_above
-                     ? airy_threshold(d->queue, to, f->images.srcs[i], f->above[i])
-                     : airy_combine_value(d->queue, to, f->images.srcs[i], AIRY_NOT_EQUAL, 0);
-        if (status == AIRY_OK && f->images.masks) /* of 0 and 1, too */
-            status = airy_combine(d->queue, to, to, AIRY_GREATER, f->images.masks[i]);
+    const struct device_planes *images = &f->runs.planes;
+    airy_queue *queue = f->runs.d.queue;
+    airy_status status = open_views(&w->bits, w->foreground, &f->runs, AIRY_DTYPE_U8);
+    for (size_t i = 0; i < images->count && status == AIRY_OK; i++) {
+        airy_array *to = w->foreground[i];
+        status = f->has_above ? airy_threshold(queue, to, images->srcs[i], f->above[f->runs.at + i])
+                              : airy_combine_value(queue, to, images->srcs[i], AIRY_NOT_EQUAL, 0);
+        if (status == AIRY_OK && images->masks) /* of 0 and 1, too */
+            status = airy_combine(queue, to, to, AIRY_GREATER, images->masks[i]);
     }
     return status;
 }
 
 /* Measures of labels of the foreground, from the values. */
-static int measure_images(const struct label_params *p, const struct device_image *d,
-                          struct found *f)
+static int measure_images(const struct label_params *p, struct found *f, const struct work *w)
 {
-    for (size_t i = 0; i < f->images.count; i++)
+    const struct device_planes *images = &f->runs.planes;
+    const size_t at = f->runs.at;
+    for (size_t i = at; i < at + images->count; i++)
         if (!(f->regions[i] = calloc(f->counts[i] + 1, sizeof(*f->regions[i]))))
             return tool_fail(&p->common, "out of memory for %zu labels", f->counts[i]);
-    const airy_status status =
-        airy_measure_each(d->queue, f->regions, f->counts, (const airy_array *const *)f->targets,
-                          (const airy_array *const *)f->images.srcs, f->images.count);
+    const airy_status status = airy_measure_each(
+        f->runs.d.queue, f->regions + at, f->counts + at, (const airy_array *const *)w->targets,
+        (const airy_array *const *)images->srcs, images->count);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
-static airy_status label_images(const struct label_params *p, const struct device_image *d,
-                                struct found *f)
+static airy_status label_images(const struct label_params *p, struct found *f, const struct work *w)
 {
+    const struct device_planes *images = &f->runs.planes;
+    const size_t at = f->runs.at;
     /* In a volume of one plane 6 and 18 neighbours are 4 and 8. */
     const int in_volumes = p->connectivity == 8 ? 18 : 6;
     const airy_label_params params = {
-        .connectivity = p->each && d->image.ndim == 3 ? in_volumes : (int)p->connectivity,
-        .has_above = f->has_above && !f->bits,
-        .above = f->above[0],
+        .connectivity = f->flat && f->runs.d.image.ndim == 3 ? in_volumes : (int)p->connectivity,
+        .has_above = f->has_above && !w->bits,
+        .above = f->above[at],
         .min_count = p->min_area,
         .max_count = p->max_area};
-    airy_array **from = f->bits ? f->foreground : f->images.srcs;
-    return airy_label_each(d->queue, f->cube ? f->targets : NULL, (const airy_array *const *)from,
-                           f->images.count, &params, f->counts,
-                           p->table && !f->bits ? f->regions : NULL);
+    airy_array **from = w->bits ? w->foreground : images->srcs;
+    return airy_label_each(f->runs.d.queue, w->cube ? w->targets : NULL,
+                           (const airy_array *const *)from, images->count, &params, f->counts + at,
+                           p->table && !w->bits ? f->regions + at : NULL);
 }
 
-static int find_labels(const struct label_params *p, const struct device_image *d, struct found *f)
+/* Labels of the run to their place in the label image. */
+static airy_status keep_labels(struct found *f, const struct work *w)
 {
-    const size_t count = f->images.count;
+    const size_t size = airy_array_size(w->cube), plane = size / f->runs.planes.count;
+    const airy_status status = airy_array_pull(
+        f->runs.d.queue, (char *)f->labels.data + f->runs.at * plane, size, w->cube);
+    return status == AIRY_OK ? airy_queue_finish(f->runs.d.queue) : status;
+}
+
+static int find_labels(const struct label_params *p, struct found *f, struct work *w)
+{
+    const size_t count = f->runs.planes.count;
     airy_status status = AIRY_OK;
-    f->counts = calloc(count, sizeof(*f->counts));
-    f->regions = calloc(count, sizeof(airy_region *));
-    f->foreground = calloc(count, sizeof(airy_array *));
-    f->targets = calloc(count, sizeof(airy_array *));
-    if (!f->counts || !f->regions || !f->foreground || !f->targets)
+    w->foreground = calloc(count, sizeof(airy_array *));
+    w->targets = calloc(count, sizeof(airy_array *));
+    if (!w->foreground || !w->targets)
         return tool_fail(&p->common, "out of memory for %zu planes", count);
-    if (f->images.masks || (p->has_sigma && count > 1))
-        status = make_foreground(f, d);
-    if (status == AIRY_OK && (p->output || (p->table && f->bits)))
-        status = open_views(&f->cube, f->targets, d, AIRY_DTYPE_I32, count);
+    if (f->runs.planes.masks || (p->has_sigma && count > 1))
+        status = make_foreground(w, f);
+    if (status == AIRY_OK && (p->output || (p->table && w->bits)))
+        status = open_views(&w->cube, w->targets, &f->runs, AIRY_DTYPE_I32);
     if (status == AIRY_OK)
-        status = label_images(p, d, f);
+        status = label_images(p, f, w);
+    if (status == AIRY_OK && p->output)
+        status = keep_labels(f, w);
     if (status != AIRY_OK)
         return tool_failed(&p->common, status);
-    return p->table && f->bits ? measure_images(p, d, f) : AIRY_EXIT_OK;
+    return p->table && w->bits ? measure_images(p, f, w) : AIRY_EXIT_OK;
+}
+
+/* NaN of floats that are taken as they are, with no threshold that it does not pass. */
+static size_t count_nan(const struct label_params *p, const struct plane_runs *r)
+{
+    const airy_image *image = &r->d.image;
+    const uint8_t *bad = r->whole ? r->d.is_bad : r->is_bad;
+    if (p->has_above || p->has_sigma || !airy_dtype_is_float(image->dtype))
+        return 0;
+    const size_t count = tool_count(image->shape, image->ndim);
+    size_t nan = 0;
+    for (size_t i = 0; i < count; i++)
+        nan += isnan(airy_image_value(image, i)) && !(bad && bad[i]);
+    return nan;
+}
+
+/* All of a run but what is said of the images together. */
+static int label_run(const struct label_params *p, struct found *f)
+{
+    struct work w = {.bits = NULL};
+    const airy_status status = find_thresholds(p, f);
+    const int code = status == AIRY_OK ? find_labels(p, f, &w) : tool_failed(&p->common, status);
+    close_views(&w.bits, w.foreground, f->runs.planes.count);
+    close_views(&w.cube, w.targets, f->runs.planes.count);
+    f->nan += count_nan(p, &f->runs);
+    return code;
+}
+
+static int open_found(const struct label_params *p, struct found *f)
+{
+    f->total = f->runs.total;
+    f->has_above = p->has_above || p->has_sigma;
+    f->above = calloc(f->total, sizeof(*f->above));
+    f->clips = p->has_sigma ? calloc(f->total, sizeof(*f->clips)) : NULL;
+    f->counts = calloc(f->total, sizeof(*f->counts));
+    f->regions = calloc(f->total, sizeof(airy_region *));
+    if (!f->above || (p->has_sigma && !f->clips) || !f->counts || !f->regions)
+        return tool_fail(&p->common, "out of memory for %zu planes", f->total);
+    if (!p->output)
+        return AIRY_EXIT_OK;
+    f->labels = f->runs.d.image;
+    f->labels.header = NULL;
+    f->labels.dtype = AIRY_DTYPE_I32;
+    if (!f->runs.whole)
+        f->labels.shape[0] = f->runs.chosen;
+    const size_t bytes = tool_count(f->labels.shape, f->labels.ndim) * sizeof(int32_t);
+    f->labels.data = malloc(bytes);
+    return f->labels.data
+               ? AIRY_EXIT_OK
+               : tool_fail(&p->common, "%s: out of memory for %zu bytes", p->output, bytes);
 }
 
 static void close_found(struct found *f)
 {
-    for (size_t i = 0; f->regions && i < f->images.count; i++)
+    for (size_t i = 0; f->regions && i < f->total; i++)
         airy_regions_free(f->regions[i]);
-    close_views(&f->bits, f->foreground, f->images.count);
-    close_views(&f->cube, f->targets, f->images.count);
-    device_planes_close(&f->images);
+    airy_image_free(&f->labels);
     free(f->above);
+    free(f->clips);
     free(f->counts);
     free(f->regions);
+    plane_runs_close(&f->runs);
 }
 
 /* Of planes with their numbers. */
 static bool add_regions(struct catalog *catalog, const struct label_params *p,
-                        const airy_image *image, const struct found *f, const airy_region *all)
+                        const struct found *f, const airy_region *all)
 {
     if (p->each)
-        return catalog_add_planes(catalog, all, f->counts, f->images.count);
+        return catalog_add_planes(catalog, all, f->counts, f->total, plane_number(f, 0),
+                                  f->runs.whole ? 1 : f->runs.step);
     const bool added = catalog_add_regions(catalog, all);
-    if (image->ndim == 3)
+    if (f->runs.d.image.ndim == 3 && !f->flat)
         catalog_add_depth(catalog, all);
     return added;
 }
 
-static int write_table(const struct label_params *p, const airy_image *image, const struct found *f)
+static int write_table(const struct label_params *p, const struct found *f, const airy_image *image)
 {
     struct catalog catalog;
     catalog_open(&catalog, image);
-    for (size_t i = 0; i < f->images.count; i++)
+    for (size_t i = 0; i < f->total; i++)
         catalog.rows += f->counts[i];
     airy_region *all = malloc((catalog.rows + 1) * sizeof(*all));
-    for (size_t i = 0, at = 0; all && i < f->images.count; at += f->counts[i++])
+    for (size_t i = 0, at = 0; all && i < f->total; at += f->counts[i++])
         if (f->counts[i] > 0)
             memcpy(all + at, f->regions[i], f->counts[i] * sizeof(*all));
     int code = AIRY_EXIT_OK;
-    if (!all || !add_regions(&catalog, p, image, f, all))
+    if (!all || !add_regions(&catalog, p, f, all))
         code = tool_fail(&p->common, "%s: out of memory for %zu labels", p->table, catalog.rows);
     if (code == AIRY_EXIT_OK)
         code = catalog_write(&catalog, &p->common, "LABELS",
@@ -332,46 +403,65 @@ static int write_table(const struct label_params *p, const airy_image *image, co
     return code;
 }
 
-/* Of floats that are taken as they are, with no threshold that NaN does not pass. */
-static void say_nan(const struct label_params *p, const struct device_image *d)
+/* The table of planes that were read without the file's header, with its unit. */
+static int write_measures(const struct label_params *p, const struct found *f)
 {
-    const airy_image *image = &d->image;
-    if (p->has_above || p->has_sigma || !airy_dtype_is_float(image->dtype))
-        return;
-    const size_t count = tool_count(image->shape, image->ndim);
-    size_t nan = 0;
-    for (size_t i = 0; i < count; i++)
-        nan += isnan(airy_image_value(image, i)) && !(d->is_bad && d->is_bad[i]);
-    if (nan)
+    airy_image about = {.data = NULL};
+    if (f->runs.whole)
+        return write_table(p, f, &f->runs.d.image);
+    if (airy_image_is_fits(p->common.inputs.items[0]) &&
+        airy_fits_read_planes(&about, p->common.inputs.items[0], 0, 0, 1) != AIRY_OK)
+        about = (airy_image){.data = NULL};
+    const int code = write_table(p, f, &about);
+    airy_image_free(&about);
+    return code;
+}
+
+static int write_labels(const struct label_params *p, struct found *f)
+{
+    airy_image labels = f->labels;
+    f->labels.data = NULL;
+    if (!f->runs.whole)
+        image_say_header(&p->common, p->output);
+    if (!f->runs.whole && labels.shape[0] == 1) {
+        labels.ndim = 2;
+        memmove(labels.shape, labels.shape + 1, 2 * sizeof(size_t));
+    }
+    return device_image_save(&f->runs.d, &p->common, &labels, p->output);
+}
+
+static void say_values(const struct label_params *p, const struct found *f)
+{
+    if (f->nan)
         tool_say(&p->common,
                  "%s: %zu pixel%s NaN, which is foreground here as all that is not 0; --above T or "
                  "--mask leaves %s out",
-                 p->common.inputs.items[0], nan, nan > 1 ? "s are" : " is",
-                 nan > 1 ? "them" : "it");
+                 p->common.inputs.items[0], f->nan, f->nan > 1 ? "s are" : " is",
+                 f->nan > 1 ? "them" : "it");
 }
 
-static int make_labels(const struct label_params *p, struct device_image *d, json_t *json)
+static int make_labels(const struct label_params *p, struct found *f, json_t *json)
 {
-    struct found f = {.bits = NULL};
-    int code = device_planes_open(&f.images, d, &p->common, p->each);
-    if (code == AIRY_EXIT_OK)
-        code = find_thresholds(p, d, &f, json);
-    if (code == AIRY_EXIT_OK)
-        code = find_labels(p, d, &f);
-    if (code == AIRY_EXIT_OK) {
-        if (!device_image_say_mask(&p->common, &p->bad, NULL)) {
-            say_nan(p, d);
-            device_image_say_values(d, &p->common, &p->bad,
-                                    p->has_above ? p->above : -(double)INFINITY);
-        }
-        json_object_set_new(json, "labels", counts_json(p, f.counts, f.images.count));
+    const struct device_image *d = &f->runs.d;
+    const double above = p->has_above ? p->above : -(double)INFINITY;
+    int code = open_found(p, f);
+    const bool marked = code == AIRY_EXIT_OK &&
+                        device_image_say_mask(&p->common, &p->bad, f->runs.stack);
+    while (code == AIRY_EXIT_OK && (code = plane_runs_next(&f->runs)) == AIRY_EXIT_OK &&
+           f->runs.planes.count) {
+        code = label_run(p, f);
+        if (code == AIRY_EXIT_OK && !marked && !f->said)
+            f->said = device_image_say_values(d, &p->common, &p->bad, above);
     }
+    if (code == AIRY_EXIT_OK)
+        code = add_thresholds(p, f, json);
+    if (code == AIRY_EXIT_OK && !marked)
+        say_values(p, f);
+    if (code == AIRY_EXIT_OK)
+        json_object_set_new(json, "labels", counts_json(p, f->counts, f->total));
     if (code == AIRY_EXIT_OK && p->table)
-        code = write_table(p, &d->image, &f);
-    if (code == AIRY_EXIT_OK && p->output)
-        code = device_image_write(d, &p->common, f.cube, p->output);
-    close_found(&f);
-    return code;
+        code = write_measures(p, f);
+    return code == AIRY_EXIT_OK && p->output ? write_labels(p, f) : code;
 }
 
 static int check_label(void *user)
@@ -393,15 +483,16 @@ static int check_label(void *user)
 }
 
 /* Neighbours are those of a plane, or of what is labelled as a whole. */
-static int check_image(const struct label_params *p, const airy_image *image)
+static int check_image(const struct label_params *p, const struct found *f)
 {
     static const char *const expected[] = {"2", "4 or 8", "6, 18 or 26"};
+    const airy_image *image = &f->runs.d.image;
     const size_t c = p->connectivity;
     if (image->ndim > 3)
         return tool_fail(&p->common, "%s: has %d dimensions, expected an image or a volume%s",
                          p->common.inputs.items[0], image->ndim,
                          p->each ? "" : "; --each takes its planes");
-    const int ndim = p->each ? 2 : image->ndim;
+    const int ndim = f->flat ? 2 : image->ndim;
     const bool known = ndim == 1   ? c == 2
                        : ndim == 2 ? c == 4 || c == 8
                                    : c == 6 || c == 18 || c == 26;
@@ -415,19 +506,18 @@ static int run_label(void *user)
 {
     const struct label_params *p = user;
     const struct common *common = &p->common;
-    struct device_image d;
+    struct found f = {.total = 0};
     json_t *json = json_object();
-    int code = p->each ? device_image_open_cube(&d, common, common->inputs.items[0], &p->bad)
-                       : device_image_open(&d, common, common->inputs.items[0], &p->bad);
+    int code = plane_runs_open(&f.runs, common, &p->bad, p->has_frames ? p->frames : NULL, p->each,
+                               p->output != NULL);
+    f.flat = p->each || (!f.runs.whole && f.runs.chosen == 1);
     if (code == AIRY_EXIT_OK)
-        code = check_image(p, &d.image);
-    if (code == AIRY_EXIT_OK) {
-        device_image_begin(&d, common);
-        code = make_labels(p, &d, json);
-    }
+        code = check_image(p, &f);
     if (code == AIRY_EXIT_OK)
-        code = device_image_profile(&d, common);
-    device_image_close(&d);
+        code = make_labels(p, &f, json);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_profile(&f.runs.d, common);
+    close_found(&f);
     if (code == AIRY_EXIT_OK)
         return tool_print_json(common, json);
     json_decref(json);
@@ -446,12 +536,15 @@ const struct command cmd_label = {
         "both "
         "signs leave no ellipse; coordinates are pixel centres from 0. Prints {labels}, with the "
         "threshold used (with --each --sigma: "
-        "thresholds). Bad pixels are background.",
+        "thresholds). Bad pixels are background. With --each, and no -o or with --frames, only "
+        "some "
+        "planes of a stack are in memory, and the labels of -o.",
     .examples = "  airy label image.npy --above 120 -o labels.npy --table sources.csv\n"
                 "  airy label residual.npy --sigma 5 --table sources.csv\n"
                 "  airy label mask.npy --connectivity 8 --min-area 5\n"
                 "  airy label cube.fits --each --above 120 --table sources.csv\n"
-                "  airy label frames.npy --each --above 50 --mask bad.npy --table spots.csv\n",
+                "  airy label frames.npy --each --above 50 --mask bad.npy --table spots.csv\n"
+                "  airy label series_master.h5 --frames 17 --above 50 -o labels.npy\n",
     .tables = {label_options, bad_pixels_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct label_params),

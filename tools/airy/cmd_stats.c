@@ -218,8 +218,8 @@ static int run_stats(void *user)
     const struct stats_params *p = user;
     struct plane_runs runs = {.total = 0};
     json_t *json = json_object();
-    int code =
-        plane_runs_open(&runs, &p->common, &p->bad, p->has_frames ? p->frames : NULL, p->each);
+    int code = plane_runs_open(&runs, &p->common, &p->bad, p->has_frames ? p->frames : NULL,
+                               p->each, false);
     if (code == AIRY_EXIT_OK)
         code = make_stats(p, &runs, json);
     if (code == AIRY_EXIT_OK)

@@ -293,12 +293,14 @@ static double find_extreme(const airy_image *image)
     return finders[image->dtype] && count ? finders[image->dtype](image->data, count) : (double)NAN;
 }
 
-void device_image_say_values(const struct device_image *d, const struct common *common,
+bool device_image_say_values(const struct device_image *d, const struct common *common,
                              const struct bad_pixels *bad, double above)
 {
     const double value = bad->mask || bad->has_dummy ? (double)NAN : find_extreme(&d->image);
-    if (value > above && is_gap(d->image.dtype, value, common->inputs.items[0]))
+    const bool gap = value > above && is_gap(d->image.dtype, value, common->inputs.items[0]);
+    if (gap)
         say_gap(common, d->image.dtype, value, "taken as they are");
+    return gap;
 }
 
 void device_image_say_spread(const struct device_image *d, const struct common *common,

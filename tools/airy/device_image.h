@@ -61,10 +61,10 @@ void device_image_say_gaps(const struct device_image *d, const struct common *co
                            const struct bad_pixels *bad, const airy_statistics *found, size_t count,
                            size_t stride);
 /*
- * The same of an image in memory, from its pixels, where values above `above` matter. Another line
- * for commands without such options, about the image at PATH.
+ * The same of an image in memory, from its pixels, where values above `above` matter; true: it was
+ * said. Another line for commands without such options, about the image at PATH.
  */
-void device_image_say_values(const struct device_image *d, const struct common *common,
+bool device_image_say_values(const struct device_image *d, const struct common *common,
                              const struct bad_pixels *bad, double above);
 void device_image_say_spread(const struct device_image *d, const struct common *common,
                              const char *path);

@@ -113,15 +113,29 @@ static int open_run(struct plane_runs *r)
     return device_image_open_queue(&r->d, r->common);
 }
 
+static int open_whole(struct plane_runs *r)
+{
+    const char *input = r->common->inputs.items[0];
+    const airy_image *image = &r->d.image;
+    const int code = r->each ? device_image_open_cube(&r->d, r->common, input, r->bad)
+                             : device_image_open(&r->d, r->common, input, r->bad);
+    if (code == AIRY_EXIT_OK && r->each && image->ndim > 2)
+        r->total = tool_count(image->shape, image->ndim - 2);
+    return code;
+}
+
 int plane_runs_open(struct plane_runs *r, const struct common *common, const struct bad_pixels *bad,
-                    const size_t *frames, bool each)
+                    const size_t *frames, bool each, bool keep)
 {
     static const size_t all[3] = {0, 0, 1};
     bool opened = false;
-    *r = (struct plane_runs){
-        .common = common, .bad = bad, .each = each, .whole = !each && !frames, .total = 1};
+    *r = (struct plane_runs){.common = common,
+                             .bad = bad,
+                             .each = each,
+                             .whole = !frames && (keep || !each),
+                             .total = 1};
     if (r->whole)
-        return device_image_open(&r->d, common, common->inputs.items[0], bad);
+        return open_whole(r);
     int code = open_stack(r, &opened);
     if (code == AIRY_EXIT_OK && !opened) {
         airy_stack_destroy(&r->stack);
@@ -178,7 +192,7 @@ int plane_runs_next(struct plane_runs *r)
     }
     if (r->whole) {
         device_image_begin(&r->d, r->common);
-        return device_planes_open(&r->planes, &r->d, r->common, false);
+        return device_planes_open(&r->planes, &r->d, r->common, r->each);
     }
     const size_t rest = r->chosen - r->next, count = rest < r->run ? rest : r->run;
     drop_run(r);

@@ -10,7 +10,7 @@
 struct plane_runs {
     const struct common *common;
     const struct bad_pixels *bad;
-    bool each, whole;            /* whole: all of an image of any shape */
+    bool each, whole;            /* whole: all of an image of any shape, in one run */
     struct device_image d;       /* of a run */
     struct device_planes planes; /* of a run; none behind the last one */
     size_t total, at;            /* images in all: planes, or one; those of the runs before */
@@ -34,10 +34,11 @@ struct plane_runs {
 
 /*
  * Open what the command names, with the device of --device. frames: NULL: all; each: planes are
- * images by themselves. Exit code; close it in any case.
+ * images by themselves; keep: the shape and the header of all planes are wanted, for which they are
+ * read as a whole. Exit code; close it in any case.
  */
 int plane_runs_open(struct plane_runs *r, const struct common *common, const struct bad_pixels *bad,
-                    const size_t *frames, bool each);
+                    const size_t *frames, bool each, bool keep);
 /* The next run, from plane `at` on, to the device. Exit code. */
 int plane_runs_next(struct plane_runs *r);
 void plane_runs_close(struct plane_runs *r);
