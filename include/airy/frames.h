@@ -46,7 +46,8 @@ typedef struct airy_frame_reader_info {
     uint64_t frames; /**< UINT64_MAX: not known, a pipe */
     size_t height, width;
     airy_dtype dtype;     /**< of what is read: native U8, U16, I16 or F32 */
-    airy_dtype stored;    /**< of the file; others than those four are converted to F32 */
+    airy_dtype stored;    /**< of the file; others than those four are converted to F32, and for
+                               NPY of float16 it is F32 */
     size_t frame_bytes;   /**< of what is read */
     uint64_t stray_bytes; /**< of a raw file, behind its last whole frame */
 } airy_frame_reader_info;

@@ -69,11 +69,11 @@ typedef struct airy_stack_info {
  * frames of files that are missing fail one by one where their number is known.
  *
  * Other files, told by suffix or first bytes: CBF (byte-offset), EDF and NPY (also .gz; several
- * images, either byte order), TIFF (pages, strips or tiles), and what else airy_image_read takes.
- * Of NPY in Fortran order, FITS packed by gzip or in tiles of several frames, and volumes of CBF
+ * images, either byte order; NPY of float16 as f32), TIFF (pages, strips or tiles), and what else
+ * airy_image_read takes. Of NPY in Fortran order, FITS packed by gzip or in tiles of several frames, and volumes of CBF
  * all frames are kept in memory. A path that is no file may be a pattern: "run_*.cbf", or
- * "frame_####.cbf" (n # are n digits, or more); its files come in the order of the numbers in their names. Up to 4096 files are looked into here, by
- * several threads, and one that cannot be read fails frame by frame; of a longer series of single
+ * "frame_####.cbf" (n # are n digits, or more); its files come in the order of the
+ * numbers in their names. Up to 4096 files are looked into here, by several threads, and one that cannot be read fails frame by frame; of a longer series of single
  * frames only the first is, and each later one is compared with it when it is read.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates
  *         where several datasets would do), AIRY_ERR_UNSUPPORTED (a filter this build lacks, by

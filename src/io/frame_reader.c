@@ -24,6 +24,7 @@ struct airy_frame_reader {
     char *path;
     int fd; /* raw, NPY; -1: none */
     bool pipe, swapped;
+    bool half; /* NPY: f16 in the file, where stored_bytes are those of f16 */
     bool (*stop)(void *user);
     void *stop_user;
     uint64_t start;      /* of frame 0 in the file */
@@ -115,7 +116,10 @@ static airy_status open_npy(airy_frame_reader *r, uint64_t size, size_t height)
     r->info.format = AIRY_FRAMES_NPY;
     r->start = header.bytes;
     r->swapped = header.swapped;
-    return array_frames(r, &header.image, height);
+    r->half = header.half;
+    status = array_frames(r, &header.image, height);
+    r->stored_bytes /= r->half ? 2 : 1;
+    return status;
 }
 
 static airy_status open_hdf5(airy_frame_reader *r, const char *path)
@@ -283,8 +287,11 @@ static airy_status read_stored(airy_frame_reader *r, void *frames, size_t count)
     const size_t element = airy_dtype_size(r->info.stored);
     if (r->fd >= 0 && !r->stack && !r->pages) {
         const size_t size = count * r->stored_bytes;
-        AIRY_TRY(airy_file_pread(r->fd, frames, size, r->start + r->next * r->stored_bytes));
-        if (r->swapped)
+        uint8_t *to = (uint8_t *)frames + (r->half ? size : 0);
+        AIRY_TRY(airy_file_pread(r->fd, to, size, r->start + r->next * r->stored_bytes));
+        if (r->half)
+            airy_image_widen(frames, size / 2, r->swapped);
+        else if (r->swapped)
             airy_image_swap(frames, size / element, element);
         return AIRY_OK;
     }

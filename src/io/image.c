@@ -158,6 +158,32 @@ void airy_image_swap(void *data, size_t count, size_t size)
             ((uint64_t *)data)[i] = __builtin_bswap64(((uint64_t *)data)[i]);
 }
 
+/* IEEE 754 binary16 to binary32; a NaN keeps its bits. */
+static uint32_t widen_half(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, fraction = half & 0x3ff,
+                   exponent = half >> 10 & 0x1f;
+    if (exponent == 0) { /* below f16's normal range, not below that of f32 */
+        const float value = (float)fraction * 0x1p-24f;
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof(bits));
+        return sign | bits;
+    }
+    return sign | (exponent == 0x1f ? 0xffu : exponent + 127 - 15) << 23 | fraction << 13;
+}
+
+void airy_image_widen(void *data, size_t count, bool swapped)
+{
+    uint8_t *to = data;
+    const uint8_t *from = to + 2 * count; /* a value is read before one is written over it */
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half;
+        memcpy(&half, from + 2 * i, sizeof(half));
+        const uint32_t bits = widen_half(swapped ? __builtin_bswap16(half) : half);
+        memcpy(to + 4 * i, &bits, sizeof(bits));
+    }
+}
+
 bool airy_image_is_plain(const char *path)
 {
     const enum airy_image_format format = path ? format_of_name(path) : AIRY_FORMAT_UNKNOWN;

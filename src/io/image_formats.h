@@ -92,8 +92,9 @@ struct airy_image_header {
     airy_image image; /* dtype, ndim, shape; no data */
     bool swapped;     /* the other byte order */
     bool fortran;     /* first axis fastest */
+    bool half;        /* NPY: of 16 bits in the file, f32 in memory */
     size_t bytes;     /* of the header: data follow */
-    size_t data;      /* bytes of the data */
+    size_t data;      /* bytes of the data in the file */
     size_t stored;    /* EDF: bytes to the next header, at least data */
 };
 /* text: what the file starts with, all of the file or more than any header has. */
@@ -118,5 +119,7 @@ airy_status airy_image_bytes(size_t *bytes, const airy_image *image);
 /* malloc'ed pixels, refused where they would not fit the machine's memory. */
 airy_status airy_image_alloc(void **data, size_t bytes);
 void airy_image_swap(void *data, size_t count, size_t size);
+/* f16 that fill the upper half of the memory to f32 that fill all of it; exact. */
+void airy_image_widen(void *data, size_t count, bool swapped);
 
 #endif

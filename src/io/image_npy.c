@@ -111,12 +111,15 @@ static airy_status take_dtype(struct scanner *s, struct airy_image_header *heade
     AIRY_FAIL_IF(!order || !strchr("<>|=", order), AIRY_ERR_FORMAT,
                  "NPY header: descr '%s' has no byte order", text);
     text[0] = '<';
+    header->half = strcmp(text + 1, "f2") == 0;
     const bool boolean = strcmp(text + 1, "b1") == 0;
     AIRY_FAIL_IF(
-        airy_dtype_parse(&header->image.dtype, boolean ? "<u1" : text) != AIRY_OK,
+        airy_dtype_parse(&header->image.dtype, boolean        ? "<u1"
+                                               : header->half ? "<f4"
+                                                              : text) != AIRY_OK,
         AIRY_ERR_UNSUPPORTED,
-        "NPY header: dtype '%c%s', expected integers of 1, 2, 4, 8 or floats of 4, 8 bytes", order,
-        text + 1);
+        "NPY header: dtype '%c%s', expected integers of 1, 2, 4, 8 or floats of 2, 4, 8 bytes",
+        order, text + 1);
     AIRY_FAIL_IF(order == '|' && airy_dtype_size(header->image.dtype) > 1, AIRY_ERR_FORMAT,
                  "NPY header: descr '|%s' has no byte order", text + 1);
     const char native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
@@ -178,6 +181,7 @@ airy_status airy_npy_parse(struct airy_image_header *header, const void *text, s
     struct scanner s = {(const char *)bytes + fixed, (const char *)bytes + fixed + length};
     AIRY_TRY(parse_dictionary(header, &s));
     AIRY_TRY(airy_image_bytes(&header->data, &header->image));
+    header->data /= header->half ? 2 : 1;
     header->bytes = fixed + length;
     return AIRY_OK;
 }
@@ -203,16 +207,18 @@ static void to_c_order(uint8_t *out, const uint8_t *in, const airy_image *image)
     }
 }
 
-static airy_status finish_pixels(struct airy_image_header *header)
+static airy_status finish_pixels(struct airy_image_header *header, size_t bytes)
 {
     airy_image *image = &header->image;
     const size_t size = airy_dtype_size(image->dtype);
-    if (header->swapped)
-        airy_image_swap(image->data, header->data / size, size);
+    if (header->half)
+        airy_image_widen(image->data, bytes / size, header->swapped);
+    else if (header->swapped)
+        airy_image_swap(image->data, bytes / size, size);
     if (!header->fortran || image->ndim == 1)
         return AIRY_OK;
     void *ordered;
-    AIRY_TRY(airy_image_alloc(&ordered, header->data));
+    AIRY_TRY(airy_image_alloc(&ordered, bytes));
     to_c_order(ordered, image->data, image);
     free(image->data);
     image->data = ordered;
@@ -233,10 +239,12 @@ static airy_status read_open(airy_image *image, int fd, uint64_t size)
     AIRY_FAIL_IF(header.data != size - header.bytes, AIRY_ERR_FORMAT,
                  "%llu bytes behind the header, its shape needs %zu",
                  (unsigned long long)(size - header.bytes), header.data);
-    AIRY_TRY(airy_image_alloc(&header.image.data, header.data));
-    status = airy_file_pread(fd, header.image.data, header.data, header.bytes);
+    const size_t bytes = header.half ? 2 * header.data : header.data;
+    AIRY_TRY(airy_image_alloc(&header.image.data, bytes));
+    status = airy_file_pread(fd, (char *)header.image.data + (bytes - header.data), header.data,
+                             header.bytes);
     if (status == AIRY_OK)
-        status = finish_pixels(&header);
+        status = finish_pixels(&header, bytes);
     if (status == AIRY_OK)
         *image = header.image;
     else

@@ -73,7 +73,7 @@ static airy_status take_shape(struct airy_plain_frames *f, const airy_image *ima
     f->dtype = image->dtype;
     f->height = image->shape[image->ndim - 2];
     f->width = image->shape[image->ndim - 1];
-    f->frame_bytes = f->height * f->width * airy_dtype_size(f->dtype);
+    f->frame_bytes = f->stored = f->height * f->width * airy_dtype_size(f->dtype);
     f->frames = bytes / f->frame_bytes;
     AIRY_FAIL_IF(f->frames > MAX_FRAMES, AIRY_ERR_UNSUPPORTED, "%zu frames, expected at most %d",
                  f->frames, MAX_FRAMES);
@@ -84,9 +84,9 @@ static airy_status take_shape(struct airy_plain_frames *f, const airy_image *ima
 static airy_status check_pixels(const struct airy_plain_frames *f)
 {
     const uint64_t left = f->start < f->size ? f->size - f->start : 0;
-    AIRY_FAIL_IF(left < f->frame_bytes || left / f->frame_bytes < f->frames / 1024, AIRY_ERR_FORMAT,
+    AIRY_FAIL_IF(left < f->stored || left / f->stored < f->frames / 1024, AIRY_ERR_FORMAT,
                  "%llu bytes behind the header, %zu frames of %zu bytes need more",
-                 (unsigned long long)left, f->frames, f->frame_bytes);
+                 (unsigned long long)left, f->frames, f->stored);
     return AIRY_OK;
 }
 
@@ -142,6 +142,8 @@ static airy_status index_npy(struct airy_plain_frames *f, const struct source *s
     AIRY_TRY(take_shape(f, &header.image));
     f->start = header.bytes;
     f->swapped = header.swapped;
+    f->half = header.half;
+    f->stored /= header.half ? 2 : 1;
     return check_pixels(f);
 }
 
@@ -187,7 +189,7 @@ static airy_status index_edf(struct airy_plain_frames *f, const struct source *s
     f->dtype = first.dtype;
     f->height = first.height;
     f->width = first.width;
-    f->frame_bytes = first.frame_bytes;
+    f->frame_bytes = f->stored = first.frame_bytes;
     f->start = f->starts[0];
     AIRY_FAIL_IF(f->start > s->size || f->frame_bytes > s->size - f->start, AIRY_ERR_FORMAT,
                  "%llu bytes behind the header, its dimensions need %zu",
@@ -326,12 +328,13 @@ void airy_plain_release(struct airy_plain_frames *frames)
 
 static uint64_t start_of(const struct airy_plain_frames *f, size_t frame)
 {
-    return f->starts ? f->starts[frame] : f->start + (uint64_t)frame * f->frame_bytes;
+    return f->starts ? f->starts[frame] : f->start + (uint64_t)frame * f->stored;
 }
 
 uint64_t airy_plain_offset(const struct airy_plain_frames *f, size_t frame)
 {
-    return f->kind == AIRY_PLAIN_PIXELS && !f->swapped && !f->held ? start_of(f, frame) : 0;
+    const bool as_is = f->kind == AIRY_PLAIN_PIXELS && !f->swapped && !f->half && !f->held;
+    return as_is ? start_of(f, frame) : 0;
 }
 
 static airy_status decode_piecewise(const struct airy_plain_frames *f, const struct source *s,
@@ -400,8 +403,11 @@ airy_status airy_plain_read(const struct airy_plain_frames *f, size_t frame, con
     default:
         break;
     }
-    AIRY_TRY(read_bytes(&s, pixels, f->frame_bytes, start_of(f, frame)));
-    if (f->swapped)
+    AIRY_TRY(read_bytes(&s, (uint8_t *)pixels + (f->frame_bytes - f->stored), f->stored,
+                        start_of(f, frame)));
+    if (f->half)
+        airy_image_widen(pixels, f->frame_bytes / size, f->swapped);
+    else if (f->swapped)
         airy_image_swap(pixels, f->frame_bytes / size, size);
     return AIRY_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <hdf5.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -111,6 +112,80 @@ static void check_npy_variants(struct check *c)
                                 "\1", 2)));
     CHECK(c, image.dtype == AIRY_DTYPE_U8 && image.ndim == 2 && airy_image_value(&image, 0) == 1);
     airy_image_free(&image);
+}
+
+/* IEEE 754-2008, 3.4: binary16 by its definition. */
+static float half_value(unsigned half)
+{
+    const unsigned exponent = half >> 10 & 31, fraction = half & 1023;
+    const double size = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+                        : exponent     ? ldexp(1024 + fraction, (int)exponent - 25)
+                                       : ldexp(fraction, -24);
+    return (float)copysign(size, half & 0x8000 ? -1.0 : 1.0);
+}
+
+static bool is_half(float got, unsigned half)
+{
+    const float want = half_value(half);
+    return isnan(want) ? isnan(got) != 0 : got == want && !signbit(got) == !signbit(want);
+}
+
+/* All values of float16: 4 frames of 128 x 128 in either byte order, as an image, a stack, a reader. */
+static void check_npy_half_of(struct check *c, bool big, bool fortran)
+{
+    enum { FRAME = 128 * 128, COUNT = 4 * FRAME };
+    char text[128];
+    uint8_t *data = check_alloc(c, (size_t)2 * COUNT);
+    float *frame = check_alloc(c, FRAME * sizeof(float));
+    airy_image image = {0};
+    airy_stack *stack = NULL;
+    airy_frame_reader *reader = NULL;
+    airy_frame_reader_info info;
+    size_t wrong = 0, got = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        data[2 * i + !big] = (uint8_t)(i >> 8);
+        data[2 * i + big] = (uint8_t)i;
+    }
+    snprintf(text, sizeof(text), "{'descr': '%cf2', 'fortran_order': %s, 'shape': (4, 128, 128)}",
+             big ? '>' : '<', fortran ? "True" : "False");
+    const char *path = npy_file(c, 1, text, data, (size_t)2 * COUNT);
+    if (!CHECK_OK(c, airy_image_read(&image, path)) ||
+        !CHECK_OK(c, airy_stack_create(&stack, &path, 1)))
+        return;
+    CHECK(c, image.dtype == AIRY_DTYPE_F32 && image.ndim == 3 && image.shape[0] == 4);
+    for (size_t i = 0; i < COUNT; i++) {
+        const size_t z = i / FRAME, y = i / 128 % 128, x = i % 128;
+        wrong += !is_half(((const float *)image.data)[i],
+                          (unsigned)(fortran ? z + 4 * (y + 128 * x) : i));
+    }
+    CHECK_OK(c, airy_stack_read(stack, 3, frame, FRAME * sizeof(float)));
+    const float *last = (const float *)image.data + (size_t)3 * FRAME;
+    CHECK(c, wrong == 0 && memcmp(frame, last, FRAME * sizeof(float)) == 0);
+    if (!fortran && CHECK_OK(c, airy_frame_reader_create(
+                                    &reader, path, &(airy_frame_reader_params){.height = 0}))) {
+        CHECK_OK(c, airy_frame_reader_get_info(reader, &info));
+        CHECK(c, info.frames == 4 && info.dtype == AIRY_DTYPE_F32 &&
+                     info.frame_bytes == FRAME * sizeof(float));
+        float *frames = check_alloc(c, 2 * FRAME * sizeof(float));
+        CHECK_OK(c, airy_frame_reader_skip(reader, 2));
+        CHECK_OK(c, airy_frame_reader_read(reader, frames, 2, &got));
+        CHECK(c, got == 2 && memcmp(frames, (const float *)image.data + (size_t)2 * FRAME,
+                                    2 * FRAME * sizeof(float)) == 0);
+    }
+    airy_frame_reader_destroy(&reader);
+    airy_stack_destroy(&stack);
+    airy_image_free(&image);
+    for (size_t cut = 1; cut <= 3; cut++)
+        CHECK_FAILS(c, airy_image_read(&image, npy_file(c, 1, text, data, 2 * COUNT - cut)),
+                    AIRY_ERR_FORMAT, "its shape needs 131072");
+}
+
+static void check_npy_half(struct check *c)
+{
+    if (!check_case(c, "npy_half"))
+        return;
+    for (unsigned i = 0; i < 4; i++)
+        check_npy_half_of(c, i & 1, i & 2);
 }
 
 static void check_npy_hostile(struct check *c)
@@ -402,6 +477,7 @@ void check_image(struct check *c)
             for (int s = 0; s < 4; s++)
                 check_round_trip(c, (airy_dtype)dtype, ndim, suffixes[s]);
     check_npy_variants(c);
+    check_npy_half(c);
     check_npy_hostile(c);
     check_edf_files(c);
     check_hdf5_images(c);
