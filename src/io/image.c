@@ -33,12 +33,12 @@ static const struct {
     const char *suffix;
     enum airy_image_format format;
 } suffixes[] = {
-    {".npy", AIRY_FORMAT_NPY},   {".edf", AIRY_FORMAT_EDF},  {".h5", AIRY_FORMAT_HDF5},
-    {".hdf5", AIRY_FORMAT_HDF5}, {".hdf", AIRY_FORMAT_HDF5}, {".nxs", AIRY_FORMAT_HDF5},
-    {".nx5", AIRY_FORMAT_HDF5},  {".cxi", AIRY_FORMAT_HDF5}, {".tif", AIRY_FORMAT_TIFF},
-    {".tiff", AIRY_FORMAT_TIFF}, {".png", AIRY_FORMAT_PNG},  {".cbf", AIRY_FORMAT_CBF},
-    {".fits", AIRY_FORMAT_FITS}, {".fit", AIRY_FORMAT_FITS}, {".fts", AIRY_FORMAT_FITS},
-    {".fz", AIRY_FORMAT_FITS},
+    {".npy", AIRY_FORMAT_NPY},   {".edf", AIRY_FORMAT_EDF},   {".h5", AIRY_FORMAT_HDF5},
+    {".hdf5", AIRY_FORMAT_HDF5}, {".hdf", AIRY_FORMAT_HDF5},  {".nxs", AIRY_FORMAT_HDF5},
+    {".nx5", AIRY_FORMAT_HDF5},  {".cxi", AIRY_FORMAT_HDF5},  {".tif", AIRY_FORMAT_TIFF},
+    {".tiff", AIRY_FORMAT_TIFF}, {".png", AIRY_FORMAT_PNG},   {".cbf", AIRY_FORMAT_CBF},
+    {".fits", AIRY_FORMAT_FITS}, {".fit", AIRY_FORMAT_FITS},  {".fts", AIRY_FORMAT_FITS},
+    {".fz", AIRY_FORMAT_FITS},   {".conv", AIRY_FORMAT_CONV},
 };
 
 static enum airy_image_format format_of_name(const char *path)
@@ -90,6 +90,8 @@ static airy_status format_of_bytes(enum airy_image_format *format, const char *p
         *format = AIRY_FORMAT_PNG;
     else if (memcmp(start, "###CBF", 6) == 0)
         *format = AIRY_FORMAT_CBF;
+    else if (memcmp(start, "CONV", 4) == 0 && isspace((unsigned char)start[4]))
+        *format = AIRY_FORMAT_CONV;
     else if (memcmp(start, "{\n", 2) == 0 || memcmp(start, "{\r\n", 3) == 0)
         *format = AIRY_FORMAT_EDF;
     else
@@ -231,12 +233,14 @@ airy_status airy_image_read_as(airy_image *image, enum airy_image_format format,
         return airy_image_read_png(image, path);
     case AIRY_FORMAT_TIFF:
         return airy_image_read_tiff(image, path);
+    case AIRY_FORMAT_CONV:
+        return airy_image_read_conv(image, path);
     case AIRY_FORMAT_HDF5:
         return airy_image_read_hdf5(image, path);
     default:
         return airy_fail(AIRY_ERR_UNSUPPORTED,
                          "'%s' is of no known format, expected .npy, .edf, " READS_FITS KNOWS_TIFF
-                         ".png, .cbf, .h5 or FILE::DATASET",
+                         ".png, .cbf, .conv, .h5 or FILE::DATASET",
                          path);
     }
 }
@@ -345,7 +349,8 @@ airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count
 
 bool airy_image_has_format(const char *path)
 {
-    return path && format_of_name(path) != AIRY_FORMAT_UNKNOWN;
+    const enum airy_image_format format = path ? format_of_name(path) : AIRY_FORMAT_UNKNOWN;
+    return format != AIRY_FORMAT_UNKNOWN && format != AIRY_FORMAT_CONV;
 }
 
 void airy_image_free(airy_image *image)

@@ -12,7 +12,8 @@ enum airy_image_format {
     AIRY_FORMAT_FITS,
     AIRY_FORMAT_TIFF,
     AIRY_FORMAT_PNG,
-    AIRY_FORMAT_CBF
+    AIRY_FORMAT_CBF,
+    AIRY_FORMAT_CONV /* read only */
 };
 /*
  * By the name's suffix (".gz" behind it does not count), else by what the file starts with:
@@ -64,6 +65,10 @@ airy_status airy_image_read_png(airy_image *image, const char *path);
 airy_status airy_image_write_png(const airy_image *image, const char *path, bool force);
 airy_status airy_image_read_cbf(airy_image *image, const char *path);
 airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool force);
+/* SExtractor's kernels, f64 [height, width]; what NORM asks for is done. */
+airy_status airy_image_read_conv(airy_image *image, const char *path);
+/* text: size bytes that are cut up, and a 0 behind them. For fuzzing, too. */
+airy_status airy_conv_parse(airy_image *image, char *text, size_t size);
 /* FILE or FILE[EXT] */
 airy_status airy_image_read_fits(airy_image *image, const char *path);
 airy_status airy_image_write_fits(const airy_image *image, const char *path, bool force);

@@ -188,6 +188,96 @@ static void check_npy_half(struct check *c)
         check_npy_half_of(c, i & 1, i & 2);
 }
 
+/* Kernels of SExtractor. */
+static void check_conv(struct check *c)
+{
+    static const struct {
+        const char *text;
+        size_t height, width;
+        double values[9];
+    } kernels[] = {
+        {"CONV NORM\n# 3x3 mask of FWHM = 2 pixels.\n1 2 1\n2 4 2\n1 2 1\n",
+         3,
+         3,
+         {0.0625, 0.125, 0.0625, 0.125, 0.25, 0.125, 0.0625, 0.125, 0.0625}},
+        {"CONV NONORM\r\n 1.5e1\t-2 \r\n\r\n#\n0 +.25 # the last", 2, 2, {15, -2, 0, 0.25}},
+        {"CONV NORM # of absolute values\n-1 2 -1\n", 1, 3, {-0.25, 0.5, -0.25}},
+        {"CONV\n8\n0\n", 2, 1, {1, 0}},
+        {"CONV\tNONORM\n0", 1, 1, {0}},
+    };
+    if (!check_case(c, "conv"))
+        return;
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
+        for (int named = 0; named < 2; named++) {
+            airy_image image = {0};
+            const size_t count = kernels[i].height * kernels[i].width;
+            if (!CHECK_OK(c, airy_image_read(&image,
+                                             stack_spill(c, named ? "x.conv" : "x", kernels[i].text,
+                                                         strlen(kernels[i].text)))))
+                continue;
+            CHECK(c, image.dtype == AIRY_DTYPE_F64 && image.ndim == 2 &&
+                         image.shape[0] == kernels[i].height && image.shape[1] == kernels[i].width);
+            CHECK(c, memcmp(image.data, kernels[i].values, count * sizeof(double)) == 0);
+            CHECK(c, !airy_image_has_format("x.conv") && airy_image_is_plain("x.conv"));
+            CHECK_FAILS(c, airy_image_write(&image, "x.conv", true), AIRY_ERR_UNSUPPORTED,
+                        "no format that is written");
+            airy_image_free(&image);
+        }
+}
+
+static const char *repeat(struct check *c, const char *start, const char *part, size_t count)
+{
+    const size_t head = strlen(start), n = strlen(part);
+    char *text = check_alloc(c, head + n * count + 1);
+    memcpy(text, start, head + 1);
+    for (size_t i = 0; i < count; i++)
+        memcpy(text + head + i * n, part, n + 1);
+    return text;
+}
+
+static void check_conv_hostile(struct check *c)
+{
+    if (!check_case(c, "conv_hostile"))
+        return;
+    const struct {
+        const char *text, *part;
+    } bad[] = {
+        {"", "line 1: expected CONV NORM"},
+        {"\n\n", "line 1: expected CONV NORM"},
+        {"1 2 1\n", "line 1: expected CONV NORM"},
+        {"# CONV NORM\n1", "line 1: expected CONV NORM"},
+        {"CONVOLVE NORM\n1", "line 1: expected CONV NORM"},
+        {"CONV SUM\n1", "line 1: 'SUM', expected CONV NORM"},
+        {"CONV", "line 1: the file ends before a row"},
+        {"CONV NORM\n# nothing\n", "line 2: the file ends before a row"},
+        {"CONV NORM\n1 2\n\n1\n", "line 4: a row of 1 numbers, the first one has 2"},
+        {"CONV NORM\n1 2x\n", "line 2: '2x', expected a number"},
+        {"CONV NORM\n1,2\n", "line 2: '1,2', expected a number"},
+        {"CONV NORM\n1\n\x1b[31mred\n", "line 3: '?[31mred'"},
+        {"CONV NORM\nabcdefghijklmnopqrstuvwxyz\n", "'abcdefghijklmnopqrst...'"},
+        {"CONV NONORM\n1 nan\n", "'nan', expected a number"},
+        {"CONV NONORM\n1e999\n", "'1e999', expected a number"},
+        {"CONV NORM\n0 0\n", "NORM: the sum of absolute values is 0"},
+        {"CONV NORM\n1e308 1e308\n", "NORM: the sum of absolute values is inf"},
+        {repeat(c, "CONV NORM\n", "1 ", 1026), "line 2: more than 1025 numbers in a row"},
+        {repeat(c, "CONV NORM\n", "1\n", 1026), "line 1027: more than 1025 rows"},
+    };
+    airy_image image = {0};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CHECK_FAILS(
+            c, airy_image_read(&image, stack_spill(c, "x.conv", bad[i].text, strlen(bad[i].text))),
+            AIRY_ERR_FORMAT, bad[i].part);
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.conv", "CONV NORM\n1\0 2\n", 15)),
+                AIRY_ERR_FORMAT, "byte 11 is 0");
+    const char *large = stack_spill(c, "x.conv", "CONV NORM\n1\n", 12);
+    CHECK(c, truncate(large, (off_t)1 << 40) == 0);
+    CHECK_FAILS(c, airy_image_read(&image, large), AIRY_ERR_FORMAT, "expected a kernel of at most");
+    const char *most = repeat(c, "CONV NONORM\n", repeat(c, "", "1 ", 1025), 1);
+    CHECK_OK(c, airy_image_read(&image, stack_spill(c, "x.conv", most, strlen(most))));
+    CHECK(c, image.shape[1] == 1025);
+    airy_image_free(&image);
+}
+
 static void check_npy_hostile(struct check *c)
 {
     if (!check_case(c, "npy_hostile"))
@@ -479,6 +569,8 @@ void check_image(struct check *c)
     check_npy_variants(c);
     check_npy_half(c);
     check_npy_hostile(c);
+    check_conv(c);
+    check_conv_hostile(c);
     check_edf_files(c);
     check_hdf5_images(c);
     check_png(c);

@@ -210,7 +210,8 @@ const struct command cmd_convert = {
     .usage = "IN -o OUT [options]",
     .summary = "convert an image or a stack to another format, exactly",
     .details =
-        "IN is " INPUTS ", up to four dimensions, either byte order. Element type, shape and "
+        "IN is " INPUTS ", up to four dimensions, or a kernel of SExtractor (.conv), either byte "
+        "order. Element type, shape and "
         "values are kept; what the format of OUT cannot hold is an error. FITS: values are "
         "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS, with "
         "--frames, too: their axis keeps its coordinates, and a single one an axis of length 1. "

@@ -38,7 +38,7 @@ static const struct opt convolve_options[] = {
      .offset = offsetof(struct convolve_params, kernel),
      .use = OPT_READ,
      .argument = "FILE",
-     .help = "image of 1 to 3 dimensions, 1 to 1025 along each"},
+     .help = "image of 1 to 3 dimensions, 1 to 1025 along each, or SExtractor's .conv"},
     {.name = "mode",
      .type = OPT_PARSED,
      .offset = offsetof(struct convolve_params, params.mode),
@@ -101,32 +101,6 @@ static const struct opt blur_options[] = {
     {0},
 };
 
-/* The kernel as f64 without its outer axes of length 1; malloc'ed. */
-static int read_kernel(const struct common *common, const char *path, double **values, int *ndim,
-                       size_t shape[3])
-{
-    airy_image image = {0};
-    const airy_status status = airy_image_read(&image, path);
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
-    const size_t n = tool_count(image.shape, image.ndim), *from = image.shape;
-    *ndim = image.ndim;
-    for (; *ndim > 1 && from[0] == 1 && *ndim > 2; (*ndim)--)
-        from++;
-    *values = *ndim <= 3 ? malloc(n * sizeof(**values)) : NULL;
-    int code = AIRY_EXIT_OK;
-    if (*ndim > 3)
-        code = tool_fail(common, "--kernel %s: has 4 dimensions, expected 1 to 3", path);
-    else if (!*values)
-        code = tool_fail(common, "--kernel %s: out of memory for %zu values", path, n);
-    for (size_t i = 0; i < n && *values; i++)
-        (*values)[i] = airy_image_value(&image, i);
-    if (*ndim <= 3)
-        memcpy(shape, from, (size_t)*ndim * sizeof(*shape));
-    airy_image_free(&image);
-    return code;
-}
-
 static int convolve_image(const struct convolve_params *p, struct device_image *d,
                           const double *kernel, int ndim, const size_t *kernel_shape, json_t *json)
 {
@@ -169,7 +143,7 @@ static int run_convolve(void *user)
     int ndim = 0;
     size_t shape[3];
     struct device_image d = {.device = NULL};
-    int code = read_kernel(common, p->kernel, &kernel, &ndim, shape);
+    int code = filter_read_kernel(common, p->kernel, &kernel, &ndim, shape);
     if (code == AIRY_EXIT_OK)
         code = device_image_open_host(&d, common, common->inputs.items[0]);
     json_t *json = json_object();

@@ -129,6 +129,13 @@ static const struct opt sources_options[] = {
      .hi = 300,
      .argument = "FWHM",
      .help = "detect in the image filtered for points of this width, pixels"},
+    {.name = "kernel",
+     .type = OPT_STRING,
+     FIELD(kernel),
+     .use = OPT_READ,
+     .argument = "FILE",
+     .help = "detect in the image correlated with this kernel over the sum of its absolute values, "
+             "an image or SExtractor's .conv; sides are odd"},
     {.name = "deblend",
      .type = OPT_PARSED,
      FIELD(deblending),
@@ -263,6 +270,7 @@ static int check_sources(void *user)
     } full[] = {{"mesh", p->mesh[0] > 0},
                 {"global-noise", p->global_noise},
                 {"matched", p->fwhm > 0},
+                {"kernel", p->kernel != NULL},
                 {"deblend", p->deblending.levels > 0},
                 {"clean", p->clean},
                 {"apertures", p->apertures.count > 0},
@@ -275,6 +283,8 @@ static int check_sources(void *user)
     for (size_t i = 0; p->simple && i < sizeof(full) / sizeof(full[0]); i++)
         if (full[i].given)
             return tool_usage(common, "--%s is of the full method", full[i].name);
+    if (p->kernel && p->fwhm > 0)
+        return tool_usage(common, "--kernel and --matched exclude each other");
     if (p->connectivity && p->connectivity != 4 && p->connectivity != 8)
         return tool_usage(common, "--connectivity %zu: expected 4 or 8", p->connectivity);
     if (p->regions && !tool_has_suffix(p->regions, ".reg"))

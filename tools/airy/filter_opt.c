@@ -1,5 +1,6 @@
 #include "filter_opt.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "device_image.h"
@@ -89,4 +90,29 @@ void filter_report_plan(const struct common *common, const airy_tile_plan *plan,
         tool_say(common, "%s in %llu tile%s of %s: %.1f MB on the device, %.1f MB copied to it",
                  all, (unsigned long long)plan->tiles, tool_s((size_t)plan->tiles), tile,
                  (double)plan->device_bytes * 1e-6, (double)plan->copied_bytes * 1e-6);
+}
+
+int filter_read_kernel(const struct common *common, const char *path, double **values, int *ndim,
+                       size_t shape[3])
+{
+    airy_image image = {0};
+    const airy_status status = airy_image_read(&image, path);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    const size_t n = tool_count(image.shape, image.ndim), *from = image.shape;
+    *ndim = image.ndim;
+    for (; *ndim > 1 && from[0] == 1 && *ndim > 2; (*ndim)--)
+        from++;
+    *values = *ndim <= 3 ? malloc(n * sizeof(**values)) : NULL;
+    int code = AIRY_EXIT_OK;
+    if (*ndim > 3)
+        code = tool_fail(common, "--kernel %s: has 4 dimensions, expected 1 to 3", path);
+    else if (!*values)
+        code = tool_fail(common, "--kernel %s: out of memory for %zu values", path, n);
+    for (size_t i = 0; i < n && *values; i++)
+        (*values)[i] = airy_image_value(&image, i);
+    if (*ndim <= 3)
+        memcpy(shape, from, (size_t)*ndim * sizeof(*shape));
+    airy_image_free(&image);
+    return code;
 }

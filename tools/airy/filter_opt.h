@@ -1,4 +1,4 @@
-/* Options that convolve, blur and filter share. */
+/* Options that convolve, blur and filter share, and sources in part. */
 #ifndef AIRY_TOOLS_FILTER_OPT_H
 #define AIRY_TOOLS_FILTER_OPT_H
 
@@ -38,6 +38,9 @@ int filter_axes(const struct common *common, const char *name, const char *text,
                 int ndim, int *axes);
 /* What all need: an output or only a plan, and a dtype that results have. Exit code. */
 int filter_check(const struct common *common, const char *output, const char *dtype, bool plan);
+/* --kernel FILE as f64 without its outer axes of length 1; malloc'ed. Exit code. */
+int filter_read_kernel(const struct common *common, const char *path, double **values, int *ndim,
+                       size_t shape[3]);
 /* What a plan says, as members of json, and on stderr unless it is one tile that was done. */
 void filter_report_plan(const struct common *common, const airy_tile_plan *plan, bool only,
                         json_t *json);

@@ -2,7 +2,9 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "filter_opt.h"
 #include "found.h"
 
 /* Pixels above k standard deviations among n of pure Gaussian noise. */
@@ -101,7 +103,8 @@ static size_t make_gaussian(double **kernel, double fwhm)
 }
 
 /* The full method works in f32, where such pixels would be infinite and left out in silence. */
-static int check_range(const struct sources_params *p, struct device_image *d, struct found *found)
+static int check_range(const struct sources_params *p, struct device_image *d, struct found *found,
+                       double sigma)
 {
     airy_statistics s;
     const airy_status status =
@@ -114,7 +117,7 @@ static int check_range(const struct sources_params *p, struct device_image *d, s
                          "%s: has values up to %g, the full method takes them up to %g; scale the "
                          "image down, mask them, or take --method simple",
                          p->common.inputs.items[0], largest, (double)FLT_MAX);
-    found->expected_false = expected_false(p->sigma, (double)s.count);
+    found->expected_false = expected_false(sigma, (double)s.count);
     if (!device_image_say_mask(&p->common, &p->bad, NULL))
         device_image_say_gaps(d, &p->common, &p->bad, &s, 1, sizeof(s));
     return AIRY_EXIT_OK;
@@ -185,14 +188,80 @@ static airy_status measure_correlation(const struct sources_params *p, struct de
     return status;
 }
 
-int find_full(const struct sources_params *p, struct device_image *d, struct found *found)
+/* The detection filter, *kernel malloc'ed or NULL. Exit code. */
+static int choose_kernel(const struct sources_params *p, airy_sources_params *params,
+                         double **kernel)
 {
-    const struct common *common = &p->common;
+    int ndim = 2;
+    size_t shape[3] = {3, 3};
+    *kernel = NULL;
+    params->kernel = small_kernel;
+    params->matched = p->fwhm > 0;
+    if (p->fwhm > 0) {
+        shape[0] = shape[1] = make_gaussian(kernel, p->fwhm);
+        params->kernel = *kernel;
+        if (!*kernel)
+            return tool_fail(&p->common, "--matched %g: out of memory for the filter", p->fwhm);
+    } else if (p->kernel) {
+        const int code = filter_read_kernel(&p->common, p->kernel, kernel, &ndim, shape);
+        if (code != AIRY_EXIT_OK)
+            return code;
+        params->kernel = *kernel;
+        if (ndim != 2)
+            return tool_fail(&p->common, "--kernel %s: has %d dimension%s, expected 2", p->kernel,
+                             ndim, tool_s((size_t)ndim));
+        if (shape[0] % 2 == 0 || shape[1] % 2 == 0)
+            return tool_fail(&p->common, "--kernel %s: has %zu x %zu values, expected odd sides",
+                             p->kernel, shape[0], shape[1]);
+    } else if (!p->sep) { /* with one noise for the image sep's filter is a plain one */
+        params->kernel = NULL;
+    }
+    memcpy(params->kernel_shape, shape, sizeof(params->kernel_shape));
+    return AIRY_EXIT_OK;
+}
+
+/* The noise of independent pixels after a filter whose result is compared with theirs. */
+static double filtered_noise(const airy_sources_params *p)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; p->kernel && i < p->kernel_shape[0] * p->kernel_shape[1]; i++) {
+        sum += fabs(p->kernel[i]);
+        squares += p->kernel[i] * p->kernel[i];
+    }
+    return sum > 0 && !p->matched ? sqrt(squares) / sum : 1;
+}
+
+static int find_filtered(const struct sources_params *p, struct device_image *d,
+                         struct found *found, airy_sources_params *params)
+{
     airy_array *flat = NULL;
-    double *gaussian = NULL;
-    const int checked = check_range(p, d, found);
+    const int checked = check_range(p, d, found, p->sigma / filtered_noise(params));
     if (checked != AIRY_EXIT_OK)
         return checked;
+    airy_status status = subtract(p, d, found, &flat);
+    found->correlation = 1;
+    if (status == AIRY_OK && params->matched && !p->sep)
+        status = measure_correlation(p, d, flat, params, found->noise, &found->correlation);
+    airy_array_destroy(&d->src); /* makes room */
+    params->sigma *= found->correlation;
+    params->background = found->level;
+    if ((p->global_noise || p->sep) && found->noise > 0)
+        params->noise = found->noise;
+    else
+        params->noise_map = found->noise_map;
+    if (status == AIRY_OK && p->segmentation)
+        status =
+            airy_array_create(&found->segmentation, d->device, AIRY_DTYPE_U32, 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = airy_sources_find(d->queue, &found->sources, &found->count, found->segmentation,
+                                   flat, params);
+    airy_array_destroy(&flat);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+int find_full(const struct sources_params *p, struct device_image *d, struct found *found)
+{
+    double *kernel = NULL;
     airy_sources_params params = {.sigma = p->sigma,
                                   .mask = d->mask,
                                   .gain = p->gain,
@@ -205,36 +274,11 @@ int find_full(const struct sources_params *p, struct device_image *d, struct fou
                                   .compat_sep = p->sep,
                                   .apertures = p->apertures.radius,
                                   .aperture_count = p->apertures.count};
-    if (p->fwhm > 0) {
-        params.kernel_shape[0] = params.kernel_shape[1] = make_gaussian(&gaussian, p->fwhm);
-        params.kernel = gaussian;
-        if (!gaussian)
-            return tool_fail(common, "--matched %g: out of memory for the filter", p->fwhm);
-        params.matched = true;
-    } else if (p->sep) { /* with one noise for the image sep's filter is a plain one */
-        params.kernel = small_kernel;
-        params.kernel_shape[0] = params.kernel_shape[1] = 3;
-    }
-    airy_status status = subtract(p, d, found, &flat);
-    found->correlation = 1;
-    if (status == AIRY_OK && p->fwhm > 0 && !p->sep)
-        status = measure_correlation(p, d, flat, &params, found->noise, &found->correlation);
-    airy_array_destroy(&d->src); /* makes room */
-    params.sigma *= found->correlation;
-    params.background = found->level;
-    if ((p->global_noise || p->sep) && found->noise > 0)
-        params.noise = found->noise;
-    else
-        params.noise_map = found->noise_map;
-    if (status == AIRY_OK && p->segmentation)
-        status =
-            airy_array_create(&found->segmentation, d->device, AIRY_DTYPE_U32, 2, d->image.shape);
-    if (status == AIRY_OK)
-        status = airy_sources_find(d->queue, &found->sources, &found->count, found->segmentation,
-                                   flat, &params);
-    airy_array_destroy(&flat);
-    free(gaussian);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    int code = choose_kernel(p, &params, &kernel);
+    if (code == AIRY_EXIT_OK)
+        code = find_filtered(p, d, found, &params);
+    free(kernel);
+    return code;
 }
 
 void found_free(struct found *found)

@@ -136,7 +136,7 @@ int found_write_catalog(const struct sources_params *p, const struct found *foun
 {
     static const char *const radii[AIRY_SOURCE_APERTURES] = {"APER1", "APER2", "APER3", "APER4",
                                                              "APER5", "APER6", "APER7", "APER8"};
-    airy_note notes[10 + AIRY_SOURCE_APERTURES] = {
+    airy_note notes[11 + AIRY_SOURCE_APERTURES] = {
         {.key = "IMAGE", .text = p->common.inputs.items[0]},
         {.key = "CREATOR", .text = "Airy", .comment = airy_version()},
         {.key = "METHOD", .text = p->simple ? "simple" : "full"},
@@ -150,6 +150,9 @@ int found_write_catalog(const struct sources_params *p, const struct found *foun
         notes[count++] = (airy_note){.key = "BEAMPIX",
                                      .number = catalog->info.beam_px,
                                      .comment = "area of the beam, pixels"};
+    if (p->kernel)
+        notes[count++] =
+            (airy_note){.key = "KERNEL", .text = p->kernel, .comment = "detection filter"};
     if (p->fwhm > 0) {
         notes[count++] = (airy_note){
             .key = "FWHM", .number = p->fwhm, .comment = "of the matched filter, pixels"};

@@ -24,7 +24,7 @@ struct sources_params {
     size_t mesh[2]; /* y, x; 0: the library's default */
     struct deblending deblending;
     struct apertures apertures;
-    const char *catalog, *regions, *segmentation, *plot, *background, *noise;
+    const char *kernel, *catalog, *regions, *segmentation, *plot, *background, *noise;
 };
 BAD_PIXELS_FIT(struct sources_params);
 

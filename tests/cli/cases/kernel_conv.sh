@@ -1,0 +1,20 @@
+# kernels of SExtractor are those of an image: NORM over the sum of absolute values
+printf 'CONV NORM\n# FWHM = 2 pixels\n1 2 1\n2 4 2\n1 2 1\n' >small.conv
+printf 'CONV NONORM\n0.0625 0.125 0.0625\n0.125 0.25 0.125\n0.0625 0.125 0.0625\n' >same.conv
+printf 'CONV NONORM\n1 2\n' >even.conv
+printf 'CONV NORM\n1 2 1\n2 4\n' >cut.conv
+$airy convert small.conv -o small.npy --quiet && $airy simulate sky sky.npy --height 96 --width 96 --sources 12 --seed 3 --quiet || exit 1
+for kernel in small.conv same.conv small.npy; do
+    $airy convolve sky.npy --kernel $kernel -o c.npy --mode same --force --quiet && cp c.npy $kernel.npy || exit 2
+    $airy sources sky.npy --kernel $kernel --catalog c.csv --force >$kernel.json 2>said && grep -v '^airy.*device' said >$kernel.said && cp c.csv $kernel.csv || exit 3
+done
+for kernel in same.conv small.npy; do cmp small.conv.npy $kernel.npy && cmp small.conv.csv $kernel.csv && cmp small.conv.json $kernel.json && cmp small.conv.said $kernel.said || exit 4; done
+# the filter of --compat sep is this one
+$airy sources sky.npy --compat sep --catalog a.csv --quiet >a && $airy sources sky.npy --compat sep --kernel small.conv --catalog b.csv --quiet | cmp - a && cmp a.csv b.csv || exit 5
+{ $airy sources sky.npy --quiet; cat small.conv.json; } | sed -n '/expected_false/s/\(\.[0-9]\{3\}\)[0-9]*/\1/p'
+$airy sources sky.npy --kernel small.conv --catalog c.vot --quiet >said && grep -c '"KERNEL".*"small.conv"' c.vot
+$airy sources sky.npy --kernel even.conv; echo $?
+$airy convolve sky.npy --kernel cut.conv -o no.npy; echo $?
+$airy sources sky.npy --kernel small.conv --matched 2; echo $?
+$airy sources sky.npy --kernel small.conv --method simple; echo $?
+$airy convert small.npy -o no.conv; echo $?
