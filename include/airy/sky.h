@@ -69,6 +69,22 @@ AIRY_API airy_status airy_sky_from_pixel(airy_sky *sky, double *ra, double *dec,
 AIRY_API airy_status airy_sky_to_pixel(airy_sky *sky, double *x, double *y, const double *ra,
                                        const double *dec, size_t count);
 
+typedef enum airy_angle {
+    AIRY_ANGLE_LONGITUDE = 0,
+    AIRY_ANGLE_RIGHT_ASCENSION, /**< with colons in hours */
+    AIRY_ANGLE_LATITUDE,
+    AIRY_ANGLE_COUNT
+} airy_angle;
+/**
+ * An angle in degrees: "83.63" (any number that strtod reads, nan too) or sexagesimal, "05:34:31.9",
+ * "5h34m31.9s", "-0d15m3s", "22:00"; only the last part may have a fraction, the last letter may be
+ * left out behind seconds.
+ * Errors: AIRY_ERR_PARAM where text is no such angle, minutes or seconds are not below 60, hours not
+ * 0 to below 24, latitudes not -90 to 90 or longitudes not -360 to 360; what is wrong is told.
+ * Threads: any, in any locale.
+ */
+AIRY_API airy_status airy_angle_parse(double *degrees, const char *text, airy_angle kind);
+
 #ifdef __cplusplus
 }
 #endif

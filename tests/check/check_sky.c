@@ -266,10 +266,89 @@ static void check_refused(struct check *c)
     CHECK_FAILS(c, airy_sky_create(&sky, NULL), AIRY_ERR_PARAM, "missing");
 }
 
+/* Angles: their values to the last bit where these are exact, and what is none. */
+static void check_angles(struct check *c)
+{
+    static const struct {
+        const char *text;
+        airy_angle kind;
+        double degrees;
+    } good[] = {
+        {"83.633", AIRY_ANGLE_RIGHT_ASCENSION, 83.633},
+        {"-1e1", AIRY_ANGLE_LONGITUDE, -10},
+        {"17:45:00", AIRY_ANGLE_RIGHT_ASCENSION, 266.25},
+        {"17:45:00", AIRY_ANGLE_LONGITUDE, 17.75},
+        {"17h45m0s", AIRY_ANGLE_LONGITUDE, 266.25},
+        {"1:1", AIRY_ANGLE_RIGHT_ASCENSION, 15.25},
+        {"0:0:0.9", AIRY_ANGLE_RIGHT_ASCENSION, 0.9 / 240},
+        {"23:59:59.999", AIRY_ANGLE_RIGHT_ASCENSION, (86340 + 59.999) / 240},
+        {"266d15m", AIRY_ANGLE_RIGHT_ASCENSION, 266.25},
+        {"-0:15:00", AIRY_ANGLE_LATITUDE, -0.25},
+        {"-0d15m0.000s", AIRY_ANGLE_LATITUDE, -0.25},
+        {"-00D00M36", AIRY_ANGLE_LATITUDE, -0.01},
+        {"+22:00:52.2", AIRY_ANGLE_LATITUDE, (79200 + 52.2) / 3600},
+        {"-90:00:00", AIRY_ANGLE_LATITUDE, -90},
+        {"-0:00:00", AIRY_ANGLE_LATITUDE, -0.0},
+        {"-5d", AIRY_ANGLE_LONGITUDE, -5},
+    };
+    static const struct {
+        const char *text, *part;
+        airy_angle kind;
+    } bad[] = {
+        {"", "'': expected degrees", AIRY_ANGLE_LATITUDE},
+        {"-", "expected degrees", AIRY_ANGLE_LATITUDE},
+        {" 5", "expected degrees", AIRY_ANGLE_LATITUDE},
+        {"5 ", "expected degrees", AIRY_ANGLE_LATITUDE},
+        {"--5:00", "expected degrees", AIRY_ANGLE_LATITUDE},
+        {"5:-3:1", "expected degrees", AIRY_ANGLE_LATITUDE},
+        {"5:3", "kind = 3", AIRY_ANGLE_COUNT},
+        {"5::3", "expected degrees", AIRY_ANGLE_LATITUDE},
+        {"5:3:", "seconds are missing", AIRY_ANGLE_LATITUDE},
+        {"5:", "minutes are missing", AIRY_ANGLE_LATITUDE},
+        {"5:3:1:1", "expected degrees", AIRY_ANGLE_LATITUDE},
+        {"5.5:3", "expected degrees", AIRY_ANGLE_LATITUDE},
+        {"5d3m1s1", "more behind the seconds", AIRY_ANGLE_LATITUDE},
+        {"5d3", "expected degrees", AIRY_ANGLE_LATITUDE},
+        {"5h", "hours, expected degrees", AIRY_ANGLE_LATITUDE},
+        {"5:60", "minutes are 60", AIRY_ANGLE_LATITUDE},
+        {"5:0:60.5", "seconds are 60.5", AIRY_ANGLE_LATITUDE},
+        {"90:00:00.1", "expected -90 to 90", AIRY_ANGLE_LATITUDE},
+        {"24:00:00", "24 hours", AIRY_ANGLE_RIGHT_ASCENSION},
+        {"-0:00:01", "hours, expected 0", AIRY_ANGLE_RIGHT_ASCENSION},
+        {"-361d", "expected -360 to 360", AIRY_ANGLE_LONGITUDE},
+        {"99999999999999999999999999999999999999999999999999:1", "expected -360",
+         AIRY_ANGLE_LONGITUDE},
+        {"1234567890123456789012345678901234567890123456789012345678901234", "more than 63",
+         AIRY_ANGLE_LONGITUDE},
+        {"\x1b[1m", "'?[1m'", AIRY_ANGLE_LONGITUDE},
+        {"0x1p3", "expected degrees", AIRY_ANGLE_LONGITUDE},
+        {"1e400", "expected degrees", AIRY_ANGLE_LONGITUDE},
+    };
+    double got = 7;
+    if (!check_case(c, "angles"))
+        return;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        if (CHECK_OK(c, airy_angle_parse(&got, good[i].text, good[i].kind)))
+            CHECK(c, memcmp(&got, &good[i].degrees, sizeof(got)) == 0);
+    CHECK_OK(c, airy_angle_parse(&got, "nan", AIRY_ANGLE_LATITUDE));
+    CHECK(c, isnan(got));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        got = 7;
+        CHECK_FAILS(c, airy_angle_parse(&got, bad[i].text, bad[i].kind), AIRY_ERR_PARAM,
+                    bad[i].part);
+        CHECK(c, got == 7);
+    }
+    CHECK_FAILS(c, airy_angle_parse(NULL, "5", AIRY_ANGLE_LATITUDE), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_angle_parse(&got, NULL, AIRY_ANGLE_LATITUDE), AIRY_ERR_PARAM, "missing");
+}
+
 void check_sky(struct check *c)
 {
-    if (!c->is_cpu || !AIRY_HAVE_WCS)
+    if (!c->is_cpu)
         return; /* host memory only */
+    check_angles(c);
+    if (!AIRY_HAVE_WCS)
+        return;
     check_projections(c);
     check_matrices(c);
     check_assumed(c);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "catalog.h"
 #include "device_image.h"
@@ -20,17 +21,19 @@ static const struct opt sky_options[] = {
      .type = OPT_STRING,
      FIELD(pixels),
      .use = OPT_READ,
-     .argument = "X,Y|CSV",
-     .help = "pixels, counted from 0 at the centre of the first one (FITS counts from 1); a file's "
-             "columns x, y or com_x, com_y, or the first two where no line names them"},
+     .argument = "X,Y|FILE",
+     .help = "pixels, counted from 0 at the centre of the first one (FITS counts from 1); a "
+             "table's columns x, y or com_x, com_y, or SExtractor's X_IMAGE, Y_IMAGE, which count "
+             "from 1, or the first two where no line names them"},
     {.name = "radec",
      .type = OPT_STRING,
      FIELD(radec),
      .use = OPT_READ,
-     .argument = "RA,DEC|CSV",
-     .help =
-         "longitudes and latitudes in degrees; a file's columns ra, dec (of a galactic image glon, "
-         "glat, of an ecliptic one elon, elat), or the first two where no line names them"},
+     .argument = "RA,DEC|FILE",
+     .help = "longitudes and latitudes in degrees or as 05:34:31.9,+22:00:52 or "
+             "5h34m31.9s,22d0m52s; a table's columns ra, dec or ALPHA_J2000, DELTA_J2000 (of a "
+             "galactic image glon, glat, of an ecliptic one elon, elat), or the first two where no "
+             "line names them"},
     {0},
 };
 
@@ -56,93 +59,244 @@ static bool add_point(struct points *p, double a, double b)
     return true;
 }
 
-/* The text of column `which` of a line, without blanks and quotes; false: there is none. */
-static bool get_field(char field[64], const char *line, size_t which)
+/*
+ * kind is of places on the sky, here and below, or NULL, of pixels. "RA---TAN" and its like:
+ * longitudes of other frames are written in degrees.
+ */
+static bool is_equatorial(const airy_sky_info *kind)
 {
-    for (; which > 0; which--) {
-        line += strcspn(line, ",\n");
-        if (*line != ',')
+    return strncmp(kind->longitude, "RA", 2) == 0;
+}
+
+/* A coordinate; why: a sentence where it is none, or NULL. */
+static bool parse_coordinate(double *value, const char *text, const airy_sky_info *kind, int which,
+                             const char **why)
+{
+    *why = NULL;
+    if (!kind)
+        return opt_number(text, value);
+    const airy_angle angle = which                 ? AIRY_ANGLE_LATITUDE
+                             : is_equatorial(kind) ? AIRY_ANGLE_RIGHT_ASCENSION
+                                                   : AIRY_ANGLE_LONGITUDE;
+    if (airy_angle_parse(value, text, angle) == AIRY_OK)
+        return true;
+    *why = airy_last_error();
+    return false;
+}
+
+/* How the columns of a table lie: between commas, else between blanks. */
+struct layout {
+    bool known, blanks;
+    bool named[2];
+    size_t column[2];
+    double offset[2]; /* added to what is there */
+};
+
+static const char blank[] = " \t\r\n";
+
+/* The text of column `which` of a line, without blanks and quotes; false: there is none. */
+static bool get_field(char field[64], const char *line, size_t which, bool blanks)
+{
+    const char *between = blanks ? blank : ",\n";
+    for (line += blanks ? strspn(line, blank) : 0; which > 0; which--) {
+        line += strcspn(line, between);
+        if (blanks ? !*line : *line != ',')
             return false;
-        line++;
+        line += blanks ? strspn(line, blank) : 1;
     }
     line += strspn(line, " \t\"");
-    size_t n = strcspn(line, ",\r\n");
+    size_t n = strcspn(line, blanks ? blank : ",\r\n");
     while (n > 0 && strchr(" \t\"", line[n - 1]))
         n--;
-    if (n >= 64)
+    if (n >= 64 || (blanks && n == 0))
         return false;
     memcpy(field, line, n);
     field[n] = 0;
     return true;
 }
 
-/* The columns that a head line names; false: it does not name both. info: NULL for pixels. */
-static bool find_columns(size_t columns[2], const char *line, const airy_sky_info *info)
+enum { NAMES = 5, NO_NAME = NAMES };
+
+/* Which name of coordinate k that is, the first counts most; offset: added to its values. */
+static int find_name(double *offset, const char *name, int k, const airy_sky_info *kind)
 {
-    const char *names[2][3] = {{"x", "com_x", "x_px"}, {"y", "com_y", "y_px"}};
-    char field[64], degrees[2][16];
-    for (int k = 0; k < 2 && info; k++) {
-        names[k][0] = names[k][2] = catalog_sky_name(info, k);
-        snprintf(degrees[k], sizeof(degrees[k]), "%s_deg", names[k][0]);
-        names[k][1] = degrees[k];
+    static const char *const pixels[2][NAMES] = {{"x", "com_x", "x_px", "XWIN_IMAGE", "X_IMAGE"},
+                                                 {"y", "com_y", "y_px", "YWIN_IMAGE", "Y_IMAGE"}},
+                             *const places[2][NAMES] = {
+                                 {NULL, NULL, "ALPHA_J2000", "ALPHAWIN_J2000", "ALPHA_SKY"},
+                                 {NULL, NULL, "DELTA_J2000", "DELTAWIN_J2000", "DELTA_SKY"}};
+    char degrees[16];
+    int n = 0;
+    *offset = 0;
+    if (kind) {
+        const char *own = catalog_sky_name(kind, k);
+        snprintf(degrees, sizeof(degrees), "%s_deg", own);
+        if (strcasecmp(name, own) == 0)
+            return 0;
+        if (strcasecmp(name, degrees) == 0)
+            return 1;
+        n = is_equatorial(kind) ? 2 : NO_NAME;
     }
-    bool found[2] = {false, false};
-    for (int k = 0; k < 2; k++)
-        for (int n = 2; n >= 0; n--) /* the first name counts most */
-            for (size_t i = 0; get_field(field, line, i); i++)
-                if (strcasecmp(field, names[k][n]) == 0) {
-                    columns[k] = i;
-                    found[k] = true;
-                }
-    return found[0] && found[1];
+    while (n < NAMES && strcasecmp(name, kind ? places[k][n] : pixels[k][n]) != 0)
+        n++;
+    if (!kind && (n == 3 || n == 4)) /* SExtractor's pixels count from 1 */
+        *offset = -1;
+    return n;
 }
 
-static int read_csv(struct points *points, const struct common *common, const char *option,
-                    const char *path, const airy_sky_info *info)
+/* A column of that name, where it is a better one than those before it. */
+static void take_name(struct layout *l, int rank[2], const char *name, size_t column,
+                      const airy_sky_info *kind)
 {
+    for (int k = 0; k < 2; k++) {
+        double offset;
+        const int n = find_name(&offset, name, k, kind);
+        if (n >= rank[k])
+            continue;
+        rank[k] = n;
+        l->named[k] = true;
+        l->column[k] = column;
+        l->offset[k] = offset;
+    }
+}
+
+/* The columns that a head line names, one of SExtractor's "# 3 X_IMAGE ..." or all in order. */
+static void take_head(struct layout *l, int rank[2], const char *line, const airy_sky_info *kind)
+{
+    char field[64];
+    uint64_t number;
+    const char *text = line + strspn(line, " \t#");
+    const bool comment = memchr(line, '#', (size_t)(text - line)) != NULL,
+               blanks = !strchr(text, ',');
+    if (comment && get_field(field, text, 0, true) && opt_whole(field, &number)) {
+        if (number > 0 && number <= SIZE_MAX && get_field(field, text, 1, true))
+            take_name(l, rank, field, (size_t)number - 1, kind);
+        return;
+    }
+    for (size_t i = 0; get_field(field, text, i, blanks); i++)
+        take_name(l, rank, field, i, kind);
+}
+
+/* A file of points on its way in. */
+struct reading {
+    const struct common *common;
+    const char *option, *path;
+    const airy_sky_info *kind;
+    struct layout layout;
+    int rank[2]; /* of the names that were found */
+    size_t line; /* from 1 */
+};
+
+/* A coordinate of a table, in which nan is that of a point that has none. */
+static bool parse_field(double *value, const char *field, const airy_sky_info *kind, int which,
+                        const char **why)
+{
+    if (strcasecmp(field, "nan") != 0)
+        return parse_coordinate(value, field, kind, which, why);
+    *value = (double)NAN;
+    return true;
+}
+
+/* A line of numbers, or the one that names them. */
+static int read_row(struct reading *r, struct points *points, const char *line)
+{
+    struct layout *l = &r->layout;
+    const bool first = !l->known;
+    if (first)
+        l->blanks = !strchr(line, ',');
+    l->known = true;
+    if (!l->named[0] || !l->named[1])
+        l->column[0] = 0, l->column[1] = 1, l->offset[0] = l->offset[1] = 0;
+    double v[2] = {0, 0};
+    const char *why = NULL;
+    char field[64] = "";
+    int k = 0;
+    while (k < 2 && get_field(field, line, l->column[k], l->blanks) &&
+           parse_field(&v[k], field, r->kind, k, &why))
+        k++;
+    if (k == 2)
+        return add_point(points, v[0] + l->offset[0], v[1] + l->offset[1])
+                   ? AIRY_EXIT_OK
+                   : tool_fail(r->common, "out of memory for %zu points", points->count);
+    if (!first || (why && strchr("+-0123456789", *field))) /* no name */
+        return tool_fail(r->common, "--%s %s line %zu: expected %s in columns %zu and %zu%s%s",
+                         r->option, r->path, r->line, r->kind ? "angles" : "numbers",
+                         l->column[0] + 1, l->column[1] + 1, why ? ": " : "", why ? why : "");
+    if (!l->named[0] || !l->named[1])
+        take_head(l, r->rank, line, r->kind);
+    if (!l->named[0] || !l->named[1])
+        return tool_fail(
+            r->common,
+            "--%s %s line %zu: no columns %s%s%s are named there; name two, or leave "
+            "the line out",
+            r->option, r->path, r->line, r->kind ? catalog_sky_name(r->kind, 0) : "x, y",
+            r->kind ? ", " : " (or com_x, com_y)", r->kind ? catalog_sky_name(r->kind, 1) : "");
+    return AIRY_EXIT_OK;
+}
+
+static int read_table(struct points *points, const struct common *common, const char *option,
+                      const char *path, const airy_sky_info *kind)
+{
+    struct reading r = {
+        .common = common, .option = option, .path = path, .kind = kind, .rank = {NO_NAME, NO_NAME}};
     FILE *file = fopen(path, "r");
     if (!file)
         return tool_fail(common, "--%s %s: neither two numbers A,B nor a file that opens", option,
                          path);
-    char line[4096], field[64];
-    size_t columns[2] = {0, 1}, number = 0;
-    bool head = true;
+    char line[4096];
     int code = AIRY_EXIT_OK;
     while (code == AIRY_EXIT_OK && fgets(line, sizeof(line), file)) {
-        number++;
-        const char *text = line + strspn(line, " \t\r\n");
-        if (!*text || *text == '#')
-            continue;
-        double v[2] = {0, 0};
-        bool good = true;
-        for (int k = 0; k < 2; k++)
-            good = good && get_field(field, line, columns[k]) && !opt_any_number(&v[k], field);
-        if (!good && head && !find_columns(columns, line, info))
-            code = tool_fail(common,
-                             "--%s %s line %zu: no columns %s%s%s are named there; name two, or "
-                             "leave the line out",
-                             option, path, number, info ? catalog_sky_name(info, 0) : "x, y",
-                             info ? ", " : " (or com_x, com_y)",
-                             info ? catalog_sky_name(info, 1) : "");
-        else if (!good && !head)
-            code = tool_fail(common, "--%s %s line %zu: expected numbers in columns %zu and %zu",
-                             option, path, number, columns[0] + 1, columns[1] + 1);
-        else if (good && !add_point(points, v[0], v[1]))
-            code = tool_fail(common, "out of memory for %zu points", points->count);
-        head = false;
+        r.line++;
+        const char *text = line + strspn(line, blank);
+        if (!strchr(line, '\n') && !feof(file))
+            code = tool_fail(common, "--%s %s line %zu: longer than %zu bytes, or no text", option,
+                             path, r.line, sizeof(line) - 2);
+        else if (*text == '#' && !r.layout.known)
+            take_head(&r.layout, r.rank, line, kind);
+        else if (*text && *text != '#')
+            code = read_row(&r, points, line);
     }
     fclose(file);
     return code;
 }
 
-/* Two numbers, or a file. */
-static int read_points(struct points *points, const struct common *common, const char *text,
-                       const airy_sky_info *info)
+/* A,B, or two angles with blanks between them; false: neither. */
+static bool split_pair(char pair[2][64], const char *text)
 {
-    double pair[2];
-    if (!opt_two(text, pair))
-        return read_csv(points, common, info ? "radec" : "pixels", text, info);
-    return add_point(points, pair[0], pair[1]) ? AIRY_EXIT_OK : tool_fail(common, "out of memory");
+    char copy[160], *rest = copy;
+    if (strlen(text) >= sizeof(copy))
+        return false;
+    strcpy(copy, text);
+    const char *between = strchr(copy, ',') ? "," : " \t";
+    for (int k = 0; k < 2; k++) {
+        rest += strspn(rest, " \t");
+        size_t n = k ? strlen(rest) : strcspn(rest, between);
+        char *next = rest[n] ? rest + n + 1 : rest + n;
+        while (n > 0 && strchr(" \t", rest[n - 1]))
+            n--;
+        if (n == 0 || n >= 64 || memchr(rest, ' ', n) || memchr(rest, ',', n))
+            return false;
+        memcpy(pair[k], rest, n);
+        pair[k][n] = 0;
+        rest = next;
+    }
+    return true;
+}
+
+/* The points of --pixels or --radec. Exit code. */
+static int read_points(struct points *points, const struct common *common, const char *text,
+                       const airy_sky_info *kind)
+{
+    const char *option = kind ? "radec" : "pixels", *why = NULL;
+    char pair[2][64];
+    double v[2];
+    if (!split_pair(pair, text) || access(text, F_OK) == 0)
+        return read_table(points, common, option, text, kind);
+    for (int k = 0; k < 2; k++)
+        if (!parse_coordinate(&v[k], pair[k], kind, k, &why))
+            return why ? tool_fail(common, "--%s %s: %s", option, text, why)
+                       : read_table(points, common, option, text, kind);
+    return add_point(points, v[0], v[1]) ? AIRY_EXIT_OK : tool_fail(common, "out of memory");
 }
 
 static int print_points(const struct common *common, const airy_sky_info *info,
@@ -201,17 +355,19 @@ static int run_sky(void *user)
     const struct sky_params *p = user;
     const struct common *common = &p->common;
     const bool radec = p->radec != NULL;
-    const char *text = radec ? p->radec : p->pixels;
+    const char *input = common->inputs.items[0];
     struct points points = {0};
     airy_image image = {0};
     airy_sky *sky = NULL;
     airy_sky_info info;
-    airy_status status = airy_image_read(&image, common->inputs.items[0]);
+    airy_status status = airy_image_is_fits(input) ? airy_fits_read_planes(&image, input, 0, 0, 1)
+                                                   : airy_image_read(&image, input);
     if (status == AIRY_OK)
         status = airy_sky_create(&sky, &image);
     if (status == AIRY_OK)
         status = airy_sky_get_info(sky, &info);
-    int code = status == AIRY_OK ? read_points(&points, common, text, radec ? &info : NULL)
+    int code = status == AIRY_OK ? read_points(&points, common, radec ? p->radec : p->pixels,
+                                               radec ? &info : NULL)
                                  : tool_failed(common, status);
     if (code == AIRY_EXIT_OK) {
         catalog_say_assumed(common, sky);
@@ -226,17 +382,21 @@ static int run_sky(void *user)
 
 const struct command cmd_sky = {
     .name = "sky",
-    .usage = "IMAGE --pixels X,Y|CSV [options]",
+    .usage = "IMAGE --pixels X,Y|FILE [options]",
     .summary = "pixels of a FITS image to sky coordinates and back",
     .details = "Prints x,y,ra,dec as CSV (x,y,glon,glat of a galactic image, x,y,elon,elat of an "
                "ecliptic one, x,y,lon,lat of any other), or a list of objects with --json. Pixels "
                "count from 0: "
                "x = 0, y = 0 is the centre of the first pixel, which FITS calls 1, 1. Right "
                "ascension and declination (or what the header's celestial axes are) are in "
-               "degrees. A point that has no partner is nan, in JSON null.",
+               "degrees. A point that has no partner is nan, in JSON null. A FILE is CSV, or has "
+               "blanks between its columns; lines of # are comments, and may name them: "
+               "'# x y flux', or '# 3 X_IMAGE ...' a line, as SExtractor's ASCII_HEAD does.",
     .examples = "  airy sky image.fits --pixels 511.5,511.5\n"
                 "  airy sky image.fits --pixels sources.csv\n"
-                "  airy sky 'mosaic.fits[SCI]' --radec 83.633,22.0145 --json\n",
+                "  airy sky 'mosaic.fits[SCI]' --radec 83.633,22.0145 --json\n"
+                "  airy sky image.fits --radec '05:34:31.9 +22:00:52'\n"
+                "  airy sky image.fits --pixels sextractor.cat\n",
     .tables = {sky_options},
     .params_size = sizeof(struct sky_params),
     .min_inputs = 1,
