@@ -160,6 +160,14 @@ void airy_image_swap(void *data, size_t count, size_t size)
             ((uint64_t *)data)[i] = __builtin_bswap64(((uint64_t *)data)[i]);
 }
 
+void airy_image_flip(void *data, size_t count, size_t size)
+{
+    const size_t top = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? size - 1 : 0;
+    uint8_t *bytes = data;
+    for (size_t i = 0; i < count; i++)
+        bytes[i * size + top] ^= 0x80;
+}
+
 /* IEEE 754 binary16 to binary32; a NaN keeps its bits. */
 static uint32_t widen_half(uint16_t half)
 {

@@ -522,16 +522,6 @@ static void scale_floats(const airy_image *image, const struct stored *s, size_t
     }
 }
 
-/* Unsigned types lie in the file with their top bit flipped. */
-static void flip_signs(const airy_image *image, size_t count)
-{
-    const size_t size = airy_dtype_size(image->dtype);
-    const size_t top = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? size - 1 : 0;
-    uint8_t *bytes = image->data;
-    for (size_t i = 0; i < count; i++)
-        bytes[i * size + top] ^= 0x80;
-}
-
 /* Pixels on their way: `count` of them, from `first` of the HDU's on. */
 struct part {
     const airy_image *image; /* of the HDU, its shape */
@@ -633,7 +623,7 @@ static airy_status read_part(const struct part *part, const struct stored *s,
         AIRY_TRY(read_plain(part, s, f));
     }
     if (s->offset)
-        flip_signs(&part->to, part->count);
+        airy_image_flip(part->to.data, part->count, airy_dtype_size(part->to.dtype));
     else if (s->bitpix > 0 && airy_dtype_is_float(part->to.dtype))
         scale_integers(&part->to, s, part->count);
     else if (s->bitpix < 0 && (s->scale != 1 || s->zero != 0))
@@ -759,8 +749,9 @@ static airy_status index_image(airy_image *image, struct fits_open *f, void *use
     fits_get_hduaddrll(f->file, &head, &data, &end, &code);
     if (code)
         return fits_fail(AIRY_ERR_FORMAT, code);
-    const bool scaled = s.scale != 1 || s.zero != 0 || s.blank;
+    const bool scaled = !s.offset && (s.scale != 1 || s.zero != 0 || s.blank);
     header->bytes = s.compressed || scaled ? 0 : (size_t)data;
+    header->flipped = s.offset;
     header->swapped = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && abs(s.bitpix) > 8;
     return AIRY_OK;
 }

@@ -98,6 +98,7 @@ struct airy_image_header {
     bool swapped;     /* the other byte order */
     bool fortran;     /* first axis fastest */
     bool half;        /* NPY: of 16 bits in the file, f32 in memory */
+    bool flipped;     /* FITS: airy_image_flip gives unsigned values, or signed bytes */
     size_t bytes;     /* of the header: data follow */
     size_t data;      /* bytes of the data in the file */
     size_t stored;    /* EDF: bytes to the next header, at least data */
@@ -113,8 +114,8 @@ bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, c
 airy_status airy_edf_parse(struct airy_image_header *header, const void *text, size_t size);
 airy_status airy_cbf_parse(struct airy_image_header *header, const void *text, size_t size);
 /*
- * Where frames of FITS lie, for reading them one at a time. bytes: where pixels start that are as in memory
- * but for `swapped`; 0: there are none, and airy_fits_read_planes reads a frame. image.data: all
+ * Where frames of FITS lie, for reading them one at a time. bytes: where pixels start that are as in
+ * memory but for `swapped` and `flipped`; 0: there are none, and airy_fits_read_planes reads a frame. image.data: all
  * frames, where one cannot be had without the others (gzip, tiles of several frames), else NULL.
  */
 airy_status airy_fits_index(struct airy_image_header *header, const char *path);
@@ -124,6 +125,8 @@ airy_status airy_image_bytes(size_t *bytes, const airy_image *image);
 /* malloc'ed pixels, refused where they would not fit the machine's memory. */
 airy_status airy_image_alloc(void **data, size_t bytes);
 void airy_image_swap(void *data, size_t count, size_t size);
+/* The top bit of each, by which types of FITS differ from those in memory. */
+void airy_image_flip(void *data, size_t count, size_t size);
 /* f16 that fill the upper half of the memory to f32 that fill all of it; exact. */
 void airy_image_widen(void *data, size_t count, bool swapped);
 

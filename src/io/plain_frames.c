@@ -126,6 +126,7 @@ static airy_status index_fits(struct airy_plain_frames *f, const char *path)
     f->kind = header.bytes ? AIRY_PLAIN_PIXELS : AIRY_PLAIN_IMAGE;
     f->start = header.bytes;
     f->swapped = header.swapped;
+    f->flipped = header.flipped;
     airy_image_free(&header.image);
     return status;
 }
@@ -333,7 +334,8 @@ static uint64_t start_of(const struct airy_plain_frames *f, size_t frame)
 
 uint64_t airy_plain_offset(const struct airy_plain_frames *f, size_t frame)
 {
-    const bool as_is = f->kind == AIRY_PLAIN_PIXELS && !f->swapped && !f->half && !f->held;
+    const bool as_is = f->kind == AIRY_PLAIN_PIXELS && !f->swapped && !f->half && !f->flipped &&
+                       !f->held;
     return as_is ? start_of(f, frame) : 0;
 }
 
@@ -409,5 +411,7 @@ airy_status airy_plain_read(const struct airy_plain_frames *f, size_t frame, con
         airy_image_widen(pixels, f->frame_bytes / size, f->swapped);
     else if (f->swapped)
         airy_image_swap(pixels, f->frame_bytes / size, size);
+    if (f->flipped)
+        airy_image_flip(pixels, f->frame_bytes / size, size);
     return AIRY_OK;
 }

@@ -23,11 +23,12 @@ struct airy_plain_frames {
     size_t frames, height, width, frame_bytes;
     uint64_t size;    /* of the file, or unpacked */
     uint64_t start;   /* of the first frame's pixels, or of what is stored of it */
-    uint64_t *starts; /* [frames] of pixels, of TIFF directories; NULL: frame_bytes apart */
+    uint64_t *starts; /* [frames] of pixels, of TIFF directories; NULL: `stored` apart */
     size_t stored;    /* bytes of a frame in the file, where it has pixels: PIXELS, BYTE_OFFSET */
     enum airy_image_format format; /* IMAGE */
     bool swapped, is_packed;
     bool half;         /* f16 in the file, f32 in memory */
+    bool flipped;      /* of FITS, as in struct airy_image_header */
     uint8_t *held;     /* HELD: pixels of all frames; else NULL or what gzip unpacked */
     char *text;        /* TIFF: its description; header of EDF and CBF, cut to 64 KiB; or NULL */
     const char *codec; /* "none", "byte-offset", "gzip", ... */
