@@ -1,8 +1,8 @@
 /*
- * Small texts from a fuzzer: lists of numbers that OCT plans name, names of files as patterns, and
- * files of the cache folder. What comes out is within what was asked for.
+ * Small texts from a fuzzer: lists of numbers that OCT plans name, names of files as patterns,
+ * files of the cache folder, and angles. What comes out is within what was asked for.
  *
- * Input: which (1 byte), then the text.
+ * Input: which (1 byte; 'a': angles), then the text.
  */
 #include <math.h>
 #include <stdio.h>
@@ -101,10 +101,32 @@ static void load_cache(const uint8_t *bytes, size_t size)
     }
 }
 
+/* Degrees as they are, or sexagesimal ones in their range. */
+static void parse_angle(const uint8_t *bytes, size_t size)
+{
+    char *text = malloc(size + 1);
+    require(text != NULL);
+    if (size)
+        memcpy(text, bytes, size);
+    text[size] = 0;
+    for (int kind = 0; kind < AIRY_ANGLE_COUNT; kind++) {
+        double degrees = 7;
+        if (airy_angle_parse(&degrees, text, (airy_angle)kind) != AIRY_OK)
+            require(degrees == 7);
+        else if (strpbrk(text, ":hHmM"))
+            require(isnan(degrees) || fabs(degrees) <= (kind == AIRY_ANGLE_LATITUDE ? 90 : 360));
+    }
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1)
         return 0;
+    if (data[0] == 'a') {
+        parse_angle(data + 1, size - 1);
+        return 0;
+    }
     switch (data[0] % 3) {
     case 0:
         read_numbers(data + 1, size - 1);
