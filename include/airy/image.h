@@ -57,6 +57,12 @@ AIRY_API airy_status airy_image_read(airy_image *image, const char *path);
  */
 AIRY_API airy_status airy_image_write(const airy_image *image, const char *path, bool force);
 /**
+ * Whether the format of a name holds images of this dtype and number of dimensions (0: not known
+ * yet, any that the format has): the AIRY_ERR_UNSUPPORTED of airy_image_write, before there is an
+ * image. No file is looked at. AIRY_ERR_PARAM, AIRY_ERR_DTYPE, AIRY_ERR_SHAPE. Any thread.
+ */
+AIRY_API airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim);
+/**
  * Whether writing FILE.h5::DATASET would lose anything else: AIRY_ERR_EXISTS where FILE is there
  * and holds more than DATASET and the groups it lies in; the errors of airy_image_read where FILE
  * is no HDF5 file that can be read. Any other path is fine. Any thread.

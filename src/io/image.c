@@ -266,12 +266,42 @@ airy_status airy_image_read(airy_image *image, const char *path)
     return airy_image_read_as(image, format, path);
 }
 
+airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim)
+{
+    AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM, "airy_image_check_format: path is missing");
+    AIRY_FAIL_IF(airy_dtype_size(dtype) == 0, AIRY_ERR_DTYPE, "image: dtype = %d is not known",
+                 (int)dtype);
+    AIRY_FAIL_IF(ndim < 0 || ndim > AIRY_MAX_DIMS, AIRY_ERR_SHAPE,
+                 "image of %d dimensions, expected 1 to %d", ndim, AIRY_MAX_DIMS);
+    switch (format_of_name(path)) {
+    case AIRY_FORMAT_NPY:
+    case AIRY_FORMAT_FITS:
+    case AIRY_FORMAT_HDF5:
+        return AIRY_OK;
+    case AIRY_FORMAT_EDF:
+        return airy_image_check_edf(path, ndim);
+    case AIRY_FORMAT_CBF:
+        return airy_image_check_cbf(path, dtype, ndim);
+    case AIRY_FORMAT_PNG:
+        return airy_image_check_png(path, dtype, ndim);
+    case AIRY_FORMAT_TIFF:
+        return airy_image_check_tiff(path, ndim);
+    default:
+        return airy_fail(
+            AIRY_ERR_UNSUPPORTED,
+            "'%s': suffix of no format that is written, expected .npy, .edf, .fits, " KNOWS_TIFF
+            ".png, .cbf or .h5",
+            path);
+    }
+}
+
 airy_status airy_image_write(const airy_image *image, const char *path, bool force)
 {
     AIRY_FAIL_IF(!image || !image->data || !path || !*path, AIRY_ERR_PARAM,
                  "airy_image_write: image or path is missing");
     size_t bytes;
     AIRY_TRY(airy_image_bytes(&bytes, image));
+    AIRY_TRY(airy_image_check_format(path, image->dtype, image->ndim));
     switch (format_of_name(path)) {
     case AIRY_FORMAT_NPY:
         return airy_image_write_npy(image, path, force);
@@ -285,14 +315,8 @@ airy_status airy_image_write(const airy_image *image, const char *path, bool for
         return airy_image_write_png(image, path, force);
     case AIRY_FORMAT_TIFF:
         return airy_image_write_tiff(image, path, force);
-    case AIRY_FORMAT_HDF5:
-        return airy_image_write_hdf5(image, path, force);
     default:
-        return airy_fail(
-            AIRY_ERR_UNSUPPORTED,
-            "'%s': suffix of no format that is written, expected .npy, .edf, .fits, " KNOWS_TIFF
-            ".png, .cbf or .h5",
-            path);
+        return airy_image_write_hdf5(image, path, force);
     }
 }
 

@@ -163,17 +163,29 @@ airy_status airy_image_read_cbf(airy_image *image, const char *path)
     return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "'%s'", path);
 }
 
+static size_t find_type(airy_dtype dtype)
+{
+    size_t type = 0;
+    while (type < sizeof(types) / sizeof(types[0]) && types[type].dtype != dtype)
+        type++;
+    return type;
+}
+
+airy_status airy_image_check_cbf(const char *path, airy_dtype dtype, int ndim)
+{
+    AIRY_FAIL_IF(find_type(dtype) == sizeof(types) / sizeof(types[0]), AIRY_ERR_UNSUPPORTED,
+                 "'%s': CBF holds integers of 8, 16 or 32 bits, this image is %s", path,
+                 airy_dtype_name(dtype));
+    AIRY_FAIL_IF(ndim && ndim != 2, AIRY_ERR_UNSUPPORTED,
+                 "'%s': CBF holds one image of 2 dimensions, this one has %d", path, ndim);
+    return AIRY_OK;
+}
+
 airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool force)
 {
     static const char tail[] = "\r\n--CIF-BINARY-FORMAT-SECTION----\r\n;\r\n";
-    size_t type = 0, bytes, room, count;
-    while (type < sizeof(types) / sizeof(types[0]) && types[type].dtype != image->dtype)
-        type++;
-    AIRY_FAIL_IF(type == sizeof(types) / sizeof(types[0]), AIRY_ERR_UNSUPPORTED,
-                 "'%s': CBF holds integers of 8, 16 or 32 bits, this image is %s", path,
-                 airy_dtype_name(image->dtype));
-    AIRY_FAIL_IF(image->ndim != 2, AIRY_ERR_UNSUPPORTED,
-                 "'%s': CBF holds one image of 2 dimensions, this one has %d", path, image->ndim);
+    const char *type = types[find_type(image->dtype)].name;
+    size_t bytes, room, count;
     AIRY_TRY(airy_image_bytes(&bytes, image));
     count = bytes / airy_dtype_size(image->dtype);
     AIRY_FAIL_IF(airy_mul_size(&room, count, BYTE_OFFSET_WORST), AIRY_ERR_SHAPE,
@@ -190,7 +202,7 @@ airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool
         "X-Binary-Size: %zu\r\nX-Binary-ID: 1\r\nX-Binary-Element-Type: \"%s\"\r\n"
         "X-Binary-Element-Byte-Order: LITTLE_ENDIAN\r\nX-Binary-Number-of-Elements: %zu\r\n"
         "X-Binary-Size-Fastest-Dimension: %zu\r\nX-Binary-Size-Second-Dimension: %zu\r\n\r\n",
-        size, types[type].name, count, image->shape[1], image->shape[0]);
+        size, type, count, image->shape[1], image->shape[0]);
     const void *const parts[] = {header, magic, packed, tail};
     const size_t sizes[] = {(size_t)used, sizeof(magic), size, sizeof(tail) - 1};
     const airy_status status = airy_file_put(path, parts, sizes, 4, force);

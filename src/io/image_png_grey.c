@@ -173,15 +173,19 @@ static bool encode(struct png_output *out, const airy_image *image)
     return true;
 }
 
+airy_status airy_image_check_png(const char *path, airy_dtype dtype, int ndim)
+{
+    AIRY_FAIL_IF(dtype != AIRY_DTYPE_U8 && dtype != AIRY_DTYPE_U16, AIRY_ERR_UNSUPPORTED,
+                 "'%s': PNG holds uint8 and uint16, this image is %s", path,
+                 airy_dtype_name(dtype));
+    AIRY_FAIL_IF(ndim && ndim != 2, AIRY_ERR_UNSUPPORTED,
+                 "'%s': PNG holds one image of 2 dimensions, this one has %d", path, ndim);
+    return AIRY_OK;
+}
+
 airy_status airy_image_write_png(const airy_image *image, const char *path, bool force)
 {
     enum { MOST = 1000000 }; /* libpng's own limit */
-    AIRY_FAIL_IF(image->dtype != AIRY_DTYPE_U8 && image->dtype != AIRY_DTYPE_U16,
-                 AIRY_ERR_UNSUPPORTED,
-                 "'%s': PNG holds uint8 and uint16, this image is %s; 'airy view' draws pictures",
-                 path, airy_dtype_name(image->dtype));
-    AIRY_FAIL_IF(image->ndim != 2, AIRY_ERR_UNSUPPORTED,
-                 "'%s': PNG holds one image of 2 dimensions, this one has %d", path, image->ndim);
     AIRY_FAIL_IF(image->shape[0] > MOST || image->shape[1] > MOST, AIRY_ERR_UNSUPPORTED,
                  "'%s': PNG of %zu x %zu pixels, expected at most %d a side", path, image->shape[0],
                  image->shape[1], MOST);

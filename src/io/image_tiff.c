@@ -591,11 +591,16 @@ static airy_status write_partial(const airy_image *image, const char *partial)
     return status;
 }
 
+airy_status airy_image_check_tiff(const char *path, int ndim)
+{
+    AIRY_FAIL_IF(ndim && ndim != 2 && ndim != 3, AIRY_ERR_UNSUPPORTED,
+                 "'%s': TIFF holds images and stacks, of 2 or 3 dimensions, this one has %d", path,
+                 ndim);
+    return AIRY_OK;
+}
+
 airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force)
 {
-    AIRY_FAIL_IF(image->ndim != 2 && image->ndim != 3, AIRY_ERR_UNSUPPORTED,
-                 "'%s': TIFF holds images and stacks, of 2 or 3 dimensions; this one has %d", path,
-                 image->ndim);
     for (int axis = image->ndim - 2; axis < image->ndim; axis++)
         AIRY_FAIL_IF(image->shape[axis] > UINT32_MAX, AIRY_ERR_UNSUPPORTED,
                      "'%s': %zu pixels a side are more than TIFF's 32 bits", path,

@@ -5,6 +5,12 @@
 airy_status airy_image_read_tiff(airy_image *image, const char *path)
 {
     (void)image;
+    return airy_image_check_tiff(path, 0);
+}
+
+airy_status airy_image_check_tiff(const char *path, int ndim)
+{
+    (void)ndim;
     return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': this build knows no TIFF, it lacks libtiff",
                      path);
 }
@@ -13,8 +19,7 @@ airy_status airy_image_write_tiff(const airy_image *image, const char *path, boo
 {
     (void)image;
     (void)force;
-    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': this build knows no TIFF, it lacks libtiff",
-                     path);
+    return airy_image_check_tiff(path, 0);
 }
 
 airy_status airy_tiff_open(struct airy_tiff_pages **pages, airy_image *shape, const char *path)
@@ -33,7 +38,8 @@ airy_status airy_tiff_read(struct airy_tiff_pages *pages, void *pixels)
 airy_status airy_tiff_create(struct airy_tiff_pages **pages, const char *path, bool far)
 {
     (void)pages;
-    return airy_image_write_tiff(NULL, path, far);
+    (void)far;
+    return airy_image_check_tiff(path, 0);
 }
 
 airy_status airy_tiff_add(struct airy_tiff_pages *pages, const airy_image *page)

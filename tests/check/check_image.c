@@ -436,6 +436,40 @@ static void check_hdf5_images(struct check *c)
     CHECK_FAILS(c, airy_image_check_others(NULL), AIRY_ERR_PARAM, "missing");
 }
 
+/* What a format holds is what it is written with. */
+static void check_format(struct check *c)
+{
+    static const char *const suffixes[] = {".npy", ".h5",  ".edf", ".fits",
+                                           ".tif", ".png", ".cbf", ".txt"};
+    uint8_t data[8] = {1};
+    if (!check_case(c, "image_check_format"))
+        return;
+    for (size_t s = 0; s < sizeof(suffixes) / sizeof(suffixes[0]); s++) {
+        char name[32];
+        snprintf(name, sizeof(name), "format%s", suffixes[s]);
+        const char *path = tmp_path(c, name);
+        for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++) {
+            bool any = false;
+            for (int ndim = 1; ndim <= AIRY_MAX_DIMS; ndim++) {
+                const airy_image image = {
+                    .dtype = (airy_dtype)dtype, .ndim = ndim, .shape = {1, 1, 1, 1}, .data = data};
+                const airy_status written = airy_image_write(&image, path, true);
+                CHECK(c, written == AIRY_OK || written == AIRY_ERR_UNSUPPORTED);
+                CHECK(c, airy_image_check_format(path, image.dtype, ndim) == written);
+                any = any || written == AIRY_OK;
+            }
+            CHECK(c, (airy_image_check_format(path, (airy_dtype)dtype, 0) == AIRY_OK) == any);
+        }
+    }
+    CHECK_FAILS(c, airy_image_check_format(NULL, AIRY_DTYPE_U8, 2), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_image_check_format("a.npy", AIRY_DTYPE_COUNT, 2), AIRY_ERR_DTYPE,
+                "not known");
+    CHECK_FAILS(c, airy_image_check_format("a.npy", AIRY_DTYPE_U8, 5), AIRY_ERR_SHAPE,
+                "5 dimensions");
+    CHECK_FAILS(c, airy_image_check_format("a.png", AIRY_DTYPE_F32, 0), AIRY_ERR_UNSUPPORTED,
+                "'a.png': PNG holds uint8 and uint16, this image is float32");
+}
+
 static void check_png(struct check *c)
 {
     if (!check_case(c, "png"))
@@ -566,6 +600,7 @@ void check_image(struct check *c)
         for (int ndim = 1; ndim <= 4; ndim++)
             for (int s = 0; s < 4; s++)
                 check_round_trip(c, (airy_dtype)dtype, ndim, suffixes[s]);
+    check_format(c);
     check_npy_variants(c);
     check_npy_half(c);
     check_npy_hostile(c);

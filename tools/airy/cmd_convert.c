@@ -86,6 +86,8 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
     int code = tool_keep_stack(&p->common, p->output, stack);
     if (code == AIRY_EXIT_OK)
         code = stack_choose(&count, &p->common, p->frames, info.frames);
+    if (code == AIRY_EXIT_OK)
+        code = tool_check_format(&p->common, p->output, info.dtype, count > 1 ? 3 : 2);
     if (code != AIRY_EXIT_OK)
         return code;
     const bool large = __builtin_mul_overflow(info.height, info.width, &pixels) ||
@@ -169,6 +171,8 @@ static int run_convert(void *user)
         return limited;
     airy_image image = {0};
     int code = load(&image, p);
+    if (code == AIRY_EXIT_OK)
+        code = tool_check_format(&p->common, p->output, image.dtype, image.ndim);
     if (code == AIRY_EXIT_OK && !image.header)
         image_say_header(&p->common, p->output);
     if (code == AIRY_EXIT_OK)

@@ -110,6 +110,8 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
     airy_convolve_info info;
     airy_image result;
     int code = filter_result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_check_format(d, common, p->output, target.dtype);
     if (code != AIRY_EXIT_OK)
         return code;
     device_image_begin(d, common);
@@ -132,7 +134,7 @@ static int check_convolve(void *user)
     const struct convolve_params *p = user;
     if (!p->kernel)
         return tool_usage(&p->common, "--kernel FILE is missing");
-    return filter_check(&p->common, p->output, p->dtype, p->plan);
+    return filter_check(&p->common, p->output, p->dtype, p->plan, true);
 }
 
 static int run_convolve(void *user)
@@ -212,6 +214,8 @@ static int blur_image(const struct blur_params *p, struct device_image *d, json_
     airy_image result;
     int code = filter_result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
     if (code == AIRY_EXIT_OK)
+        code = device_image_check_format(d, common, p->output, target.dtype);
+    if (code == AIRY_EXIT_OK)
         code = read_sigma(p, d->image.ndim, &params);
     if (code != AIRY_EXIT_OK)
         return code;
@@ -232,7 +236,8 @@ static int check_blur(void *user)
     double numbers[3];
     int count;
     const int code = parse_sigma(p, numbers, &count);
-    return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan) : code;
+    return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan, true)
+                                : code;
 }
 
 static int run_blur(void *user)

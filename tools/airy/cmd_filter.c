@@ -400,7 +400,8 @@ static int run_hampel(const struct filter_params *p, const struct device_image *
 }
 
 static int run_stencil(const struct filter_params *p, const struct kind *kind,
-                       const struct device_image *d, airy_image *result, airy_tile_plan *plan)
+                       const struct device_image *d, airy_dtype dtype, airy_image *result,
+                       airy_tile_plan *plan)
 {
     struct axes axes = {.ndim = d->image.ndim};
     airy_stencil_params params = {.stencil = kind->stencil,
@@ -410,10 +411,8 @@ static int run_stencil(const struct filter_params *p, const struct kind *kind,
                                   .has_border = p->has_border,
                                   .border = p->border.border,
                                   .border_value = p->border.border_value};
-    airy_tile_target target = {.memory = 0};
-    int code = filter_result_dtype(&p->common, p->dtype, d->image.dtype, &target.dtype);
-    if (code == AIRY_EXIT_OK)
-        code = read_size(p, &axes, params.size);
+    const airy_tile_target target = {.dtype = dtype};
+    int code = read_size(p, &axes, params.size);
     if (code == AIRY_EXIT_OK && p->sigma)
         code = read_sigma(&p->common, "sigma", p->sigma, &axes, params.sigma);
     if (code == AIRY_EXIT_OK && p->sigma2)
@@ -474,7 +473,9 @@ static int check_given(const struct filter_params *p, const struct kind *kind)
     if (has_word(kind->options, "sigma2") && !p->sigma2)
         return tool_usage(common, "--sigma2 S is missing");
     const int code = check_numbers(p, kind);
-    return code == AIRY_EXIT_OK ? filter_check(common, p->output, p->dtype, p->plan) : code;
+    return code == AIRY_EXIT_OK
+               ? filter_check(common, p->output, p->dtype, p->plan, kind->family == FAMILY_STENCIL)
+               : code;
 }
 
 static int filter_image(const struct filter_params *p, const struct kind *kind,
@@ -482,9 +483,16 @@ static int filter_image(const struct filter_params *p, const struct kind *kind,
 {
     airy_tile_plan plan;
     airy_image result;
-    const int code = kind->family == FAMILY_RANK     ? run_rank(p, kind, d, &result, &plan)
-                     : kind->family == FAMILY_HAMPEL ? run_hampel(p, d, &result, &plan)
-                                                     : run_stencil(p, kind, d, &result, &plan);
+    airy_dtype dtype = d->image.dtype;
+    int code = kind->family == FAMILY_STENCIL
+                   ? filter_result_dtype(&p->common, p->dtype, d->image.dtype, &dtype)
+                   : AIRY_EXIT_OK;
+    if (code == AIRY_EXIT_OK)
+        code = device_image_check_format(d, &p->common, p->output, dtype);
+    if (code == AIRY_EXIT_OK)
+        code = kind->family == FAMILY_RANK     ? run_rank(p, kind, d, &result, &plan)
+               : kind->family == FAMILY_HAMPEL ? run_hampel(p, d, &result, &plan)
+                                               : run_stencil(p, kind, d, dtype, &result, &plan);
     if (code != AIRY_EXIT_OK)
         return code;
     if (!p->plan) {

@@ -478,7 +478,9 @@ static int check_label(void *user)
     if (c && !of_planes && (p->each || (c != 2 && c != 6 && c != 18 && c != 26)))
         return tool_usage(common, "--connectivity %zu: expected 4 or 8%s", c,
                           p->each ? " in planes" : ", in 3-D 6, 18 or 26");
-    const int code = bad_pixels_check(common, &p->bad);
+    int code = device_image_check_format(NULL, common, p->output, AIRY_DTYPE_I32);
+    if (code == AIRY_EXIT_OK)
+        code = bad_pixels_check(common, &p->bad);
     return code == AIRY_EXIT_OK ? catalog_check_name(common, "table", p->table) : code;
 }
 
@@ -513,6 +515,8 @@ static int run_label(void *user)
     f.flat = p->each || (!f.runs.whole && f.runs.chosen == 1);
     if (code == AIRY_EXIT_OK)
         code = check_image(p, &f);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_check_format(&f.runs.d, common, p->output, AIRY_DTYPE_I32);
     if (code == AIRY_EXIT_OK)
         code = make_labels(p, &f, json);
     if (code == AIRY_EXIT_OK)

@@ -461,17 +461,22 @@ static int report(const struct reduction *r)
     return AIRY_EXIT_OK;
 }
 
+/* Of the image that frames become, which may only be what a mask is made from. */
+static airy_dtype dtype_of_result(const struct reduction *r)
+{
+    const bool extreme = r->p->by == AIRY_PROJECT_MAX || r->p->by == AIRY_PROJECT_MIN;
+    return extreme ? r->info.dtype : AIRY_DTYPE_F64;
+}
+
 static int reduce_stack(struct reduction *r)
 {
     const struct common *common = &r->p->common;
-    const bool extreme = r->p->by == AIRY_PROJECT_MAX || r->p->by == AIRY_PROJECT_MIN;
     const size_t shape[3] = {1, r->info.height, r->info.width};
     airy_status status = tool_device(common, &r->device);
     if (status == AIRY_OK)
         status = airy_queue_create(&r->queue, r->device);
     if (status == AIRY_OK)
-        status = airy_array_create(&r->result, r->device, extreme ? r->info.dtype : AIRY_DTYPE_F64,
-                                   3, shape);
+        status = airy_array_create(&r->result, r->device, dtype_of_result(r), 3, shape);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     tool_say_device(common, r->device);
@@ -508,6 +513,9 @@ static int run_reduce(void *user)
                                  : tool_failed(common, status);
     if (code == AIRY_EXIT_OK && r.info.frames == 0)
         code = tool_fail(common, "%s has no frames", common->inputs.items[0]);
+    if (code == AIRY_EXIT_OK)
+        code = tool_check_format(common, p->output,
+                                 p->has_hot ? AIRY_DTYPE_U8 : dtype_of_result(&r), 2);
     if (code == AIRY_EXIT_OK)
         code = reduce_stack(&r);
     airy_array_destroy(&r.result);

@@ -176,11 +176,14 @@ static int write_image(const struct common *common, airy_image *image)
     return AIRY_EXIT_OK;
 }
 
-/* An array of rows x columns; what is there already is refused before any work. */
+/* An array of rows x columns, for a format that holds it. */
 static int begin_image(const struct common *common, airy_image *image, airy_dtype dtype,
                        size_t rows, size_t columns)
 {
     *image = (airy_image){.dtype = dtype, .ndim = 2, .shape = {rows, columns}};
+    const int code = tool_check_format(common, common->inputs.items[0], dtype, 2);
+    if (code != AIRY_EXIT_OK)
+        return code;
     image->data = calloc(rows * columns, airy_dtype_size(dtype));
     return image->data ? AIRY_EXIT_OK
                        : tool_fail(common, "out of memory for %zu x %zu pixels", rows, columns);

@@ -259,6 +259,18 @@ static int find_sources(const struct sources_params *p, struct device_image *d, 
     return code;
 }
 
+/* Images that are written, before the image is read (d NULL) and once more when it is. */
+static int check_formats(const struct sources_params *p, const struct device_image *d)
+{
+    const struct common *common = &p->common;
+    int code = device_image_check_format(d, common, p->segmentation, AIRY_DTYPE_I32);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_check_format(d, common, p->background, AIRY_DTYPE_F32);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_check_format(d, common, p->noise, AIRY_DTYPE_F32);
+    return code;
+}
+
 /* Options that the simple method does not have, and names of outputs. */
 static int check_sources(void *user)
 {
@@ -291,6 +303,8 @@ static int check_sources(void *user)
         return tool_usage(common, "--regions %s: expected a name that ends in .reg", p->regions);
     int code = bad_pixels_check(common, &p->bad);
     if (code == AIRY_EXIT_OK)
+        code = check_formats(p, NULL);
+    if (code == AIRY_EXIT_OK)
         code = catalog_check_name(common, "catalog", p->catalog);
     if (code == AIRY_EXIT_OK && p->plot)
         code = gnuplot_check_name(common, p->plot);
@@ -308,6 +322,8 @@ static int run_sources(void *user)
     json_t *json = json_object();
     int code = device_image_open_plane(&d, common, common->inputs.items[0], &p->bad,
                                        p->has_frame ? &p->frame : NULL);
+    if (code == AIRY_EXIT_OK)
+        code = check_formats(p, &d);
     if (code == AIRY_EXIT_OK) {
         device_image_begin(&d, common);
         code = find_sources(p, &d, json);

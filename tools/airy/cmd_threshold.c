@@ -48,6 +48,8 @@ static int run_threshold(void *user)
     struct device_image d;
     airy_array *mask = NULL;
     int code = device_image_open(&d, common, input, NULL);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_check_format(&d, common, p->output, AIRY_DTYPE_U8);
     if (code == AIRY_EXIT_OK) {
         device_image_begin(&d, common);
         airy_status status =

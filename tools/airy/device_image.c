@@ -190,6 +190,15 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
     return push_image(d, common, bad, false);
 }
 
+int device_image_check_format(const struct device_image *d, const struct common *common,
+                              const char *output, airy_dtype dtype)
+{
+    int ndim = d ? d->image.ndim + (d->folded > 0) : 0;
+    if (d && ndim + d->dropped <= AIRY_MAX_DIMS)
+        ndim += d->dropped;
+    return tool_check_format(common, output, dtype, ndim);
+}
+
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
                       const char *output)
 {

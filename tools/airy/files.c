@@ -147,6 +147,17 @@ int tool_exists_already(const struct common *common, const char *path)
     return tool_fail(common, "'%s' is there already; --force overwrites it", path);
 }
 
+int tool_check_format(const struct common *common, const char *output, airy_dtype dtype, int ndim)
+{
+    if (!output || !airy_image_has_format(output))
+        return AIRY_EXIT_OK;
+    const airy_status status = airy_image_check_format(output, dtype, ndim);
+    if (status == AIRY_OK)
+        return AIRY_EXIT_OK;
+    tool_failed(common, status);
+    return AIRY_EXIT_USAGE;
+}
+
 /* A device or a pipe takes what is written without losing anything. */
 static bool would_be_lost(const char *path)
 {

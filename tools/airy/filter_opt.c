@@ -59,12 +59,16 @@ int filter_axes(const struct common *common, const char *name, const char *text,
     return AIRY_EXIT_OK;
 }
 
-int filter_check(const struct common *common, const char *output, const char *dtype, bool plan)
+int filter_check(const struct common *common, const char *output, const char *dtype, bool plan,
+                 bool floats)
 {
     airy_dtype of_result;
     if (!output && !plan)
         return tool_usage(common, "-o OUT is missing");
-    return filter_result_dtype(common, dtype, AIRY_DTYPE_F32, &of_result);
+    const int code = filter_result_dtype(common, dtype, AIRY_DTYPE_F32, &of_result);
+    return code == AIRY_EXIT_OK && floats
+               ? device_image_check_format(NULL, common, output, of_result)
+               : code;
 }
 
 /* "3 x 4" */

@@ -36,8 +36,12 @@ int filter_numbers(const struct common *common, const char *name, const char *te
 /* The axes of an image that so many numbers of --name are for: all of them for one; exit code. */
 int filter_axes(const struct common *common, const char *name, const char *text, int count,
                 int ndim, int *axes);
-/* What all need: an output or only a plan, and a dtype that results have. Exit code. */
-int filter_check(const struct common *common, const char *output, const char *dtype, bool plan);
+/*
+ * What all need: an output or only a plan, and a dtype that results have. floats: whatever the image
+ * is, so that the output's format must hold these. Exit code.
+ */
+int filter_check(const struct common *common, const char *output, const char *dtype, bool plan,
+                 bool floats);
 /* --kernel FILE as f64 without its outer axes of length 1; malloc'ed. Exit code. */
 int filter_read_kernel(const struct common *common, const char *path, double **values, int *ndim,
                        size_t shape[3]);

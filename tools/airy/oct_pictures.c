@@ -57,6 +57,12 @@ static bool parse_bins(const char *text, size_t bins[3])
     return opt_frames(bins, text) == NULL && bins[2] == 1;
 }
 
+/* PNG holds integers. */
+static airy_dtype dtype_of_map(const struct oct_map *m)
+{
+    return tool_has_suffix(m->path, ".png") ? AIRY_DTYPE_U8 : AIRY_DTYPE_F32;
+}
+
 static int parse_map(struct oct_map *m, const char *option, const char *text, size_t depth_first)
 {
     const struct common *common = &m->p->common;
@@ -84,6 +90,9 @@ static int parse_map(struct oct_map *m, const char *option, const char *text, si
     if (why)
         return tool_usage(common, "--%s %s: %s%s", option, text, why,
                           m->max ? ", with ,depth or ,frames behind" : ", with ,Z0:Z1 behind");
+    const int code = tool_check_format(common, m->path, dtype_of_map(m), 2);
+    if (code != AIRY_EXIT_OK)
+        return code;
     if (!common->force && tool_exists(m->path))
         return tool_exists_already(common, m->path);
     return tool_keep_inputs(common, m->path);
@@ -163,9 +172,9 @@ int oct_map_write(const struct oct_map *m)
     const size_t height = m->along_frames ? m->lines : m->rows,
                  width = m->along_frames ? m->depth : m->lines, count = height * width;
     airy_image image = {
-        .dtype = AIRY_DTYPE_F32, .ndim = 2, .shape = {height, width}, .data = m->values};
+        .dtype = dtype_of_map(m), .ndim = 2, .shape = {height, width}, .data = m->values};
     uint8_t *grey = NULL;
-    if (tool_has_suffix(m->path, ".png")) { /* holds integers */
+    if (image.dtype == AIRY_DTYPE_U8) {
         double lo = 0, hi = 1;
         grey = malloc(count);
         if (!grey)
@@ -174,7 +183,6 @@ int oct_map_write(const struct oct_map *m)
         for (size_t i = 0; i < count; i++)
             grey[i] = (uint8_t)(255 * fmin(fmax(((double)m->values[i] - lo) / (hi - lo), 0), 1));
         tool_say(common, "%s: black is %.4g, white %.4g", m->path, lo, hi);
-        image.dtype = AIRY_DTYPE_U8;
         image.data = grey;
     }
     const airy_status status = airy_image_write(&image, m->path, common->force);

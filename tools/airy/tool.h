@@ -168,6 +168,12 @@ int tool_keep_inputs(const struct common *common, const char *output);
 const char *tool_no_image(const char *path);
 /* The message of tool_check_files about an output that is there; exit code 1. */
 int tool_exists_already(const struct common *common, const char *path);
+/*
+ * An output, NULL or an image, whose format does not hold a result of that dtype and that many
+ * dimensions (0: not known yet), as airy_image_check_format: before the work. A name of no format
+ * is told by tool_check_files. Exit code.
+ */
+int tool_check_format(const struct common *common, const char *output, airy_dtype dtype, int ndim);
 /* Before a command waits for what comes: files to be read are there, and the output's folder. */
 int tool_check_waiting(const struct common *common, const char *output);
 /* tool_keep_inputs for every file that frames of a stack are read from. */
