@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_image.h"
 #include "filter_opt.h"
 
 struct convolve_params {
@@ -126,7 +125,7 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
         json_object_set_new(json, "rank", info.rank ? json_integer(info.rank) : json_null());
     }
     filter_report_plan(common, &plan, p->plan, json);
-    return p->plan ? AIRY_EXIT_OK : device_image_save(d, common, &result, p->output);
+    return p->plan ? AIRY_EXIT_OK : filter_save(d, common, &result, p->output);
 }
 
 static int check_convolve(void *user)
@@ -225,7 +224,7 @@ static int blur_image(const struct blur_params *p, struct device_image *d, json_
     if (status != AIRY_OK)
         return tool_failed(common, status);
     filter_report_plan(common, &plan, p->plan, json);
-    return p->plan ? AIRY_EXIT_OK : device_image_save(d, common, &result, p->output);
+    return p->plan ? AIRY_EXIT_OK : filter_save(d, common, &result, p->output);
 }
 
 static int check_blur(void *user)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_image.h"
 #include "filter_opt.h"
 
 struct filter_params {
@@ -500,7 +499,7 @@ static int filter_image(const struct filter_params *p, const struct kind *kind,
         json_object_set_new(json, "dtype", json_string(airy_dtype_name(result.dtype)));
     }
     filter_report_plan(&p->common, &plan, p->plan, json);
-    return p->plan ? AIRY_EXIT_OK : device_image_save(d, &p->common, &result, p->output);
+    return p->plan ? AIRY_EXIT_OK : filter_save(d, &p->common, &result, p->output);
 }
 
 static int check_filter(void *user)

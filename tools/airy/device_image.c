@@ -324,6 +324,28 @@ void device_image_say_spread(const struct device_image *d, const struct common *
                  path, whole_text(text, value));
 }
 
+static size_t count_nan(const airy_image *image)
+{
+    const size_t count = tool_count(image->shape, image->ndim);
+    const float *single = image->data;
+    const double *wide = image->data;
+    size_t nan = 0;
+    for (size_t i = 0; i < count && image->dtype == AIRY_DTYPE_F32; i++)
+        nan += isnan(single[i]) != 0;
+    for (size_t i = 0; i < count && image->dtype == AIRY_DTYPE_F64; i++)
+        nan += isnan(wide[i]) != 0;
+    return nan;
+}
+
+void device_image_say_nan(const struct device_image *d, const struct common *common,
+                          const airy_image *result, const char *output, const char *advice)
+{
+    const size_t before = count_nan(&d->image), now = count_nan(result);
+    if (now > before)
+        tool_say(common, "%s: %zu pixel%s NaN, of the image %zu; %s", output, now,
+                 now > 1 ? "s are" : " is", before, advice);
+}
+
 bool device_image_say_mask(const struct common *common, const struct bad_pixels *given,
                            const airy_stack *opened)
 {

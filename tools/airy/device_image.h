@@ -74,6 +74,9 @@ bool device_image_say_values(const struct device_image *d, const struct common *
                              const struct bad_pixels *bad, double above);
 void device_image_say_spread(const struct device_image *d, const struct common *common,
                              const char *path);
+/* Where a result that goes to OUTPUT has more NaN than the image: how many, and what to do. */
+void device_image_say_nan(const struct device_image *d, const struct common *common,
+                          const airy_image *result, const char *output, const char *advice);
 /*
  * What the detector marks in a stack is there as it was written, mostly as the largest value: say
  * so where no option names bad pixels. A mask that is looked at itself has no such pixels. opened:

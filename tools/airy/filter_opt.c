@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_image.h"
+#include "compare.h"
 
 const char *filter_parse_border(void *field, const char *text)
 {
@@ -69,6 +69,15 @@ int filter_check(const struct common *common, const char *output, const char *dt
     return code == AIRY_EXIT_OK && floats
                ? device_image_check_format(NULL, common, output, of_result)
                : code;
+}
+
+int filter_save(const struct device_image *d, const struct common *common, airy_image *result,
+                const char *output)
+{
+    compare_end(common);
+    device_image_say_nan(d, common, result, output,
+                         "replace those first, by 0 or by what lies around them");
+    return device_image_save(d, common, result, output);
 }
 
 /* "3 x 4" */

@@ -2,7 +2,7 @@
 #ifndef AIRY_TOOLS_FILTER_OPT_H
 #define AIRY_TOOLS_FILTER_OPT_H
 
-#include "tool.h"
+#include "device_image.h"
 
 /* A border, or value=V: of the params whose border the field is. */
 const char *filter_parse_border(void *field, const char *text);
@@ -45,6 +45,9 @@ int filter_check(const struct common *common, const char *output, const char *dt
 /* --kernel FILE as f64 without its outer axes of length 1; malloc'ed. Exit code. */
 int filter_read_kernel(const struct common *common, const char *path, double **values, int *ndim,
                        size_t shape[3]);
+/* device_image_save, and a line where NaN have spread. Exit code. */
+int filter_save(const struct device_image *d, const struct common *common, airy_image *result,
+                const char *output);
 /* What a plan says, as members of json, and on stderr unless it is one tile that was done. */
 void filter_report_plan(const struct common *common, const airy_tile_plan *plan, bool only,
                         json_t *json);
