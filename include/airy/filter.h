@@ -51,6 +51,7 @@ typedef struct airy_convolve_params {
     double border_value; /**< AIRY_BORDER_VALUE */
     airy_convolve_method method;
     bool correlate; /**< the kernel is not turned round; same then begins at k / 2 */
+    bool normalize; /**< gaps are left out: see airy_convolve */
 } airy_convolve_params;
 
 /** What was done. */
@@ -76,9 +77,20 @@ typedef struct airy_convolve_info {
  * @param params        NULL for defaults
  * @param info          out, or NULL
  *
- * NaN:      under the kernel give NaN, also where the kernel is 0, with every method: a tile of fft
- *           in which an element is not finite, or so large that sums over the tile might overflow,
- *           is done directly.
+ * NaN:      under the kernel give NaN, also where the kernel is 0, with every method, unless normalize
+ *           is set: a tile of fft in which an element is not finite, or so large that sums over the
+ *           tile might overflow, is done directly.
+ * Gaps:     normalize leaves elements out that are not finite: dst = conv(w src) / conv(w) with w = 1
+ *           where src is finite, else 0; NaN where conv(w) is 0, as nothing finite lies under the
+ *           elements of the kernel that are not 0. A constant stays that constant, whatever the
+ *           kernel's sum. With a border of zero or a value, elements outside are of that value and
+ *           no gaps. For kernels without negative elements whose sum is 1e-30 to 1e30 (of others
+ *           conv(w) says nothing); done directly, or as one product of lines, whose elements are the
+ *           weights then: the error of fft does not shrink with conv(w). |error| <= (2 taps + 6) e
+ *           max |src| of what is under the kernel, where conv(w) is not subnormal in dst's dtype.
+ *           Memory: arrays like dst, like src in the dtype of dst, and like src in u8. Waits.
+ *           Source: Knutsson and Westin, Proc. IEEE CVPR 1993, 515 (normalized convolution); as
+ *           astropy.convolution's nan_treatment='interpolate'.
  * Accuracy: direct: |error| <= (taps + 2) e sum |kernel src| (e = 2^-24 for f32, 2^-53 for f64);
  *           separable: the lengths of the lines and the rank in place of taps, the absolute values of
  *           the products in place of |kernel|, and residual max|kernel| sum |src| on top (residual
@@ -90,7 +102,8 @@ typedef struct airy_convolve_info {
  *           are good to some 0.1, and integers do not come out exact. Not bit-equal between
  *           devices.
  * Memory:   separable in three dimensions as airy_gaussian_blur.
- * Errors:   AIRY_ERR_PARAM (a kernel that is no sum of 4 products for SEPARABLE, or is not finite),
+ * Errors:   AIRY_ERR_PARAM (a kernel that is no sum of 4 products for SEPARABLE, or is not finite; one
+ *           that normalize is not for, and a method or a border's value),
  *           AIRY_ERR_UNSUPPORTED (a kernel whose tiles would be too large for FFT; a device without
  *           double precision where an array has it, or with work-groups of less than 64 items),
  *           AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY.
@@ -113,14 +126,15 @@ typedef struct airy_blur_params {
     bool has_border;
     airy_border border; /**< without has_border: AIRY_BORDER_REFLECT */
     double border_value;
+    bool normalize; /**< gaps are left out: as of airy_convolve */
 } airy_blur_params;
 
 /**
  * Gaussian blur, as scipy.ndimage.gaussian_filter: weights exp(-x^2 / (2 sigma^2)) over their sum.
  *
  * @param dst  out, f32 or f64, shape of src
- * NaN, accuracy, errors: as airy_convolve, separable. AIRY_ERR_PARAM too where no sigma is above 0
- * or one is negative or needs a radius over 512.
+ * NaN, gaps, accuracy, errors: as airy_convolve, separable. AIRY_ERR_PARAM too where no sigma is
+ * above 0 or one is negative or needs a radius over 512.
  * Memory: on the CPU some MB of scratch. On OpenCL none, or a slab of 56 MiB (or of as many rows as
  *         there are taps) where a volume has few columns or the border is wrap; two arrays of the
  *         size of dst where lines of x and y, several hundred taps long, do not fit local memory.

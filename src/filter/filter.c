@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/element.h"
 #include "base/error.h"
 #include "base/word.h"
 #include "base/memory.h"
@@ -170,6 +171,31 @@ static airy_status check_params(const airy_convolve_params *p)
                  "border = %d is none of airy_border", (int)p->border);
     AIRY_FAIL_IF((unsigned)p->method >= AIRY_CONVOLVE_METHOD_COUNT, AIRY_ERR_PARAM,
                  "method = %d is none of airy_convolve_method", (int)p->method);
+    AIRY_FAIL_IF(
+        p->normalize && p->method == AIRY_CONVOLVE_FFT, AIRY_ERR_PARAM,
+        "method fft does not normalize: its error does not shrink with the weights that are "
+        "left; use auto or direct");
+    AIRY_FAIL_IF(p->normalize && p->border == AIRY_BORDER_VALUE && !isfinite(p->border_value),
+                 AIRY_ERR_PARAM, "border_value = %g, expected a finite one to normalize with",
+                 p->border_value);
+    return AIRY_OK;
+}
+
+/* Weights whose sums over some of them say how much of the kernel that is. */
+static airy_status check_weights(const double *kernel, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        AIRY_FAIL_IF(kernel[i] < 0, AIRY_ERR_PARAM,
+                     "the kernel has an element of %g, and sums of such weights do not normalize; "
+                     "replace gaps first and leave normalize out, or take a kernel of no negative "
+                     "elements",
+                     kernel[i]);
+        sum += kernel[i];
+    }
+    AIRY_FAIL_IF(
+        !(sum >= 1e-30 && sum <= 1e30), AIRY_ERR_PARAM,
+        "the kernel's sum is %g, expected 1e-30 to 1e30 to normalize with; scale the kernel", sum);
     return AIRY_OK;
 }
 
@@ -214,10 +240,14 @@ static airy_status split_kernel(struct airy_convolve_plan *plan, airy_convolve_m
     return AIRY_OK;
 }
 
-/* The method that is asked for, or the one that is the least work; with what it needs in the plan. */
+/*
+ * The method that is asked for, or the one that is the least work; with what it needs in the plan.
+ * To normalize, sums of weights must not cancel: neither over a tile nor between products.
+ */
 static airy_status choose_method(airy_queue *queue, struct airy_convolve_plan *plan,
-                                 airy_convolve_method method, airy_convolve_info *info)
+                                 const airy_convolve_params *p, airy_convolve_info *info)
 {
+    const airy_convolve_method method = p->method;
     const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
     const struct airy_filter_geometry *g = &plan->geometry;
     const struct airy_filter_axis *a = g->axis;
@@ -226,13 +256,20 @@ static airy_status choose_method(airy_queue *queue, struct airy_convolve_plan *p
     info->method = method == AIRY_CONVOLVE_AUTO ? AIRY_CONVOLVE_DIRECT : method;
     if (method == AIRY_CONVOLVE_SEPARABLE || method == AIRY_CONVOLVE_AUTO)
         AIRY_TRY(split_kernel(plan, method, taps, info));
+    AIRY_FAIL_IF(p->normalize && method == AIRY_CONVOLVE_SEPARABLE && plan->rank > 1,
+                 AIRY_ERR_PARAM,
+                 "the kernel is a sum of %d products of lines, expected one to normalize with; use "
+                 "auto or direct",
+                 plan->rank);
     /* Each product of lines reads and writes as well. */
     const double separable = 1.5 * (double)plan->rank * products(g, taps[0] + taps[1] + taps[2]);
-    if (method == AIRY_CONVOLVE_AUTO && plan->rank && separable < least) {
+    const bool split = plan->rank == 1 || (plan->rank > 1 && !p->normalize);
+    if (method == AIRY_CONVOLVE_AUTO && split && separable < least) {
         info->method = AIRY_CONVOLVE_SEPARABLE;
         least = separable;
     }
-    if (method == AIRY_CONVOLVE_FFT || (method == AIRY_CONVOLVE_AUTO && fns->fft)) {
+    if (method == AIRY_CONVOLVE_FFT ||
+        (method == AIRY_CONVOLVE_AUTO && fns->fft && !p->normalize)) {
         AIRY_FAIL_IF(!fns->fft, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement method fft",
                      airy_queue_backend(queue)->name);
         const double work = fns->fft_work(queue, plan);
@@ -249,22 +286,69 @@ static airy_status choose_method(airy_queue *queue, struct airy_convolve_plan *p
     return AIRY_OK;
 }
 
-static airy_status run_plan(airy_queue *queue, struct airy_convolve_plan *plan,
-                            airy_convolve_method method, airy_convolve_info *info)
+typedef airy_status (*run_fn)(airy_queue *queue, const struct airy_convolve_plan *plan);
+
+/* Sums of what is finite, and of the weights that it has; outside is what has a value. */
+static airy_status run_sums(airy_queue *queue, const struct airy_convolve_plan *plan, run_fn run,
+                            const airy_array *filled, const airy_array *good,
+                            const airy_array *weights)
+{
+    struct airy_convolve_plan p = *plan;
+    p.src = filled;
+    AIRY_TRY(run(queue, &p));
+    p.src = good;
+    p.dst = weights;
+    if (p.geometry.border == AIRY_BORDER_ZERO || p.geometry.border == AIRY_BORDER_VALUE) {
+        p.geometry.border = AIRY_BORDER_VALUE;
+        p.geometry.border_value = 1;
+    }
+    return run(queue, &p);
+}
+
+/* The plan's result by `run`, from what is finite of src. */
+static airy_status run_normalized(airy_queue *queue, airy_array *dst,
+                                  const struct airy_convolve_plan *plan, run_fn run)
+{
+    const airy_array *src = plan->src;
+    airy_device *device = queue->device;
+    airy_array *good = NULL, *filled = NULL, *weights = NULL;
+    airy_status status = airy_array_create(&good, device, AIRY_DTYPE_U8, src->ndim, src->shape);
+    if (status == AIRY_OK)
+        status = airy_array_create(&filled, device, dst->dtype, src->ndim, src->shape);
+    if (status == AIRY_OK)
+        status = airy_array_create(&weights, device, dst->dtype, dst->ndim, dst->shape);
+    if (status == AIRY_OK)
+        status = airy_apply(queue, good, AIRY_IS_FINITE, src);
+    if (status == AIRY_OK) /* 0 where good is 0 */
+        status = airy_where(queue, filled, good, src, good);
+    if (status == AIRY_OK)
+        status = run_sums(queue, plan, run, filled, good, weights);
+    if (status == AIRY_OK) /* 0 / 0 is NaN */
+        status = airy_combine(queue, dst, dst, AIRY_DIVIDE, weights);
+    /* The memory may go only when the work on it is done. */
+    if (weights) {
+        const airy_status end = airy_queue_finish(queue);
+        status = status == AIRY_OK ? end : status;
+    }
+    airy_array_destroy(&weights);
+    airy_array_destroy(&filled);
+    airy_array_destroy(&good);
+    return status;
+}
+
+/* dst, and the plan's dst, are one. */
+static airy_status run_plan(airy_queue *queue, airy_array *dst, struct airy_convolve_plan *plan,
+                            const airy_convolve_params *p, airy_convolve_info *info)
 {
     const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
     AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement convolution",
                  airy_queue_backend(queue)->name);
     info->residual = 0;
-    AIRY_TRY(choose_method(queue, plan, method, info));
-    switch (info->method) {
-    case AIRY_CONVOLVE_FFT:
-        return fns->fft(queue, plan);
-    case AIRY_CONVOLVE_SEPARABLE:
-        return fns->separable(queue, plan);
-    default:
-        return fns->direct(queue, plan);
-    }
+    AIRY_TRY(choose_method(queue, plan, p, info));
+    const run_fn run = info->method == AIRY_CONVOLVE_FFT         ? fns->fft
+                       : info->method == AIRY_CONVOLVE_SEPARABLE ? fns->separable
+                                                                 : fns->direct;
+    return p->normalize ? run_normalized(queue, dst, plan, run) : run(queue, plan);
 }
 
 static void free_lines(struct airy_convolve_plan *plan)
@@ -296,7 +380,9 @@ airy_status airy_convolve(airy_queue *queue, airy_array *dst, const airy_array *
     double *turned = NULL;
     AIRY_TRY(turn_kernel(&turned, kernel, n, p.correlate));
     plan.kernel = turned;
-    const airy_status status = run_plan(queue, &plan, p.method, &made);
+    airy_status status = p.normalize ? check_weights(turned, n) : AIRY_OK;
+    if (status == AIRY_OK)
+        status = run_plan(queue, dst, &plan, &p, &made);
     free_lines(&plan);
     free(turned);
     if (status == AIRY_OK && info)
@@ -393,7 +479,8 @@ airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_ar
     const airy_convolve_params p = {.mode = AIRY_CONVOLVE_SAME,
                                     .border = params->has_border ? params->border
                                                                  : AIRY_BORDER_REFLECT,
-                                    .border_value = params->border_value};
+                                    .border_value = params->border_value,
+                                    .normalize = params->normalize};
     AIRY_TRY(check_params(&p));
     AIRY_TRY(airy_check_device(queue, src, "src"));
     const int most = src->ndim < 3 ? src->ndim : 3, axes = params->axes ? params->axes : most;
@@ -409,7 +496,8 @@ airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_ar
     airy_status status = make_blur(&plan, taps, params, axes);
     if (status == AIRY_OK) {
         make_geometry(&plan.geometry, src, axes, taps + 3 - axes, src->shape, &p);
-        status = fns->separable(queue, &plan);
+        status = p.normalize ? run_normalized(queue, dst, &plan, fns->separable)
+                             : fns->separable(queue, &plan);
     }
     free_lines(&plan);
     return status;

@@ -5,6 +5,9 @@
 #include "base/error.h"
 #include "filter/filter_fns.h"
 
+/* Arrays like the result: what is finite, its weights, and a byte an element. */
+static const double normalize_scratch = 2.25;
+
 struct filter {
     const double *kernel;
     int kernel_ndim;
@@ -111,6 +114,7 @@ airy_status airy_tile_convolve(airy_queue *queue, airy_image *dst, const airy_im
         tiles.grow[axis] = (ptrdiff_t)shape[axis] - (ptrdiff_t)src->shape[axis];
     }
     tiles.wrap = f.convolve->border == AIRY_BORDER_WRAP;
+    tiles.scratch = f.convolve->normalize ? normalize_scratch : 0;
     return airy_tile_run(queue, dst, src, &tiles, run_convolve, &f, plan);
 }
 
@@ -128,6 +132,7 @@ airy_status airy_tile_blur(airy_queue *queue, airy_image *dst, const airy_image 
         tiles.after[axis] = tiles.before[axis];
     }
     tiles.wrap = params->has_border && params->border == AIRY_BORDER_WRAP;
+    tiles.scratch = params->normalize ? normalize_scratch : 0;
     return airy_tile_run(queue, dst, src, &tiles, run_blur, &f, plan);
 }
 

@@ -70,7 +70,8 @@ static void make_want(struct check *c, const struct problem *p, const double *va
 {
     struct ref_convolve r = {.border = (enum ref_border)p->params.border,
                              .value = p->params.border_value,
-                             .correlate = p->params.correlate};
+                             .correlate = p->params.correlate,
+                             .normalize = p->params.normalize};
     size_t n = 1, results = 1;
     (void)c;
     for (int i = 0; i < 3; i++) {
@@ -575,7 +576,8 @@ static void check_blur_one(struct check *c, const struct shape *s, size_t images
         return;
     struct ref_convolve r = {.border = params->has_border ? (enum ref_border)params->border
                                                           : REF_REFLECT,
-                             .value = params->border_value};
+                             .value = params->border_value,
+                             .normalize = params->normalize};
     size_t shape[4] = {images}, n = images ? images : 1;
     double line[3][128], kernel[128 * 128];
     size_t taps = 1;
@@ -600,8 +602,10 @@ static void check_blur_one(struct check *c, const struct shape *s, size_t images
     float *data = check_alloc(c, n * sizeof(float)), *narrow = check_alloc(c, n * sizeof(float));
     double *values = check_alloc(c, n * 8), *want = check_alloc(c, n * 8);
     check_rand(c, data, AIRY_DTYPE_F32, n, 0, 10);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        data[i] = params->normalize && i % 3 != 0 ? (float)NAN : data[i];
         values[i] = data[i];
+    }
     const size_t each = n / (images ? images : 1);
     for (size_t i = 0; i < n; i += each)
         ref_convolve(want + i, NULL, values + i, kernel, &r);
@@ -610,11 +614,14 @@ static void check_blur_one(struct check *c, const struct shape *s, size_t images
     const int ndim = s->ndim + (images != 0);
     airy_array *src = check_upload(c, AIRY_DTYPE_F32, ndim, shape, data),
                *dst = check_output(c, AIRY_DTYPE_F32, ndim, shape);
-    /* Weights are positive and add up to 1: (taps of the lines + 4) 2^-24 of the largest value. */
+    /*
+     * Weights are positive and add up to 1: (taps of the lines + 4) 2^-24 of the largest value, twice
+     * where their sum is one, too, and a quotient.
+     */
+    const double sums = params->normalize ? 2.25 : 1,
+                 allowed = sums * (double)(r.k[0] + r.k[1] + r.k[2] + 4) * 10;
     if (CHECK_OK(c, airy_gaussian_blur(c->queue, dst, src, params)))
-        check_array(
-            c, dst, narrow,
-            &(struct check_tol){.abs = ldexp((double)(r.k[0] + r.k[1] + r.k[2] + 4) * 10, -24)});
+        check_array(c, dst, narrow, &(struct check_tol){.abs = ldexp(allowed, -24)});
     CHECK_BENCH(c, 8.0 * (double)n, 2.0 * (double)n * (double)(r.k[0] + r.k[1] + r.k[2]),
                 airy_gaussian_blur(c->queue, dst, src, params));
 }
@@ -670,6 +677,163 @@ static void check_filter_nan(struct check *c)
     const airy_convolve_params params = {.mode = AIRY_CONVOLVE_SAME, .border = AIRY_BORDER_NEAREST};
     if (CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 1, k, &params, NULL)))
         check_array(c, dst, want, NULL);
+}
+
+/* Of f32 or f64, `share` of it gaps, with a kernel of no negative elements, some of them 0. */
+static void check_normalize_one(struct check *c, const struct problem *p, double share)
+{
+    if (!check_case(c, "normalize_%s_%s_%dd_%zu_%s_%s_%s_%s%s_gaps%.0f", airy_dtype_name(p->from),
+                    airy_dtype_name(p->to), p->src.ndim, p->src.n[0],
+                    airy_convolve_mode_name(p->params.mode), airy_border_name(p->params.border),
+                    airy_convolve_method_name(p->params.method), kernel_names[p->kind],
+                    p->params.correlate ? "_correlate" : "", share * 100))
+        return;
+    const size_t n = count_of(&p->src), taps = count_of(&p->kernel);
+    const bool two = p->kind == TWO_PRODUCTS;
+    double *kernel = make_kernel(c, &p->kernel, two ? PRODUCT : p->kind),
+           *more = make_kernel(c, &p->kernel, PRODUCT), *values = check_alloc(c, n * 8),
+           *chance = check_alloc(c, n * 8);
+    size_t out[3], results = 1;
+    for (size_t i = 0; i < taps; i++) {
+        kernel[i] = p->kind != RANDOM || kernel[i] > -0.5 ? fabs(kernel[i]) : 0;
+        kernel[i] += two ? fabs(more[i]) : 0;
+    }
+    if (!CHECK_OK(c, airy_convolve_shape(out, p->params.mode, p->src.ndim, p->src.n, p->kernel.ndim,
+                                         p->kernel.n)))
+        return;
+    for (int i = 0; i < p->src.ndim; i++)
+        results *= out[i];
+    double *want = check_alloc(c, results * 8), *scale = check_alloc(c, results * 8);
+    void *data = check_alloc(c, n * airy_dtype_size(p->from)),
+         *narrow = check_alloc(c, results * airy_dtype_size(p->to));
+    check_rand(c, values, AIRY_DTYPE_F64, n, -100, 100);
+    check_rand(c, chance, AIRY_DTYPE_F64, n, 0, 1);
+    for (size_t i = 0; i < n; i++) {
+        values[i] = chance[i] < share ? (double)(i % 3 ? NAN : INFINITY) : (double)(float)values[i];
+        put_value(data, p->from, i, values[i]);
+    }
+    make_want(c, p, values, kernel, out, want, scale);
+    for (size_t i = 0; i < results; i++)
+        put_value(narrow, p->to, i, want[i]);
+    airy_array *src = check_upload(c, p->from, p->src.ndim, p->src.n, data),
+               *dst = check_output(c, p->to, p->src.ndim, out);
+    airy_convolve_info info;
+    if (!CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, p->kernel.ndim, p->kernel.n,
+                                   &p->params, &info)))
+        return;
+    CHECK(c, info.method == AIRY_CONVOLVE_DIRECT ||
+                 (info.method == AIRY_CONVOLVE_SEPARABLE && info.rank == 1));
+    /* The header's bound, and want itself is rounded. */
+    check_array(c, dst, narrow,
+                &(struct check_tol){.abs = ldexp((2 * (double)taps + 7) * 100,
+                                                 p->to == AIRY_DTYPE_F32 ? -24 : -53)});
+}
+
+static void check_normalize_all(struct check *c)
+{
+    static const struct {
+        struct shape src, kernel;
+    } shapes[] = {{{1, {100}}, {1, {15}}},        {{1, {5}}, {1, {12}}},
+                  {{2, {1, 1}}, {2, {3, 3}}},     {{2, {40, 70}}, {2, {5, 9}}},
+                  {{2, {60, 33}}, {2, {25, 26}}}, {{3, {20, 9, 40}}, {3, {5, 3, 3}}}};
+    static const double shares[] = {0, 0.3, 0.9, 1};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+        for (int border = 0; border < AIRY_BORDER_COUNT; border++)
+            for (size_t s = 0; s < sizeof(shares) / sizeof(shares[0]); s++) {
+                const int mix = border + (int)s;
+                struct problem p = {.src = shapes[i].src,
+                                    .kernel = shapes[i].kernel,
+                                    .from = mix % 3 == 0 ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32,
+                                    .to = mix % 2 ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32,
+                                    .kind = s % 2 ? PRODUCT : RANDOM};
+                p.params = (airy_convolve_params){.mode = mix % 4 ? AIRY_CONVOLVE_SAME
+                                                                  : AIRY_CONVOLVE_FULL,
+                                                  .border = (airy_border)border,
+                                                  .border_value = 3.25,
+                                                  .correlate = border % 2,
+                                                  .normalize = true};
+                check_normalize_one(c, &p, shares[s]);
+            }
+    /* Two products, which are done directly, and valid. */
+    for (int kind = RANDOM; kind <= TWO_PRODUCTS; kind++) {
+        const struct problem p = {.src = {2, {50, 60}},
+                                  .kernel = {2, {21, 19}},
+                                  .kind = (enum kernel_kind)kind,
+                                  .params = {.mode = AIRY_CONVOLVE_VALID, .normalize = true}};
+        check_normalize_one(c, &p, 0.95);
+    }
+}
+
+/* Worked out by hand, and an image of one value. */
+static void check_normalize_literal(struct check *c)
+{
+    if (!check_case(c, "normalize_literal"))
+        return;
+    enum { SIDE = 24 };
+    const size_t shape[1] = {4}, k[1] = {3}, square[2] = {SIDE, SIDE}, box[2] = {5, 5};
+    const double data[4] = {1, 2, (double)NAN, 4}, kernel[3] = {1, 2, 1},
+                 nearest[4] = {1.25, 5.0 / 3, 3, 4}, value[4] = {3.5, 5.0 / 3, 3, 6},
+                 zero[4] = {1, 5.0 / 3, 3, 8.0 / 3}, *const wants[] = {zero, value, nearest};
+    const airy_border borders[] = {AIRY_BORDER_ZERO, AIRY_BORDER_VALUE, AIRY_BORDER_NEAREST};
+    const struct check_tol tol = {.rel = 4 * 0x1p-53};
+    airy_convolve_params params = {
+        .mode = AIRY_CONVOLVE_SAME, .border_value = 10, .normalize = true};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F64, 1, shape, data);
+    for (int i = 0; i < 3; i++) {
+        airy_array *dst = check_output(c, AIRY_DTYPE_F64, 1, shape);
+        params.border = borders[i];
+        if (CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 1, k, &params, NULL)))
+            check_array(c, dst, wants[i], &tol);
+    }
+    float flat[SIDE * SIDE], want[SIDE * SIDE];
+    double weights[25];
+    check_rand(c, weights, AIRY_DTYPE_F64, 25, 0, 9);
+    for (size_t i = 0; i < SIDE * SIDE; i++) {
+        want[i] = 3.7F;
+        flat[i] = i % 3 == 0 ? 3.7F : (float)NAN;
+    }
+    src = check_upload(c, AIRY_DTYPE_F32, 2, square, flat);
+    airy_array *dst = check_output(c, AIRY_DTYPE_F32, 2, square);
+    if (CHECK_OK(c, airy_convolve(c->queue, dst, src, weights, 2, box, &params, NULL)))
+        check_array(c, dst, want, &(struct check_tol){.rel = 30 * 0x1p-24});
+}
+
+static void check_normalize_errors(struct check *c)
+{
+    if (!check_case(c, "normalize_errors"))
+        return;
+    const size_t shape[2] = {4, 5}, k[2] = {3, 3};
+    const float data[20] = {0};
+    double kernel[9] = {1, 0, 0, 0, 1};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data),
+               *dst = check_output(c, AIRY_DTYPE_F32, 2, shape);
+    airy_convolve_params params = {.mode = AIRY_CONVOLVE_SAME, .normalize = true};
+    params.method = AIRY_CONVOLVE_FFT;
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL), AIRY_ERR_PARAM,
+                "fft does not normalize");
+    params.method = AIRY_CONVOLVE_SEPARABLE;
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL), AIRY_ERR_PARAM,
+                "a sum of 2 products");
+    params.method = AIRY_CONVOLVE_AUTO;
+    params.border = AIRY_BORDER_VALUE;
+    params.border_value = (double)NAN;
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL), AIRY_ERR_PARAM,
+                "border_value = nan");
+    CHECK_FAILS(c,
+                airy_gaussian_blur(c->queue, dst, src,
+                                   &(airy_blur_params){.sigma = {1, 1},
+                                                       .has_border = true,
+                                                       .border = AIRY_BORDER_VALUE,
+                                                       .border_value = (double)INFINITY,
+                                                       .normalize = true}),
+                AIRY_ERR_PARAM, "border_value = inf");
+    params.border = AIRY_BORDER_ZERO;
+    kernel[5] = -0.5;
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL), AIRY_ERR_PARAM,
+                "an element of -0.5");
+    memset(kernel, 0, sizeof(kernel));
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL), AIRY_ERR_PARAM,
+                "the kernel's sum is 0");
 }
 
 static void check_filter_errors(struct check *c)
@@ -791,6 +955,16 @@ void check_filter(struct check *c)
         c, &deep, 0,
         &(airy_blur_params){.sigma = {1, 1, 1}, .has_border = true, .border = AIRY_BORDER_WRAP},
         "3d_wrap");
+    check_blur_one(c, &line, 4, &(airy_blur_params){.axes = 1, .sigma = {2}, .normalize = true},
+                   "gaps_2");
+    check_blur_one(c, &flat, 0, &(airy_blur_params){.sigma = {0, 0.6}, .normalize = true}, "gaps");
+    check_blur_one(c, &deep, 0,
+                   &(airy_blur_params){.sigma = {1, 0.7, 0.7},
+                                       .has_border = true,
+                                       .border = AIRY_BORDER_VALUE,
+                                       .border_value = 3,
+                                       .normalize = true},
+                   "gaps_value");
     /* As many columns as let OpenCL go along z in place. */
     static const struct shape volume = {3, {30, 50, 90}};
     for (int border = 0; border < AIRY_BORDER_COUNT; border++)
@@ -809,5 +983,8 @@ void check_filter(struct check *c)
                 if (taps == 15 || c->bench)
                     bench_convolve(c, i ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32, taps,
                                    (airy_convolve_method)method);
+    check_normalize_all(c);
+    check_normalize_literal(c);
+    check_normalize_errors(c);
     check_filter_errors(c);
 }

@@ -20,6 +20,17 @@ static airy_image make_image(struct check *c, const struct shape *s, airy_dtype 
     return image;
 }
 
+/* All but every fifth element of an image of f32. */
+static void make_gaps(const airy_image *image)
+{
+    size_t n = 1;
+    for (int i = 0; i < image->ndim; i++)
+        n *= image->shape[i];
+    for (size_t i = 0; i < n; i++)
+        if (i % 5 != 0)
+            ((float *)image->data)[i] = (float)NAN;
+}
+
 /* got, freed here, equals the array bit for bit, and was cut as the plan says. */
 static void compare(struct check *c, airy_image *got, const airy_array *want,
                     const airy_tile_plan *plan, uint64_t memory)
@@ -40,16 +51,19 @@ static void compare(struct check *c, airy_image *got, const airy_array *want,
 static const uint64_t rooms[] = {0, 300000, 80000};
 
 static void check_blur(struct check *c, const struct shape *s, airy_border border, airy_dtype from,
-                       airy_dtype to)
+                       airy_dtype to, bool normalize)
 {
-    if (!check_case(c, "tile_blur_%dd_%zu_%s_%s", s->ndim, s->n[0], airy_border_name(border),
-                    airy_dtype_name(to)))
+    if (!check_case(c, "tile_blur_%dd_%zu_%s_%s%s", s->ndim, s->n[0], airy_border_name(border),
+                    airy_dtype_name(to), normalize ? "_gaps" : ""))
         return;
     const airy_image src = make_image(c, s, from);
+    if (normalize)
+        make_gaps(&src);
     const airy_blur_params params = {.sigma = {1, 1.6, 0.7},
                                      .has_border = true,
                                      .border = border,
                                      .border_value = 7,
+                                     .normalize = normalize,
                                      .axes = s->ndim > 3 ? 3 : 0};
     airy_array *a = check_upload(c, from, s->ndim, s->n, src.data),
                *want = check_output(c, to, s->ndim, s->n);
@@ -68,21 +82,25 @@ static void check_blur(struct check *c, const struct shape *s, airy_border borde
 
 static void check_convolve(struct check *c, const struct shape *s, const airy_convolve_params *p)
 {
-    if (!check_case(c, "tile_convolve_%dd_%zu_%s_%s_%s%s", s->ndim, s->n[0],
+    if (!check_case(c, "tile_convolve_%dd_%zu_%s_%s_%s%s%s", s->ndim, s->n[0],
                     airy_convolve_mode_name(p->mode), airy_border_name(p->border),
-                    airy_convolve_method_name(p->method), p->correlate ? "_correlate" : ""))
+                    airy_convolve_method_name(p->method), p->correlate ? "_correlate" : "",
+                    p->normalize ? "_gaps" : ""))
         return;
     const size_t taps[3] = {4, 3, 6};
     const int ndim = s->ndim > 3 ? 3 : s->ndim;
     size_t shape[4];
     double kernel[72];
-    const airy_image src = make_image(c, s, AIRY_DTYPE_U16);
-    check_rand(c, kernel, AIRY_DTYPE_F64, 72, -1, 1);
+    const airy_dtype from = p->normalize ? AIRY_DTYPE_F32 : AIRY_DTYPE_U16;
+    const airy_image src = make_image(c, s, from);
+    if (p->normalize)
+        make_gaps(&src);
+    check_rand(c, kernel, AIRY_DTYPE_F64, 72, p->normalize ? 0 : -1, 1);
     for (int i = 0; i < 72 && p->method == AIRY_CONVOLVE_SEPARABLE; i++)
         kernel[i] = (1 + i / 18) * (2 + i / 6 % 3) * (i % 6 - 2);
     if (!CHECK_OK(c, airy_convolve_shape(shape, p->mode, s->ndim, s->n, ndim, taps + 3 - ndim)))
         return;
-    airy_array *a = check_upload(c, AIRY_DTYPE_U16, s->ndim, s->n, src.data),
+    airy_array *a = check_upload(c, from, s->ndim, s->n, src.data),
                *want = check_output(c, AIRY_DTYPE_F64, s->ndim, shape);
     CHECK_OK(c, airy_convolve(c->queue, want, a, kernel, ndim, taps + 3 - ndim, p, NULL));
     for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
@@ -214,8 +232,9 @@ void check_tile(struct check *c)
             const airy_border b = (airy_border)border;
             if (!c->is_cpu && b != AIRY_BORDER_REFLECT && b != AIRY_BORDER_WRAP)
                 continue; /* what is cut where does not depend on the back end */
-            check_blur(c, &shapes[i], b, AIRY_DTYPE_F32, AIRY_DTYPE_F32);
-            check_blur(c, &shapes[i], b, AIRY_DTYPE_U16, AIRY_DTYPE_F64);
+            check_blur(c, &shapes[i], b, AIRY_DTYPE_F32, AIRY_DTYPE_F32, false);
+            check_blur(c, &shapes[i], b, AIRY_DTYPE_U16, AIRY_DTYPE_F64, false);
+            check_blur(c, &shapes[i], b, AIRY_DTYPE_F32, AIRY_DTYPE_F64, true);
             for (int mode = 0; mode < AIRY_CONVOLVE_MODE_COUNT; mode++)
                 for (int method = AIRY_CONVOLVE_DIRECT; method <= AIRY_CONVOLVE_SEPARABLE; method++)
                     check_convolve(c, &shapes[i],
@@ -224,6 +243,12 @@ void check_tile(struct check *c)
                                                            .border = b,
                                                            .border_value = 5,
                                                            .correlate = (border + mode) % 2});
+            check_convolve(c, &shapes[i],
+                           &(airy_convolve_params){.mode = AIRY_CONVOLVE_SAME,
+                                                   .method = AIRY_CONVOLVE_DIRECT,
+                                                   .border = b,
+                                                   .border_value = 5,
+                                                   .normalize = true});
             for (int stencil = 0; stencil < AIRY_STENCIL_COUNT && shapes[i].ndim < 4; stencil += 3)
                 check_stencils(c, &shapes[i], (airy_stencil)stencil, b);
             for (int k = 0; k < 2; k++)

@@ -33,7 +33,7 @@ void ref_convolve(double *dst, double *scale, const double *src, const double *k
     for (size_t z = 0; z < p->out[0]; z++)
         for (size_t y = 0; y < p->out[1]; y++)
             for (size_t x = 0; x < p->out[2]; x++, at++) {
-                long double sum = 0, all = 0;
+                long double sum = 0, all = 0, weight = 0;
                 for (size_t c = 0; c < p->k[0]; c++)
                     for (size_t b = 0; b < p->k[1]; b++)
                         for (size_t a = 0; a < p->k[2]; a++) {
@@ -56,9 +56,14 @@ void ref_convolve(double *dst, double *scale, const double *src, const double *k
                                                            p->k[2] +
                                                        p->k[2] - 1 - a
                                                  : (c * p->k[1] + b) * p->k[2] + a;
+                            if (p->normalize && !isfinite(v))
+                                continue;
+                            weight += (long double)kernel[t];
                             sum += (long double)kernel[t] * v;
                             all += fabsl((long double)kernel[t] * v);
                         }
+                if (p->normalize)
+                    sum = weight > 0 ? sum / weight : (long double)NAN;
                 dst[at] = (double)sum;
                 if (scale)
                     scale[at] = (double)all;

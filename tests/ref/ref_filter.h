@@ -16,6 +16,7 @@ struct ref_convolve {
     enum ref_border border;
     double value;
     bool correlate;
+    bool normalize; /* over the weights of what is finite; NaN where there are none */
 };
 
 /* scale: NULL, or sum |kernel source| of each element. */
