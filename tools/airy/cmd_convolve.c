@@ -7,18 +7,22 @@
 
 struct convolve_params {
     struct common common;
+    struct bad_pixels bad;
     const char *output, *kernel, *dtype;
     airy_convolve_params params;
     bool plan;
 };
+BAD_PIXELS_FIT(struct convolve_params);
 
 struct blur_params {
     struct common common;
+    struct bad_pixels bad;
     const char *output, *sigma, *dtype;
     double truncate;
-    airy_convolve_params border; /* border and its value */
+    airy_convolve_params border; /* border and its value, normalize */
     bool has_border, plan;
 };
+BAD_PIXELS_FIT(struct blur_params);
 
 static const char *parse_mode(void *field, const char *text)
 {
@@ -64,6 +68,7 @@ static const struct opt convolve_options[] = {
      .type = OPT_FLAG,
      .offset = offsetof(struct convolve_params, params.correlate),
      .help = "do not turn the kernel round"},
+    FILTER_NORMALIZE_OPTION(struct convolve_params, params.normalize),
     FILTER_DTYPE_OPTION(struct convolve_params),
     FILTER_PLAN_OPTION(struct convolve_params),
     FILTER_OUTPUT_OPTION(struct convolve_params),
@@ -94,6 +99,7 @@ static const struct opt blur_options[] = {
      .argument = FILTER_BORDER_ARGUMENT,
      .fallback = "reflect",
      .help = "what lies outside of the image"},
+    FILTER_NORMALIZE_OPTION(struct blur_params, border.normalize),
     FILTER_DTYPE_OPTION(struct blur_params),
     FILTER_PLAN_OPTION(struct blur_params),
     FILTER_OUTPUT_OPTION(struct blur_params),
@@ -125,7 +131,9 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
         json_object_set_new(json, "rank", info.rank ? json_integer(info.rank) : json_null());
     }
     filter_report_plan(common, &plan, p->plan, json);
-    return p->plan ? AIRY_EXIT_OK : filter_save(d, common, &result, p->output);
+    return p->plan
+               ? AIRY_EXIT_OK
+               : filter_save(d, common, &result, p->output, filter_nan_advice(p->params.normalize));
 }
 
 static int check_convolve(void *user)
@@ -133,7 +141,13 @@ static int check_convolve(void *user)
     const struct convolve_params *p = user;
     if (!p->kernel)
         return tool_usage(&p->common, "--kernel FILE is missing");
-    return filter_check(&p->common, p->output, p->dtype, p->plan, true);
+    if (p->params.normalize && p->params.method == AIRY_CONVOLVE_FFT)
+        return tool_usage(&p->common,
+                          "--normalize: the error of --algorithm fft does not shrink with the "
+                          "weights that are left; use auto or direct");
+    const int code = bad_pixels_check(&p->common, &p->bad);
+    return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan, true)
+                                : code;
 }
 
 static int run_convolve(void *user)
@@ -146,12 +160,12 @@ static int run_convolve(void *user)
     struct device_image d = {.device = NULL};
     int code = filter_read_kernel(common, p->kernel, &kernel, &ndim, shape);
     if (code == AIRY_EXIT_OK)
-        code = device_image_open_host(&d, common, common->inputs.items[0]);
+        code = filter_open(&d, common, &p->bad, p->dtype);
     json_t *json = json_object();
     if (code == AIRY_EXIT_OK)
         code = convolve_image(p, &d, kernel, ndim, shape, json);
     if (code == AIRY_EXIT_OK && !p->plan)
-        device_image_say_spread(&d, common, common->inputs.items[0]);
+        filter_say_gaps(&d, common, &p->bad);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(common, d.device);
     if (code == AIRY_EXIT_OK && common->json) {
@@ -207,7 +221,8 @@ static int blur_image(const struct blur_params *p, struct device_image *d, json_
     airy_blur_params params = {.truncate = p->truncate,
                                .has_border = p->has_border,
                                .border = p->border.border,
-                               .border_value = p->border.border_value};
+                               .border_value = p->border.border_value,
+                               .normalize = p->border.normalize};
     airy_tile_target target = {.memory = 0};
     airy_tile_plan plan;
     airy_image result;
@@ -224,7 +239,9 @@ static int blur_image(const struct blur_params *p, struct device_image *d, json_
     if (status != AIRY_OK)
         return tool_failed(common, status);
     filter_report_plan(common, &plan, p->plan, json);
-    return p->plan ? AIRY_EXIT_OK : filter_save(d, common, &result, p->output);
+    return p->plan
+               ? AIRY_EXIT_OK
+               : filter_save(d, common, &result, p->output, filter_nan_advice(params.normalize));
 }
 
 static int check_blur(void *user)
@@ -233,8 +250,9 @@ static int check_blur(void *user)
     if (!p->sigma)
         return tool_usage(&p->common, "--sigma S is missing");
     double numbers[3];
-    int count;
-    const int code = parse_sigma(p, numbers, &count);
+    int count, code = parse_sigma(p, numbers, &count);
+    if (code == AIRY_EXIT_OK)
+        code = bad_pixels_check(&p->common, &p->bad);
     return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan, true)
                                 : code;
 }
@@ -246,11 +264,11 @@ static int run_blur(void *user)
     json_t *json = json_object();
     if (p->output)
         json_object_set_new(json, "output", tool_json_string(p->output));
-    int code = device_image_open_host(&d, &p->common, p->common.inputs.items[0]);
+    int code = filter_open(&d, &p->common, &p->bad, p->dtype);
     if (code == AIRY_EXIT_OK)
         code = blur_image(p, &d, json);
     if (code == AIRY_EXIT_OK && !p->plan)
-        device_image_say_spread(&d, &p->common, p->common.inputs.items[0]);
+        filter_say_gaps(&d, &p->common, &p->bad);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(&p->common, d.device);
     if (code == AIRY_EXIT_OK && p->common.json)
@@ -259,6 +277,10 @@ static int run_blur(void *user)
     device_image_close(&d);
     return code;
 }
+
+#define NAN_DETAILS                                                                                \
+    "Bad pixels are NaN, and so is every result that one of them goes into, unless --normalize "   \
+    "leaves them out."
 
 const struct command cmd_convolve = {
     .name = "convolve",
@@ -269,11 +291,12 @@ const struct command cmd_convolve = {
         "axis is a list. full keeps n + k - 1 elements along an axis of n with a kernel of k, same "
         "n "
         "from number (k - 1) / 2 on, valid those n - k + 1 that look at no border. Says which "
-        "method was taken. Images that are larger than the device are taken tile by tile. --json "
+        "method was taken. " NAN_DETAILS
+        " Images that are larger than the device are taken tile by tile. --json "
         "prints {output, shape, algorithm, rank, tiles, tile, device_bytes, copied_bytes}.",
     .examples =
         "  airy convolve image.npy --kernel psf.npy -o out.npy --mode same --border reflect\n",
-    .tables = {convolve_options},
+    .tables = {convolve_options, bad_pixels_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct convolve_params),
     .min_inputs = 1,
@@ -290,10 +313,10 @@ const struct command cmd_blur = {
         "Weights are exp(-x^2 / (2 sigma^2)) over their sum, out to truncate sigmas, as "
         "scipy.ndimage.gaussian_filter has them. One sigma is for every axis, in a stack along the "
         "frames too: S,S blurs each image of a stack by itself. A sigma of 0 leaves an axis as it "
-        "is. Images that are larger than the device are taken tile by tile.",
+        "is. " NAN_DETAILS " Images that are larger than the device are taken tile by tile.",
     .examples = "  airy blur volume.npy --sigma 1,2,2 -o smooth.npy\n"
                 "  airy blur stack.h5 --sigma 2,2 -o smooth.h5\n",
-    .tables = {blur_options},
+    .tables = {blur_options, bad_pixels_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct blur_params),
     .min_inputs = 1,

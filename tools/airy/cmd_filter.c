@@ -499,7 +499,9 @@ static int filter_image(const struct filter_params *p, const struct kind *kind,
         json_object_set_new(json, "dtype", json_string(airy_dtype_name(result.dtype)));
     }
     filter_report_plan(&p->common, &plan, p->plan, json);
-    return p->plan ? AIRY_EXIT_OK : filter_save(d, &p->common, &result, p->output);
+    return p->plan ? AIRY_EXIT_OK
+                   : filter_save(d, &p->common, &result, p->output,
+                                 "replace those first, by 0 or by what lies around them");
 }
 
 static int check_filter(void *user)
@@ -527,7 +529,7 @@ static int run_filter(void *user)
         return print_list(common);
     int code = find_kind(common, &kind);
     if (code == AIRY_EXIT_OK)
-        code = device_image_open_host(&d, common, common->inputs.items[1]);
+        code = device_image_open_host(&d, common, common->inputs.items[1], NULL, 0);
     json_t *json = json_object();
     if (code == AIRY_EXIT_OK)
         code = filter_image(p, kind, &d, json);

@@ -157,9 +157,45 @@ int device_image_open_cube(struct device_image *d, const struct common *common, 
     return code == AIRY_EXIT_OK ? push_image(d, common, bad, true) : code;
 }
 
-int device_image_open_host(struct device_image *d, const struct common *common, const char *path)
+static void put_number(void *data, airy_dtype dtype, size_t i, double value)
+{
+    if (dtype == AIRY_DTYPE_F32)
+        ((float *)data)[i] = (float)value;
+    else
+        ((double *)data)[i] = value;
+}
+
+/* Bad pixels become NaN, in place where the image has floats. */
+static int put_nan(struct device_image *d, const struct common *common, airy_dtype dtype)
+{
+    airy_image *image = &d->image;
+    const size_t count = tool_count(image->shape, image->ndim);
+    if (!airy_dtype_is_float(image->dtype)) {
+        void *data = calloc(count, airy_dtype_size(dtype));
+        if (!data)
+            return tool_fail(common, "out of memory for %zu numbers", count);
+        for (size_t i = 0; i < count; i++)
+            put_number(data, dtype, i, airy_image_value(image, i));
+        free(image->data);
+        image->data = data;
+        image->dtype = dtype;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (d->is_bad[i])
+            put_number(image->data, image->dtype, i, (double)NAN);
+    free(d->is_bad);
+    d->is_bad = NULL;
+    return AIRY_EXIT_OK;
+}
+
+int device_image_open_host(struct device_image *d, const struct common *common, const char *path,
+                           const struct bad_pixels *bad, airy_dtype dtype)
 {
     int code = read_image(d, common, path);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_find_bad(&d->is_bad, d, common, bad);
+    if (code == AIRY_EXIT_OK && d->is_bad)
+        code = put_nan(d, common, dtype);
     if (code == AIRY_EXIT_OK)
         code = device_image_open_queue(d, common);
     return code;
@@ -248,6 +284,12 @@ static bool is_gap(airy_dtype dtype, double value, const char *path)
     return image_is_gap(dtype, value, !airy_dtype_is_signed(dtype) && airy_image_is_plain(path));
 }
 
+/* What bad pixels need besides to be left out. */
+static const char *leaves_out(const struct common *common)
+{
+    return opt_has(common->command, "normalize") ? " --normalize" : "";
+}
+
 /* How the values are taken, and which options leave them out. */
 static void say_gap(const struct common *common, airy_dtype dtype, double value, const char *how)
 {
@@ -255,10 +297,10 @@ static void say_gap(const struct common *common, airy_dtype dtype, double value,
     char found_text[32], dummy_text[32];
     tool_say(common,
              "%s: values of %s are %s, which detectors write into gaps and bad pixels; "
-             "--dummy=%s --delta-dummy %d leaves them out",
+             "--dummy=%s --delta-dummy %d%s leaves them out",
              common->inputs.items[0], whole_text(found_text, value), how,
              whole_text(dummy_text, is_signed ? -2 : image_limit(dtype)),
-             is_signed || airy_dtype_size(dtype) == 2 ? 1 : 2);
+             is_signed || airy_dtype_size(dtype) == 2 ? 1 : 2, leaves_out(common));
 }
 
 void device_image_say_gaps(const struct device_image *d, const struct common *common,
@@ -341,7 +383,10 @@ void device_image_say_nan(const struct device_image *d, const struct common *com
                           const airy_image *result, const char *output, const char *advice)
 {
     const size_t before = count_nan(&d->image), now = count_nan(result);
-    if (now > before)
+    if (now && !advice)
+        tool_say(common, "%s: %zu pixel%s NaN, where no good one is in reach of the kernel", output,
+                 now, now > 1 ? "s are" : " is");
+    else if (now > before)
         tool_say(common, "%s: %zu pixel%s NaN, of the image %zu; %s", output, now,
                  now > 1 ? "s are" : " is", before, advice);
 }
@@ -368,8 +413,8 @@ bool device_image_say_mask(const struct common *common, const struct bad_pixels 
         if (count)
             tool_say(common,
                      "%s marks %zu pixel%s of a frame as bad, which are taken as values here; "
-                     "--mask leaves them out",
-                     input, count, tool_s(count));
+                     "--mask%s leaves them out",
+                     input, count, tool_s(count), leaves_out(common));
     }
     free(bad);
     airy_stack_destroy(&stack);

@@ -31,8 +31,12 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
 /* The same of planes by themselves: of four axes the first two become one, until it is written. */
 int device_image_open_cube(struct device_image *d, const struct common *common, const char *path,
                            const struct bad_pixels *bad);
-/* The same without the copy: the image is taken tile by tile. */
-int device_image_open_host(struct device_image *d, const struct common *common, const char *path);
+/*
+ * The same without the copy: the image is taken tile by tile. Where options name bad pixels these
+ * are NaN in it, for which integers become dtype, f32 or f64.
+ */
+int device_image_open_host(struct device_image *d, const struct common *common, const char *path,
+                           const struct bad_pixels *bad, airy_dtype dtype);
 /*
  * Steps of these, for who brings images by itself: the device; what is bad of the image, NULL where
  * no option says it; d->image, and what is bad of it unless that is NULL, to src and mask.
@@ -74,7 +78,10 @@ bool device_image_say_values(const struct device_image *d, const struct common *
                              const struct bad_pixels *bad, double above);
 void device_image_say_spread(const struct device_image *d, const struct common *common,
                              const char *path);
-/* Where a result that goes to OUTPUT has more NaN than the image: how many, and what to do. */
+/*
+ * Where a result that goes to OUTPUT has more NaN than the image with its bad pixels: how many, and
+ * what to do. advice NULL: gaps were left out, so that any are said.
+ */
 void device_image_say_nan(const struct device_image *d, const struct common *common,
                           const airy_image *result, const char *output, const char *advice);
 /*

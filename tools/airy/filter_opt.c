@@ -1,5 +1,6 @@
 #include "filter_opt.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,12 +73,33 @@ int filter_check(const struct common *common, const char *output, const char *dt
 }
 
 int filter_save(const struct device_image *d, const struct common *common, airy_image *result,
-                const char *output)
+                const char *output, const char *advice)
 {
     compare_end(common);
-    device_image_say_nan(d, common, result, output,
-                         "replace those first, by 0 or by what lies around them");
+    device_image_say_nan(d, common, result, output, advice);
     return device_image_save(d, common, result, output);
+}
+
+int filter_open(struct device_image *d, const struct common *common, const struct bad_pixels *bad,
+                const char *dtype)
+{
+    airy_dtype of_integers = AIRY_DTYPE_F32; /* as what is computed from them */
+    const int code = filter_result_dtype(common, dtype, AIRY_DTYPE_F32, &of_integers);
+    return code == AIRY_EXIT_OK
+               ? device_image_open_host(d, common, common->inputs.items[0], bad, of_integers)
+               : code;
+}
+
+void filter_say_gaps(const struct device_image *d, const struct common *common,
+                     const struct bad_pixels *bad)
+{
+    if (!device_image_say_mask(common, bad, NULL))
+        device_image_say_values(d, common, bad, -(double)INFINITY);
+}
+
+const char *filter_nan_advice(bool normalize)
+{
+    return normalize ? NULL : "--normalize leaves those out";
 }
 
 /* "3 x 4" */

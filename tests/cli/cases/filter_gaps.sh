@@ -1,0 +1,34 @@
+# bad pixels of blur and convolve: NaN that spread, or left out
+npy() { # DTYPE COUNT; bytes follow
+    printf '\223NUMPY\1\0v\0%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2,)}"
+}
+{ npy '<i4' 4; printf '\1\0\0\0\2\0\0\0\377\377\377\377\4\0\0\0'; } >whole.npy # 1 2 -1 4
+{ npy '<f4' 4; printf '\0\0\200\77\0\0\0\100\0\0\300\177\0\0\200\100'; } >nan.npy # 1 2 NaN 4
+{ npy '|u1' 4; printf '\0\0\1\0'; } >mask.npy
+{ npy '|u1' 3; printf '\1\2\1'; } >kernel.npy
+{ npy '|i1' 3; printf '\377\4\377'; } >sharpen.npy
+convolve="--kernel kernel.npy --mode same --border nearest"
+# (1+2+2)/4, (1+4)/3, (2+4)/2, (8+4)/3
+$airy convolve nan.npy $convolve --normalize -o want.npy --quiet
+$airy stats want.npy | grep -E 'count|min|max|sum'
+$airy convolve whole.npy $convolve --normalize --dummy=-1 -o dummy.npy --quiet
+$airy diff want.npy dummy.npy
+$airy convolve whole.npy $convolve --normalize --mask mask.npy -o mask_.npy --quiet
+$airy diff want.npy mask_.npy
+$airy convolve whole.npy $convolve --normalize --mask mask.npy --dtype float64 -o wide.npy --quiet
+$airy stats wide.npy | grep -E 'nan|sum'
+# without it they are NaN, as far as the kernel reaches
+$airy convolve whole.npy $convolve --mask mask.npy -o spread.npy
+$airy stats spread.npy | grep -E '"nan'
+# what the detector writes into gaps, and which options there are
+$airy blur whole.npy --sigma 1 -o a.npy
+# nothing good
+$airy blur whole.npy --sigma 0.5 --dummy 0 --delta-dummy 9 --normalize -o none.npy; echo $?
+$airy stats none.npy | grep -E '"nan'
+# outside is good where it has a value
+$airy blur whole.npy --sigma 0.5 --dummy 0 --delta-dummy 9 --normalize --border value=5 -o five.npy; echo $?
+$airy stats five.npy | grep count
+$airy convolve nan.npy --kernel sharpen.npy --normalize -o a.npy --force; echo $?
+$airy convolve nan.npy --kernel mask.npy --normalize --algorithm fft -o a.npy --force; echo $?
+$airy blur nan.npy --sigma 1 --delta-dummy 3 -o a.npy --force; echo $?
+$airy blur nan.npy --sigma 1 --mask kernel.npy -o a.npy --force; echo $?
