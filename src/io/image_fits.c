@@ -522,11 +522,12 @@ static void scale_floats(const airy_image *image, const struct stored *s, size_t
     }
 }
 
-/* Pixels on their way: `count` of them, from `first` of the HDU's on. */
+/* Pixels on their way: the image, or planes that lie `step` apart and share their tiles. */
 struct part {
     const airy_image *image; /* of the HDU, its shape */
     airy_image to;           /* their memory */
-    size_t first, count;
+    size_t first, last;      /* of the HDU's pixels, both are taken */
+    size_t count, step;      /* pixels; along the axes behind the first two */
 };
 
 /* Pixels that lie in the file as they are; CFITSIO would want the last block to be complete. */
@@ -563,17 +564,19 @@ static airy_status read_tiles(const struct part *part, const struct stored *s, f
         i++;
     /* Asked for NaN, CFITSIO would also turn numbers below the normal range to 0. */
     void *null = !s->quantised ? NULL : s->bitpix == -32 ? (void *)&nan32 : (void *)&nan64;
-    LONGLONG first[MAX_AXES];
-    size_t rest = part->first;
+    long first[MAX_AXES], last[MAX_AXES], step[MAX_AXES];
+    size_t from = part->first, to = part->last;
     for (int k = 0; k < MAX_AXES; k++) {
         const size_t extent = k < part->image->ndim ? part->image->shape[part->image->ndim - 1 - k]
                                                     : 1;
-        first[k] = 1 + (LONGLONG)(rest % extent);
-        rest /= extent;
+        first[k] = 1 + (long)(from % extent);
+        last[k] = 1 + (long)(to % extent);
+        step[k] = k < 2 ? 1 : (long)part->step;
+        from /= extent;
+        to /= extent;
     }
     fits_set_bscale(file, 1.0, 0.0, &code); /* as stored; scaled here */
-    fits_read_pixll(file, types[i].type, first, (LONGLONG)part->count, null, part->to.data, &any,
-                    &code);
+    fits_read_subset(file, types[i].type, first, last, step, null, part->to.data, &any, &code);
     return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
 }
 
@@ -636,6 +639,22 @@ struct wanted {
     size_t first, count, step;
 };
 
+/* How many of them, from number i on, lie in the tiles of that one, which are unpacked once. */
+static airy_status count_together(size_t *count, const airy_image *image, const struct fits_open *f,
+                                  const struct wanted *planes, size_t i)
+{
+    struct tiles t;
+    const size_t pixels = image->shape[image->ndim - 1] * image->shape[image->ndim - 2];
+    AIRY_TRY(open_tiles(&t, f, image));
+    const struct rows rows = find_rows(&t, (planes->first + i * planes->step) * pixels);
+    size_t n = 1;
+    while (i + n < planes->count &&
+           find_rows(&t, (planes->first + (i + n) * planes->step) * pixels).first == rows.first)
+        n++;
+    *count = n;
+    return AIRY_OK;
+}
+
 static airy_status read_planes(airy_image *image, const struct stored *s, const struct fits_open *f,
                                const struct wanted *planes)
 {
@@ -650,12 +669,17 @@ static airy_status read_planes(airy_image *image, const struct stored *s, const 
     AIRY_TRY(airy_image_bytes(&bytes, image));
     AIRY_TRY(airy_image_alloc(&image->data, bytes));
     const size_t size = bytes / planes->count, pixels = size / airy_dtype_size(image->dtype);
-    for (size_t i = 0; i < planes->count; i++) {
+    for (size_t i = 0, n = 1; i < planes->count; i += n) {
+        const size_t first = planes->first + i * planes->step;
+        if (s->compressed && planes->count > 1)
+            AIRY_TRY(count_together(&n, &whole, f, planes, i));
         const struct part part = {
             .image = &whole,
             .to = {.dtype = image->dtype, .data = (uint8_t *)image->data + i * size},
-            .first = (planes->first + i * planes->step) * pixels,
-            .count = pixels};
+            .first = first * pixels,
+            .last = (first + (n - 1) * planes->step + 1) * pixels - 1,
+            .count = n * pixels,
+            .step = n > 1 ? planes->step : 1};
         AIRY_TRY(read_part(&part, s, f, false));
     }
     return AIRY_OK;
@@ -666,8 +690,9 @@ static airy_status read_whole(airy_image *image, const struct stored *s, const s
     size_t bytes;
     AIRY_TRY(airy_image_bytes(&bytes, image));
     AIRY_TRY(airy_image_alloc(&image->data, bytes));
+    const size_t pixels = bytes / airy_dtype_size(image->dtype);
     const struct part part = {
-        .image = image, .to = *image, .count = bytes / airy_dtype_size(image->dtype)};
+        .image = image, .to = *image, .last = pixels - 1, .count = pixels, .step = 1};
     AIRY_TRY(read_part(&part, s, f, true));
     return keep_header(image, s, f->file);
 }
