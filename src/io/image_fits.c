@@ -2,7 +2,7 @@
  * FITS through CFITSIO: images of any HDU, tile-compressed ones too, as physical values.
  *
  * CFITSIO shares lists of files and messages between threads unless it was built otherwise, so one
- * lock of ours is held from open to close. It is given descriptors and memory, never a name: its
+ * lock of ours is held whenever it is called. It is given descriptors and memory, never a name: its
  * names can fetch, start filters and look for other files.
  *
  * Source: FITS Standard 4.0 (IAU FITS Working Group, 2018), sections 4.4.2.5, 5 and 10; for the
@@ -697,23 +697,31 @@ static airy_status read_whole(airy_image *image, const struct stored *s, const s
     return keep_header(image, s, f->file);
 }
 
+/* FILE[EXT], at its image. */
+static airy_status open_image(struct fits_open *f, const char *path)
+{
+    char file[4096];
+    const char *ext;
+    AIRY_FAIL_IF(!airy_fits_split(file, sizeof(file), &ext, path), AIRY_ERR_PARAM,
+                 "a path of %zu bytes, expected less than %zu", strlen(path), sizeof(file));
+    AIRY_TRY(open_file(f, file));
+    const airy_status status = select_image(f->file, ext);
+    if (status != AIRY_OK)
+        close_file(f);
+    return status;
+}
+
 typedef airy_status read_fn(airy_image *image, struct fits_open *f, void *user);
 
 /* The image of FILE[EXT] as a function takes it from the open file. */
 static airy_status read_with(airy_image *image, const char *path, read_fn *read, void *user)
 {
-    char file[4096];
-    const char *ext;
     struct fits_open f;
     airy_image made = {0};
-    AIRY_FAIL_IF(!airy_fits_split(file, sizeof(file), &ext, path), AIRY_ERR_PARAM,
-                 "a path of %zu bytes, expected less than %zu", strlen(path), sizeof(file));
     pthread_mutex_lock(&fits_mutex);
-    airy_status status = open_file(&f, file);
+    airy_status status = open_image(&f, path);
     if (status == AIRY_OK) {
-        status = select_image(f.file, ext);
-        if (status == AIRY_OK)
-            status = read(&made, &f, user);
+        status = read(&made, &f, user);
         close_file(&f);
     }
     fits_clear_errmsg();
@@ -785,6 +793,86 @@ airy_status airy_fits_index(struct airy_image_header *header, const char *path)
 {
     *header = (struct airy_image_header){.bytes = 0};
     return read_with(&header->image, path, index_image, header);
+}
+
+/* A file between two of its frames, at their image. */
+struct airy_fits_kept {
+    struct fits_open open;
+    struct stored stored;
+    airy_image image; /* shape and type */
+    size_t frames;
+    char path[];
+};
+
+static void close_kept(struct airy_fits_kept **kept)
+{
+    if (*kept)
+        close_file(&(*kept)->open);
+    free(*kept);
+    *kept = NULL;
+}
+
+static airy_status open_kept(struct airy_fits_kept **kept, const char *path)
+{
+    const size_t length = strlen(path) + 1;
+    struct airy_fits_kept *made = calloc(1, sizeof(*made) + length);
+    AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "out of memory for an open file");
+    memcpy(made->path, path, length);
+    airy_status status = open_image(&made->open, path);
+    if (status != AIRY_OK) {
+        free(made);
+        return status;
+    }
+    *kept = made;
+    status = describe_image(&made->image, &made->stored, &made->open);
+    made->frames = 1;
+    for (int i = 0; i < made->image.ndim - 2; i++)
+        made->frames *= made->image.shape[i];
+    return status;
+}
+
+static airy_status read_kept(void *pixels, const airy_image *page, size_t frame,
+                             const struct airy_fits_kept *kept)
+{
+    const airy_image *image = &kept->image;
+    const size_t count = page->shape[0] * page->shape[1];
+    AIRY_FAIL_IF(image->ndim < 2 || image->dtype != page->dtype ||
+                     image->shape[image->ndim - 2] != page->shape[0] ||
+                     image->shape[image->ndim - 1] != page->shape[1] || frame >= kept->frames,
+                 AIRY_ERR_FORMAT, "its shape has changed since it was opened");
+    const struct part part = {.image = image,
+                              .to = {.dtype = image->dtype, .data = pixels},
+                              .first = frame * count,
+                              .last = (frame + 1) * count - 1,
+                              .count = count,
+                              .step = 1};
+    return read_part(&part, &kept->stored, &kept->open, false);
+}
+
+airy_status airy_fits_read_frame(void *pixels, const airy_image *page, size_t frame,
+                                 const char *path, struct airy_fits_kept **kept)
+{
+    airy_status status = AIRY_OK;
+    pthread_mutex_lock(&fits_mutex);
+    if (*kept && strcmp((*kept)->path, path) != 0)
+        close_kept(kept);
+    if (!*kept)
+        status = open_kept(kept, path);
+    if (status == AIRY_OK)
+        status = read_kept(pixels, page, frame, *kept);
+    if (*kept && (status != AIRY_OK || (*kept)->frames == 1 || (*kept)->open.memory))
+        close_kept(kept);
+    fits_clear_errmsg();
+    pthread_mutex_unlock(&fits_mutex);
+    return status == AIRY_OK ? AIRY_OK : airy_fail_path(status, path);
+}
+
+void airy_fits_close(struct airy_fits_kept **kept)
+{
+    pthread_mutex_lock(&fits_mutex);
+    close_kept(kept);
+    fits_clear_errmsg();
+    pthread_mutex_unlock(&fits_mutex);
 }
 
 static airy_status describe_hdu(airy_fits_hdu *hdu, fitsfile *file)

@@ -29,6 +29,22 @@ airy_status airy_fits_read_planes(airy_image *image, const char *path, size_t fi
     return airy_image_read_fits(image, path);
 }
 
+airy_status airy_fits_read_frame(void *pixels, const airy_image *page, size_t frame,
+                                 const char *path, struct airy_fits_kept **kept)
+{
+    airy_image image;
+    (void)pixels;
+    (void)page;
+    (void)frame;
+    (void)kept;
+    return airy_image_read_fits(&image, path);
+}
+
+void airy_fits_close(struct airy_fits_kept **kept)
+{
+    (void)kept;
+}
+
 airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path)
 {
     AIRY_FAIL_IF(!hdus || !count || !path, AIRY_ERR_PARAM,

@@ -369,13 +369,11 @@ static airy_status read_byte_offset(const struct airy_plain_frames *f, const str
     return status;
 }
 
-static airy_status read_image(const struct airy_plain_frames *f, size_t frame, const char *path,
-                              void *pixels)
+static airy_status read_image(const struct airy_plain_frames *f, const char *path, void *pixels)
 {
     airy_image image = {0};
     struct airy_plain_frames now = {0};
-    AIRY_TRY(f->format == AIRY_FORMAT_FITS ? airy_fits_read_planes(&image, path, frame, 1, 1)
-                                           : airy_image_read_as(&image, f->format, path));
+    AIRY_TRY(airy_image_read_as(&image, f->format, path));
     airy_status status = take_shape(&now, &image);
     if (status == AIRY_OK && now.dtype == f->dtype && now.height == f->height &&
         now.width == f->width && now.frames == 1)
@@ -387,7 +385,7 @@ static airy_status read_image(const struct airy_plain_frames *f, size_t frame, c
 }
 
 airy_status airy_plain_read(const struct airy_plain_frames *f, size_t frame, const char *path,
-                            int fd, void *pixels)
+                            int fd, struct airy_fits_kept **kept, void *pixels)
 {
     const airy_image page = {.dtype = f->dtype, .ndim = 2, .shape = {f->height, f->width}};
     const struct source s = {.fd = fd, .data = f->held, .size = f->size};
@@ -398,7 +396,9 @@ airy_status airy_plain_read(const struct airy_plain_frames *f, size_t frame, con
     case AIRY_PLAIN_PAGES:
         return airy_tiff_read_at(pixels, &page, f->starts[frame], fd, f->size);
     case AIRY_PLAIN_IMAGE:
-        return read_image(f, frame, path, pixels);
+        return f->format == AIRY_FORMAT_FITS
+                   ? airy_fits_read_frame(pixels, &page, frame, path, kept)
+                   : read_image(f, path, pixels);
     case AIRY_PLAIN_HELD:
         memcpy(pixels, f->held + frame * f->frame_bytes, f->frame_bytes);
         return AIRY_OK;

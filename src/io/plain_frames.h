@@ -44,8 +44,8 @@ airy_status airy_plain_index(struct airy_plain_frames *frames, const char *path,
 void airy_plain_release(struct airy_plain_frames *frames);
 /* Where the pixels of a frame lie in the file as they are in memory; 0: they do not. */
 uint64_t airy_plain_offset(const struct airy_plain_frames *frames, size_t frame);
-/* One frame's native pixels. */
+/* One frame's native pixels. kept: as for airy_fits_read_frame. */
 airy_status airy_plain_read(const struct airy_plain_frames *frames, size_t frame, const char *path,
-                            int fd, void *pixels);
+                            int fd, struct airy_fits_kept **kept, void *pixels);
 
 #endif

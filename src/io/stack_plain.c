@@ -28,6 +28,7 @@ struct stack_plain {
     bool is_raw;
     airy_raw_frames raw;
     struct airy_plain_frames head; /* of the first file that could be read; no tables */
+    struct airy_fits_kept *kept;   /* the file of FITS that was read last, or NULL */
 };
 
 /* What threads look into. */
@@ -263,6 +264,7 @@ void airy_plain_destroy(struct stack_plain **plain)
         if (dead->named)
             free(dead->named[i]);
     }
+    airy_fits_close(&dead->kept);
     free(dead->known);
     free(dead->broken);
     free(dead->named);
@@ -349,12 +351,12 @@ struct airy_place airy_plain_place(const airy_stack *stack, const struct stack_s
 static airy_status read_from(const airy_stack *stack, const struct stack_segment *segment, size_t i,
                              size_t frame, int fd, void *pixels)
 {
-    const struct stack_plain *plain = segment->plain;
+    struct stack_plain *plain = segment->plain;
     const struct stack_file *file = &stack->files[segment->file + i];
     const char *path = plain->named[i] ? plain->named[i] : file->path;
     const size_t frames = plain->first[i + 1] - plain->first[i];
     if (plain->known[i])
-        return airy_plain_read(plain->known[i], frame, path, fd, pixels);
+        return airy_plain_read(plain->known[i], frame, path, fd, &plain->kept, pixels);
     struct airy_plain_frames found;
     AIRY_TRY(airy_plain_index(&found, path, fd, file->size, NULL));
     airy_status status = AIRY_OK;
@@ -367,7 +369,7 @@ static airy_status read_from(const airy_stack *stack, const struct stack_segment
                            airy_dtype_name(found.dtype), frames, stack->height, stack->width,
                            airy_dtype_name(stack->dtype), segment->name);
     else
-        status = airy_plain_read(&found, frame, path, fd, pixels);
+        status = airy_plain_read(&found, frame, path, fd, &plain->kept, pixels);
     airy_plain_release(&found);
     return status;
 }

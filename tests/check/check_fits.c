@@ -1,6 +1,8 @@
 /* FITS: encodings as other programs write them, headers through a file, hostile headers. */
 #include "check_stack.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -516,6 +518,78 @@ static void check_tiled_planes(struct check *c)
     check_planes_of(c, stack_spill(c, "x.fits", bytes, size));
 }
 
+/* Descriptors that are open. */
+static size_t count_open(struct check *c)
+{
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    if (!CHECK(c, folder))
+        return 0;
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* Half of what is counted from `from` on, big-endian. */
+static const char *scaled_cube(struct check *c, const char *name, int from)
+{
+    static const char *const cards[] = {
+        "SIMPLE  =                    T", "BITPIX  =                   16",
+        "NAXIS   =                    3", "NAXIS1  =                    3",
+        "NAXIS2  =                    2", "NAXIS3  =                    5",
+        "BSCALE  =                  0.5", NULL};
+    uint8_t data[60];
+    for (size_t i = 0; i < 30; i++) {
+        data[2 * i] = (uint8_t)((from + (int)i) >> 8);
+        data[2 * i + 1] = (uint8_t)(from + (int)i);
+    }
+    size_t size = 0;
+    const char *path = fits_file(c, cards, data, sizeof(data));
+    const uint8_t *bytes = path ? stack_slurp(c, path, &size) : NULL;
+    return bytes ? stack_spill(c, name, bytes, size) : NULL;
+}
+
+static void check_frame(struct check *c, const airy_stack *stack, size_t frame, int from)
+{
+    float got[6] = {0};
+    CHECK_OK(c, airy_stack_read(stack, frame, got, sizeof(got)));
+    for (size_t i = 0; i < 6; i++)
+        CHECK(c, got[i] == 0.5f * (float)(from + (int)(frame % 5 * 6 + i)));
+}
+
+/* The first byte of a file. */
+static void set_start(struct check *c, const char *path, char start)
+{
+    const int fd = open(path, O_WRONLY);
+    CHECK(c, fd >= 0 && pwrite(fd, &start, 1, 0) == 1);
+    close(fd);
+}
+
+/* A file is looked into once for frames that follow each other, and closed with its stack. */
+static void check_kept(struct check *c)
+{
+    if (!check_case(c, "fits_planes_kept"))
+        return;
+    const char *const paths[] = {scaled_cube(c, "a.fits", 0), scaled_cube(c, "b.fits", 1000)};
+    const size_t before = count_open(c);
+    airy_stack *stack = NULL;
+    float frame[6];
+    if (!paths[0] || !paths[1] || !CHECK_OK(c, airy_stack_create(&stack, paths, 2)))
+        return;
+    check_frame(c, stack, 0, 0);
+    set_start(c, paths[0], 'X');
+    check_frame(c, stack, 4, 0);
+    check_frame(c, stack, 5, 1000);
+    CHECK_FAILS(c, airy_stack_read(stack, 1, frame, sizeof(frame)), AIRY_ERR_FORMAT, "SIMPLE");
+    set_start(c, paths[0], 'S');
+    check_frame(c, stack, 1, 0);
+    check_frame(c, stack, 9, 1000);
+    CHECK(c, count_open(c) > before);
+    airy_stack_destroy(&stack);
+    CHECK(c, count_open(c) == before);
+}
+
 static void check_planes(struct check *c)
 {
     static const char *const cubes[] = {"cube_f4", "radio4d_f4", "u16_bzero", "comp_HCOMPRESS_1"};
@@ -527,6 +601,7 @@ static void check_planes(struct check *c)
     }
     check_plain_planes(c);
     check_tiled_planes(c);
+    check_kept(c);
     if (!check_case(c, "fits_planes_refused"))
         return;
     airy_image image = {0};
