@@ -64,6 +64,17 @@ static void read_stack(const char *path)
     airy_stack_destroy(&stack);
 }
 
+/* Some of its planes, which may share tiles. */
+static void read_planes(const char *path)
+{
+    for (size_t step = 1; HDUS && step < 3; step++) {
+        airy_image image = {0};
+        if (airy_fits_read_planes(&image, path, 1, 3, step) == AIRY_OK)
+            require(image.data && image.ndim > 2);
+        airy_image_free(&image);
+    }
+}
+
 static void fuzz_reader(const uint8_t *bytes, size_t size)
 {
     const int fd = memfd_create("image", MFD_CLOEXEC);
@@ -71,12 +82,14 @@ static void fuzz_reader(const uint8_t *bytes, size_t size)
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     read_image(path);
+    read_planes(path);
     read_stack(path);
     airy_fits_hdu *hdus = NULL;
     size_t count = 0;
     if (HDUS && airy_fits_list(&hdus, &count, path) == AIRY_OK && count > 1) {
         snprintf(path, sizeof(path), "/proc/self/fd/%d[1]", fd);
         read_image(path);
+        read_planes(path);
     }
     free(hdus);
     close(fd);
