@@ -22,6 +22,8 @@
 enum { MAX_AXES = 16, MAX_BLOCKS = 1 << 16, BLOCK_CARDS = FITS_BLOCK / FITS_CARD };
 /* CFITSIO 4.2 repeats a text that is no integer in a message with room for this much of it. */
 enum { MAX_INTEGER_TEXT = 28 };
+/* It has room for this much of a column's name, and takes a value without quotes as it stands. */
+enum { MAX_NAME = 69 };
 enum { MAX_DIGITS = 18, MAX_COLUMNS = 999 };
 /* CFITSIO takes memory for a whole tile, however small the image. */
 enum { LARGE_TILE = 1 << 22 };
@@ -55,8 +57,8 @@ struct hdu {
     char compression[16], extension[16];
 };
 
-/* BRIEF: anything that CFITSIO has room for in a message. */
-enum form { WHOLE, BRIEF, TEXT, FLAG };
+/* BRIEF: anything that CFITSIO has room for in a message; NAME: for a column's name. */
+enum form { WHOLE, BRIEF, TEXT, NAME, FLAG };
 
 /* What decides over sizes, or is read as an integer. '#' is an index. */
 static const struct key {
@@ -72,7 +74,8 @@ static const struct key {
     {"EXTVER", BRIEF, NONE},       {"EXTLEVEL", BRIEF, NONE},       {"ZPCOUNT", BRIEF, NONE},
     {"ZGCOUNT", BRIEF, NONE},      {"ZBLANK", BRIEF, NONE},         {"ZDITHER0", WHOLE, DITHER},
     {"XTENSION", TEXT, EXTENSION}, {"ZCMPTYPE", TEXT, COMPRESSION}, {"ZNAME#", TEXT, VALUE_NAMES},
-    {"TFORM#", TEXT, NONE},        {"GROUPS", FLAG, GROUPS},        {"ZIMAGE", FLAG, ZIMAGE},
+    {"TFORM#", TEXT, NONE},        {"TTYPE#", NAME, NONE},          {"GROUPS", FLAG, GROUPS},
+    {"ZIMAGE", FLAG, ZIMAGE},
 };
 
 airy_status airy_fits_read_at(const struct fits_bytes *bytes, void *out, uint64_t at, size_t size)
@@ -147,6 +150,12 @@ static bool is_brief(const char *text)
            end - text <= MAX_INTEGER_TEXT;
 }
 
+/* What has no quotes must be a word that is short enough. */
+static bool is_name(const char *text)
+{
+    return *text == '\'' || (*text != '(' && strcspn(text, " /") <= MAX_NAME);
+}
+
 /* Twice is no harm where both say the same. */
 static airy_status keep_number(struct hdu *h, const char *name, size_t field, long long number)
 {
@@ -171,6 +180,7 @@ static airy_status note_card(struct hdu *h, const char *card, const char *name)
     static const char *const wanted[] = {[WHOLE] = "an integer of at most 18 digits",
                                          [BRIEF] = "a number",
                                          [TEXT] = "a text in quotes",
+                                         [NAME] = "a text in quotes",
                                          [FLAG] = "T or F"};
     char start[FITS_CARD + 3], text[16] = "";
     size_t index;
@@ -187,6 +197,7 @@ static airy_status note_card(struct hdu *h, const char *card, const char *name)
     const bool good = key->form == WHOLE   ? whole
                       : key->form == BRIEF ? is_brief(value)
                       : key->form == TEXT  ? take_text(text, value)
+                      : key->form == NAME  ? is_name(value)
                                            : *value == 'T' || *value == 'F';
     size_t length = strcspn(value, "/");
     while (length > 0 && value[length - 1] == ' ')
