@@ -80,15 +80,16 @@ typedef struct airy_convolve_info {
  * NaN:      under the kernel give NaN, also where the kernel is 0, with every method, unless normalize
  *           is set: a tile of fft in which an element is not finite, or so large that sums over the
  *           tile might overflow, is done directly.
- * Gaps:     normalize leaves elements out that are not finite: dst = conv(w src) / conv(w) with w = 1
- *           where src is finite, else 0; NaN where conv(w) is 0, as nothing finite lies under the
- *           elements of the kernel that are not 0. A constant stays that constant, whatever the
- *           kernel's sum. With a border of zero or a value, elements outside are of that value and
- *           no gaps. For kernels without negative elements whose sum is 1e-30 to 1e30 (of others
- *           conv(w) says nothing); done directly, or as one product of lines, whose elements are the
- *           weights then: the error of fft does not shrink with conv(w). |error| <= (2 taps + 6) e
- *           max |src| of what is under the kernel, where conv(w) is not subnormal in dst's dtype.
- *           Memory: arrays like dst, like src in the dtype of dst, and like src in u8. Waits.
+ * Gaps:     normalize leaves elements out that are not finite: dst = conv(w src) / conv(w) with
+ *           w = 1 where src is finite, else 0; NaN where conv(w) is below 2^-64 (dst f32) or 2^-512
+ *           (f64) of the kernel's sum. A constant stays that constant, whatever the kernel's sum. With
+ *           a border of zero or a value, elements outside are of that value and no gaps. For kernels
+ *           without negative elements (of others conv(w) says nothing) whose sum is finite and above
+ *           0; done directly, or as one product of lines, whose elements are the weights then: the
+ *           error of fft does not shrink with conv(w). |error| <= (2 taps + 6) e max |src| of what
+ *           is under the kernel, where max |src| conv(w) is above 2^-88 (f32) or 2^-950 (f64) of the
+ *           kernel's sum; below, products underflow. Memory: an array of the shape of src and one
+ *           of that of dst, both in dst's dtype, and one of each shape in u8. Waits.
  *           Source: Knutsson and Westin, Proc. IEEE CVPR 1993, 515 (normalized convolution); as
  *           astropy.convolution's nan_treatment='interpolate'.
  * Accuracy: direct: |error| <= (taps + 2) e sum |kernel src| (e = 2^-24 for f32, 2^-53 for f64);

@@ -181,6 +181,19 @@ static airy_status check_params(const airy_convolve_params *p)
     return AIRY_OK;
 }
 
+/* Times a power of two, so that the sum is 0.5 to below 1; that sum. */
+static double scale_weights(double *weights, size_t n)
+{
+    double sum = 0;
+    int exponent;
+    for (size_t i = 0; i < n; i++)
+        sum += weights[i];
+    sum = frexp(sum, &exponent);
+    for (size_t i = 0; i < n; i++)
+        weights[i] = ldexp(weights[i], -exponent);
+    return sum;
+}
+
 /* Weights whose sums over some of them say how much of the kernel that is. */
 static airy_status check_weights(const double *kernel, size_t n)
 {
@@ -193,9 +206,8 @@ static airy_status check_weights(const double *kernel, size_t n)
                      kernel[i]);
         sum += kernel[i];
     }
-    AIRY_FAIL_IF(
-        !(sum >= 1e-30 && sum <= 1e30), AIRY_ERR_PARAM,
-        "the kernel's sum is %g, expected 1e-30 to 1e30 to normalize with; scale the kernel", sum);
+    AIRY_FAIL_IF(!(sum > 0) || isinf(sum), AIRY_ERR_PARAM,
+                 "the kernel's sum is %g, expected a finite one above 0 to normalize with", sum);
     return AIRY_OK;
 }
 
@@ -305,40 +317,69 @@ static airy_status run_sums(airy_queue *queue, const struct airy_convolve_plan *
     return run(queue, &p);
 }
 
-/* The plan's result by `run`, from what is finite of src. */
+/*
+ * dst over the weights, NaN where these are below `least`. As the sums of lines and kernels are 0.5
+ * to 1, what is lost to subnormal numbers of the dtype, which a device may take for 0, is at most
+ * twice the number of taps times the smallest normal one: less than rounding.
+ */
+static airy_status divide_by_weights(airy_queue *queue, airy_array *dst, airy_array *weights,
+                                     airy_array *enough, double least)
+{
+    AIRY_TRY(airy_combine_value(queue, enough, weights, AIRY_GREATER_EQUAL, least));
+    AIRY_TRY(airy_where(queue, dst, enough, dst, enough)); /* 0 where enough is 0 */
+    AIRY_TRY(airy_where(queue, weights, enough, weights, enough));
+    return airy_combine(queue, dst, dst, AIRY_DIVIDE, weights); /* 0 / 0 is NaN */
+}
+
+/* The plan's result by `run`, from what is finite of src; sum: of the plan's weights. */
 static airy_status run_normalized(airy_queue *queue, airy_array *dst,
-                                  const struct airy_convolve_plan *plan, run_fn run)
+                                  const struct airy_convolve_plan *plan, run_fn run, double sum)
 {
     const airy_array *src = plan->src;
     airy_device *device = queue->device;
-    airy_array *good = NULL, *filled = NULL, *weights = NULL;
+    const double least = dst->dtype == AIRY_DTYPE_F32 ? 0x1p-64 : 0x1p-512;
+    airy_array *good = NULL, *filled = NULL, *weights = NULL, *enough = NULL;
     airy_status status = airy_array_create(&good, device, AIRY_DTYPE_U8, src->ndim, src->shape);
     if (status == AIRY_OK)
         status = airy_array_create(&filled, device, dst->dtype, src->ndim, src->shape);
     if (status == AIRY_OK)
         status = airy_array_create(&weights, device, dst->dtype, dst->ndim, dst->shape);
     if (status == AIRY_OK)
+        status = airy_array_create(&enough, device, AIRY_DTYPE_U8, dst->ndim, dst->shape);
+    if (status == AIRY_OK)
         status = airy_apply(queue, good, AIRY_IS_FINITE, src);
     if (status == AIRY_OK) /* 0 where good is 0 */
         status = airy_where(queue, filled, good, src, good);
     if (status == AIRY_OK)
         status = run_sums(queue, plan, run, filled, good, weights);
-    if (status == AIRY_OK) /* 0 / 0 is NaN */
-        status = airy_combine(queue, dst, dst, AIRY_DIVIDE, weights);
+    if (status == AIRY_OK)
+        status = divide_by_weights(queue, dst, weights, enough, least * sum);
     /* The memory may go only when the work on it is done. */
-    if (weights) {
+    if (enough) {
         const airy_status end = airy_queue_finish(queue);
         status = status == AIRY_OK ? end : status;
     }
+    airy_array_destroy(&enough);
     airy_array_destroy(&weights);
     airy_array_destroy(&filled);
     airy_array_destroy(&good);
     return status;
 }
 
+/* run_normalized of one product of lines; those of one 1, which back ends pass over, stay so. */
+static airy_status run_product(airy_queue *queue, airy_array *dst,
+                               const struct airy_convolve_plan *plan, run_fn run)
+{
+    double sum = 1;
+    for (int axis = 0; axis < 3; axis++)
+        if (plan->geometry.axis[axis].taps > 1 || plan->line[0][axis][0] != 1)
+            sum *= scale_weights(plan->line[0][axis], plan->geometry.axis[axis].taps);
+    return run_normalized(queue, dst, plan, run, sum);
+}
+
 /* dst, and the plan's dst, are one. */
 static airy_status run_plan(airy_queue *queue, airy_array *dst, struct airy_convolve_plan *plan,
-                            const airy_convolve_params *p, airy_convolve_info *info)
+                            const airy_convolve_params *p, double sum, airy_convolve_info *info)
 {
     const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
     AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement convolution",
@@ -348,7 +389,10 @@ static airy_status run_plan(airy_queue *queue, airy_array *dst, struct airy_conv
     const run_fn run = info->method == AIRY_CONVOLVE_FFT         ? fns->fft
                        : info->method == AIRY_CONVOLVE_SEPARABLE ? fns->separable
                                                                  : fns->direct;
-    return p->normalize ? run_normalized(queue, dst, plan, run) : run(queue, plan);
+    if (!p->normalize)
+        return run(queue, plan);
+    return info->method == AIRY_CONVOLVE_SEPARABLE ? run_product(queue, dst, plan, run)
+                                                   : run_normalized(queue, dst, plan, run, sum);
 }
 
 static void free_lines(struct airy_convolve_plan *plan)
@@ -377,12 +421,14 @@ airy_status airy_convolve(airy_queue *queue, airy_array *dst, const airy_array *
     make_geometry(&plan.geometry, src, kernel_ndim, kernel_shape, shape, &p);
     for (int i = 0; i < kernel_ndim; i++)
         n *= kernel_shape[i];
-    double *turned = NULL;
+    double *turned = NULL, sum = 1;
     AIRY_TRY(turn_kernel(&turned, kernel, n, p.correlate));
     plan.kernel = turned;
     airy_status status = p.normalize ? check_weights(turned, n) : AIRY_OK;
+    if (status == AIRY_OK && p.normalize)
+        sum = scale_weights(turned, n);
     if (status == AIRY_OK)
-        status = run_plan(queue, dst, &plan, &p, &made);
+        status = run_plan(queue, dst, &plan, &p, sum, &made);
     free_lines(&plan);
     free(turned);
     if (status == AIRY_OK && info)
@@ -496,7 +542,7 @@ airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_ar
     airy_status status = make_blur(&plan, taps, params, axes);
     if (status == AIRY_OK) {
         make_geometry(&plan.geometry, src, axes, taps + 3 - axes, src->shape, &p);
-        status = p.normalize ? run_normalized(queue, dst, &plan, fns->separable)
+        status = p.normalize ? run_product(queue, dst, &plan, fns->separable)
                              : fns->separable(queue, &plan);
     }
     free_lines(&plan);

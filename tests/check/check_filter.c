@@ -2,22 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "check_filter.h"
 #include "core/backend.h"
 #include "filter/filter_fns.h"
 #include "opencl/cl_device.h"
 #include "ref_filter.h"
 #include "shared/border_index.h"
 
-enum kernel_kind { RANDOM, PRODUCT, TWO_PRODUCTS, ZEROS, KERNEL_KINDS };
-static const char *const kernel_names[KERNEL_KINDS] = {"random", "product", "two", "zeros"};
+const char *const check_kernel_names[KERNEL_KINDS] = {"random", "product", "two", "zeros"};
 
-struct shape {
-    int ndim;
-    size_t n[3];
-};
-
-static size_t count_of(const struct shape *s)
+size_t check_shape_count(const struct shape *s)
 {
     size_t n = 1;
     for (int i = 0; i < s->ndim; i++)
@@ -32,9 +26,9 @@ static size_t axis_of(const struct shape *s, int axis)
     return i < 0 ? 1 : s->n[i];
 }
 
-static double *make_kernel(struct check *c, const struct shape *k, enum kernel_kind kind)
+double *check_kernel(struct check *c, const struct shape *k, enum kernel_kind kind)
 {
-    const size_t n = count_of(k);
+    const size_t n = check_shape_count(k);
     double *v = check_alloc(c, n * sizeof(*v));
     enum { LONGEST = 1025 };
     double line[2][3][LONGEST];
@@ -52,28 +46,15 @@ static double *make_kernel(struct check *c, const struct shape *k, enum kernel_k
     return v;
 }
 
-/* The device as it is, or with 32 KiB or 6 KiB of local memory and groups of 64. */
-enum room { WHOLE, SMALL, TINY };
-
-struct problem {
-    struct shape src, kernel;
-    airy_dtype from, to;
-    airy_convolve_params params;
-    size_t images; /* 0: no list */
-    enum kernel_kind kind;
-    enum room room;
-};
-
-/* What the reference gives for every image, and the sum of |kernel src| beside it. */
-static void make_want(struct check *c, const struct problem *p, const double *values,
-                      const double *kernel, const size_t *out, double *want, double *scale)
+void check_filter_want(const struct problem *p, const double *values, const double *kernel,
+                       const size_t *out, double *want, double *scale)
 {
     struct ref_convolve r = {.border = (enum ref_border)p->params.border,
                              .value = p->params.border_value,
                              .correlate = p->params.correlate,
-                             .normalize = p->params.normalize};
+                             .normalize = p->params.normalize,
+                             .least = CHECK_LEAST(p->to)};
     size_t n = 1, results = 1;
-    (void)c;
     for (int i = 0; i < 3; i++) {
         r.n[i] = axis_of(&p->src, i);
         r.k[i] = axis_of(&p->kernel, i);
@@ -112,7 +93,7 @@ static double fft_allowed(const struct problem *p, const double *kernel, const d
                           size_t n, const airy_convolve_info *info)
 {
     double squares = 0, most = p->params.border == AIRY_BORDER_VALUE ? p->params.border_value : 0;
-    for (size_t i = 0; i < count_of(&p->kernel); i++)
+    for (size_t i = 0; i < check_shape_count(&p->kernel); i++)
         squares += kernel[i] * kernel[i];
     for (size_t i = 0; i < n; i++)
         most = fmax(most, fabs(values[i]));
@@ -122,7 +103,7 @@ static double fft_allowed(const struct problem *p, const double *kernel, const d
 
 static void run_problem(struct check *c, const struct problem *p)
 {
-    const double *kernel = make_kernel(c, &p->kernel, p->kind);
+    const double *kernel = check_kernel(c, &p->kernel, p->kind);
     size_t shape[4], out[4];
     const int list = p->images != 0, ndim = p->src.ndim + list;
     shape[0] = p->images;
@@ -143,7 +124,7 @@ static void run_problem(struct check *c, const struct problem *p)
         const airy_image image = {.dtype = p->from, .ndim = 1, .shape = {n}, .data = data};
         values[i] = airy_image_value(&image, i);
     }
-    make_want(c, p, values, kernel, out + list, want, scale);
+    check_filter_want(p, values, kernel, out + list, want, scale);
     airy_array *src = check_upload(c, p->from, ndim, shape, data),
                *dst = check_output(c, p->to, ndim, out);
     airy_convolve_info info;
@@ -169,7 +150,7 @@ static void run_problem(struct check *c, const struct problem *p)
      * numbers is rounded to the dtype once.
      */
     const double e = p->to == AIRY_DTYPE_F32 ? 0x1p-24 : 0x1p-53,
-                 taps = (double)count_of(&p->kernel);
+                 taps = (double)check_shape_count(&p->kernel);
     const double allowed = info.method == AIRY_CONVOLVE_FFT
                                ? fft_allowed(p, kernel, values, n, &info) * e
                                : (taps + 4) * e * largest_scale(scale, results) *
@@ -193,7 +174,7 @@ static void check_convolve_one(struct check *c, const struct problem *p)
     if (!check_case(c, "convolve_%s_%s_%s_t%s_%s_%s_%s_%s%s%s%s", airy_dtype_name(p->from),
                     airy_dtype_name(p->to), src, kernel, airy_convolve_mode_name(p->params.mode),
                     airy_border_name(p->params.border), airy_convolve_method_name(p->params.method),
-                    kernel_names[p->kind], p->params.correlate ? "_correlate" : "",
+                    check_kernel_names[p->kind], p->params.correlate ? "_correlate" : "",
                     p->images ? "_list" : "",
                     p->room == SMALL  ? "_small"
                     : p->room == TINY ? "_tiny"
@@ -386,7 +367,7 @@ static void check_convolve_sizes(struct check *c)
         {{2, {2, 6000000}}, {2, {2, 2}}, f32, f32, valid, 0, PRODUCT, WHOLE},
     };
     for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
-        if (!c->is_cpu || count_of(&problems[i].src) < 1000000)
+        if (!c->is_cpu || check_shape_count(&problems[i].src) < 1000000)
             check_convolve_one(c, &problems[i]);
 }
 
@@ -422,7 +403,7 @@ static void check_convolve_exact_one(struct check *c, const struct exact *e)
                  n = whole[0] * whole[1] * whole[2] * whole[3];
     size_t out[4];
     const double *kernel =
-        make_kernel(c, &(struct shape){3, {e->taps[0], e->taps[1], e->taps[2]}}, PRODUCT);
+        check_kernel(c, &(struct shape){3, {e->taps[0], e->taps[1], e->taps[2]}}, PRODUCT);
     void *data = check_alloc(c, n * airy_dtype_size(e->from));
     check_rand(c, data, e->from, n, e->from == AIRY_DTYPE_U16 ? 0 : -100, 100);
     put_value(data, e->from, n / 3, (double)NAN);
@@ -679,163 +660,6 @@ static void check_filter_nan(struct check *c)
         check_array(c, dst, want, NULL);
 }
 
-/* Of f32 or f64, `share` of it gaps, with a kernel of no negative elements, some of them 0. */
-static void check_normalize_one(struct check *c, const struct problem *p, double share)
-{
-    if (!check_case(c, "normalize_%s_%s_%dd_%zu_%s_%s_%s_%s%s_gaps%.0f", airy_dtype_name(p->from),
-                    airy_dtype_name(p->to), p->src.ndim, p->src.n[0],
-                    airy_convolve_mode_name(p->params.mode), airy_border_name(p->params.border),
-                    airy_convolve_method_name(p->params.method), kernel_names[p->kind],
-                    p->params.correlate ? "_correlate" : "", share * 100))
-        return;
-    const size_t n = count_of(&p->src), taps = count_of(&p->kernel);
-    const bool two = p->kind == TWO_PRODUCTS;
-    double *kernel = make_kernel(c, &p->kernel, two ? PRODUCT : p->kind),
-           *more = make_kernel(c, &p->kernel, PRODUCT), *values = check_alloc(c, n * 8),
-           *chance = check_alloc(c, n * 8);
-    size_t out[3], results = 1;
-    for (size_t i = 0; i < taps; i++) {
-        kernel[i] = p->kind != RANDOM || kernel[i] > -0.5 ? fabs(kernel[i]) : 0;
-        kernel[i] += two ? fabs(more[i]) : 0;
-    }
-    if (!CHECK_OK(c, airy_convolve_shape(out, p->params.mode, p->src.ndim, p->src.n, p->kernel.ndim,
-                                         p->kernel.n)))
-        return;
-    for (int i = 0; i < p->src.ndim; i++)
-        results *= out[i];
-    double *want = check_alloc(c, results * 8), *scale = check_alloc(c, results * 8);
-    void *data = check_alloc(c, n * airy_dtype_size(p->from)),
-         *narrow = check_alloc(c, results * airy_dtype_size(p->to));
-    check_rand(c, values, AIRY_DTYPE_F64, n, -100, 100);
-    check_rand(c, chance, AIRY_DTYPE_F64, n, 0, 1);
-    for (size_t i = 0; i < n; i++) {
-        values[i] = chance[i] < share ? (double)(i % 3 ? NAN : INFINITY) : (double)(float)values[i];
-        put_value(data, p->from, i, values[i]);
-    }
-    make_want(c, p, values, kernel, out, want, scale);
-    for (size_t i = 0; i < results; i++)
-        put_value(narrow, p->to, i, want[i]);
-    airy_array *src = check_upload(c, p->from, p->src.ndim, p->src.n, data),
-               *dst = check_output(c, p->to, p->src.ndim, out);
-    airy_convolve_info info;
-    if (!CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, p->kernel.ndim, p->kernel.n,
-                                   &p->params, &info)))
-        return;
-    CHECK(c, info.method == AIRY_CONVOLVE_DIRECT ||
-                 (info.method == AIRY_CONVOLVE_SEPARABLE && info.rank == 1));
-    /* The header's bound, and want itself is rounded. */
-    check_array(c, dst, narrow,
-                &(struct check_tol){.abs = ldexp((2 * (double)taps + 7) * 100,
-                                                 p->to == AIRY_DTYPE_F32 ? -24 : -53)});
-}
-
-static void check_normalize_all(struct check *c)
-{
-    static const struct {
-        struct shape src, kernel;
-    } shapes[] = {{{1, {100}}, {1, {15}}},        {{1, {5}}, {1, {12}}},
-                  {{2, {1, 1}}, {2, {3, 3}}},     {{2, {40, 70}}, {2, {5, 9}}},
-                  {{2, {60, 33}}, {2, {25, 26}}}, {{3, {20, 9, 40}}, {3, {5, 3, 3}}}};
-    static const double shares[] = {0, 0.3, 0.9, 1};
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-        for (int border = 0; border < AIRY_BORDER_COUNT; border++)
-            for (size_t s = 0; s < sizeof(shares) / sizeof(shares[0]); s++) {
-                const int mix = border + (int)s;
-                struct problem p = {.src = shapes[i].src,
-                                    .kernel = shapes[i].kernel,
-                                    .from = mix % 3 == 0 ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32,
-                                    .to = mix % 2 ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32,
-                                    .kind = s % 2 ? PRODUCT : RANDOM};
-                p.params = (airy_convolve_params){.mode = mix % 4 ? AIRY_CONVOLVE_SAME
-                                                                  : AIRY_CONVOLVE_FULL,
-                                                  .border = (airy_border)border,
-                                                  .border_value = 3.25,
-                                                  .correlate = border % 2,
-                                                  .normalize = true};
-                check_normalize_one(c, &p, shares[s]);
-            }
-    /* Two products, which are done directly, and valid. */
-    for (int kind = RANDOM; kind <= TWO_PRODUCTS; kind++) {
-        const struct problem p = {.src = {2, {50, 60}},
-                                  .kernel = {2, {21, 19}},
-                                  .kind = (enum kernel_kind)kind,
-                                  .params = {.mode = AIRY_CONVOLVE_VALID, .normalize = true}};
-        check_normalize_one(c, &p, 0.95);
-    }
-}
-
-/* Worked out by hand, and an image of one value. */
-static void check_normalize_literal(struct check *c)
-{
-    if (!check_case(c, "normalize_literal"))
-        return;
-    enum { SIDE = 24 };
-    const size_t shape[1] = {4}, k[1] = {3}, square[2] = {SIDE, SIDE}, box[2] = {5, 5};
-    const double data[4] = {1, 2, (double)NAN, 4}, kernel[3] = {1, 2, 1},
-                 nearest[4] = {1.25, 5.0 / 3, 3, 4}, value[4] = {3.5, 5.0 / 3, 3, 6},
-                 zero[4] = {1, 5.0 / 3, 3, 8.0 / 3}, *const wants[] = {zero, value, nearest};
-    const airy_border borders[] = {AIRY_BORDER_ZERO, AIRY_BORDER_VALUE, AIRY_BORDER_NEAREST};
-    const struct check_tol tol = {.rel = 4 * 0x1p-53};
-    airy_convolve_params params = {
-        .mode = AIRY_CONVOLVE_SAME, .border_value = 10, .normalize = true};
-    airy_array *src = check_upload(c, AIRY_DTYPE_F64, 1, shape, data);
-    for (int i = 0; i < 3; i++) {
-        airy_array *dst = check_output(c, AIRY_DTYPE_F64, 1, shape);
-        params.border = borders[i];
-        if (CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 1, k, &params, NULL)))
-            check_array(c, dst, wants[i], &tol);
-    }
-    float flat[SIDE * SIDE], want[SIDE * SIDE];
-    double weights[25];
-    check_rand(c, weights, AIRY_DTYPE_F64, 25, 0, 9);
-    for (size_t i = 0; i < SIDE * SIDE; i++) {
-        want[i] = 3.7F;
-        flat[i] = i % 3 == 0 ? 3.7F : (float)NAN;
-    }
-    src = check_upload(c, AIRY_DTYPE_F32, 2, square, flat);
-    airy_array *dst = check_output(c, AIRY_DTYPE_F32, 2, square);
-    if (CHECK_OK(c, airy_convolve(c->queue, dst, src, weights, 2, box, &params, NULL)))
-        check_array(c, dst, want, &(struct check_tol){.rel = 30 * 0x1p-24});
-}
-
-static void check_normalize_errors(struct check *c)
-{
-    if (!check_case(c, "normalize_errors"))
-        return;
-    const size_t shape[2] = {4, 5}, k[2] = {3, 3};
-    const float data[20] = {0};
-    double kernel[9] = {1, 0, 0, 0, 1};
-    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data),
-               *dst = check_output(c, AIRY_DTYPE_F32, 2, shape);
-    airy_convolve_params params = {.mode = AIRY_CONVOLVE_SAME, .normalize = true};
-    params.method = AIRY_CONVOLVE_FFT;
-    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL), AIRY_ERR_PARAM,
-                "fft does not normalize");
-    params.method = AIRY_CONVOLVE_SEPARABLE;
-    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL), AIRY_ERR_PARAM,
-                "a sum of 2 products");
-    params.method = AIRY_CONVOLVE_AUTO;
-    params.border = AIRY_BORDER_VALUE;
-    params.border_value = (double)NAN;
-    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL), AIRY_ERR_PARAM,
-                "border_value = nan");
-    CHECK_FAILS(c,
-                airy_gaussian_blur(c->queue, dst, src,
-                                   &(airy_blur_params){.sigma = {1, 1},
-                                                       .has_border = true,
-                                                       .border = AIRY_BORDER_VALUE,
-                                                       .border_value = (double)INFINITY,
-                                                       .normalize = true}),
-                AIRY_ERR_PARAM, "border_value = inf");
-    params.border = AIRY_BORDER_ZERO;
-    kernel[5] = -0.5;
-    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL), AIRY_ERR_PARAM,
-                "an element of -0.5");
-    memset(kernel, 0, sizeof(kernel));
-    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL), AIRY_ERR_PARAM,
-                "the kernel's sum is 0");
-}
-
 static void check_filter_errors(struct check *c)
 {
     if (!check_case(c, "filter_errors"))
@@ -983,8 +807,6 @@ void check_filter(struct check *c)
                 if (taps == 15 || c->bench)
                     bench_convolve(c, i ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32, taps,
                                    (airy_convolve_method)method);
-    check_normalize_all(c);
-    check_normalize_literal(c);
-    check_normalize_errors(c);
+    check_normalize(c);
     check_filter_errors(c);
 }

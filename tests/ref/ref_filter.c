@@ -30,6 +30,9 @@ void ref_convolve(double *dst, double *scale, const double *src, const double *k
                   const struct ref_convolve *p)
 {
     size_t at = 0;
+    long double total = 0;
+    for (size_t t = 0; t < p->k[0] * p->k[1] * p->k[2]; t++)
+        total += (long double)kernel[t];
     for (size_t z = 0; z < p->out[0]; z++)
         for (size_t y = 0; y < p->out[1]; y++)
             for (size_t x = 0; x < p->out[2]; x++, at++) {
@@ -63,7 +66,8 @@ void ref_convolve(double *dst, double *scale, const double *src, const double *k
                             all += fabsl((long double)kernel[t] * v);
                         }
                 if (p->normalize)
-                    sum = weight > 0 ? sum / weight : (long double)NAN;
+                    sum = weight > 0 && weight >= p->least * total ? sum / weight
+                                                                   : (long double)NAN;
                 dst[at] = (double)sum;
                 if (scale)
                     scale[at] = (double)all;

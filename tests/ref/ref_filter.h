@@ -16,7 +16,8 @@ struct ref_convolve {
     enum ref_border border;
     double value;
     bool correlate;
-    bool normalize; /* over the weights of what is finite; NaN where there are none */
+    bool normalize; /* over the weights of what is finite */
+    double least;   /* NaN where these are below this share of the kernel's sum, or 0 */
 };
 
 /* scale: NULL, or sum |kernel source| of each element. */
