@@ -32,9 +32,10 @@ typedef struct airy_tile_params {
     /** Result i is made from the elements i - before to i + after of the image. */
     size_t before[AIRY_MAX_DIMS], after[AIRY_MAX_DIMS];
     ptrdiff_t grow[AIRY_MAX_DIMS]; /**< elements by which the result is longer than the image */
-    bool wrap;       /**< outside of the image lies its other end; else the operation's border */
-    double scratch;  /**< arrays like the result that the operation takes for itself */
-    uint64_t memory; /**< bytes on the device; 0: what its limit and others leave */
+    bool wrap;      /**< outside of the image lies its other end; else the operation's border */
+    double scratch; /**< arrays like the result that the operation takes for itself */
+    double source_scratch; /**< and of the result's dtype with the source's shape */
+    uint64_t memory;       /**< bytes on the device; 0: what its limit and others leave */
 } airy_tile_params;
 
 /** The operation: dst from src, queued on `queue`; dst is longer than src by `grow`. */

@@ -1,5 +1,6 @@
 #include "airy/tile.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,16 +94,23 @@ static size_t longest_source(const struct job *job, int axis)
     return airy_min_size(length + 2 * airy_max_size(before, after) + 1, n);
 }
 
-/* Bytes of the largest tile's source and of what the operation makes of it. */
-static void count_tile(const struct job *job, double *source, double *made)
+/* Bytes of arrays of the largest tile. */
+struct tile_bytes {
+    double source, made; /* what the operation gets, and makes of it */
+    double between;      /* of the source's shape and the result's dtype */
+};
+
+static struct tile_bytes count_tile(const struct job *job)
 {
-    *source = (double)airy_dtype_size(job->src->dtype);
-    *made = (double)airy_dtype_size(job->params.dtype);
+    const double element = (double)airy_dtype_size(job->params.dtype);
+    struct tile_bytes t = {(double)airy_dtype_size(job->src->dtype), element, element};
     for (int i = 0; i < job->ndim; i++) {
         const size_t n = longest_source(job, i);
-        *source *= (double)n;
-        *made *= (double)((ptrdiff_t)n + job->params.grow[i]);
+        t.source *= (double)n;
+        t.between *= (double)n;
+        t.made *= (double)((ptrdiff_t)n + job->params.grow[i]);
     }
+    return t;
 }
 
 /* Tiles on their way at a time. */
@@ -113,9 +121,9 @@ static int count_slots(const struct job *job)
 
 static double count_bytes(const struct job *job)
 {
-    double source, made;
-    count_tile(job, &source, &made);
-    return count_slots(job) * (source + made * (1 + job->params.scratch));
+    const struct tile_bytes t = count_tile(job);
+    return count_slots(job) *
+           (t.source + t.made * (1 + job->params.scratch) + t.between * job->params.source_scratch);
 }
 
 static double count_copied(const struct job *job)
@@ -182,9 +190,9 @@ static bool cut_once(struct job *job)
 /* No single array is larger than the device admits. */
 static bool fits_alone(const struct job *job, uint64_t most)
 {
-    double source, made;
-    count_tile(job, &source, &made);
-    return most == 0 || (source <= (double)most && made <= (double)most);
+    const struct tile_bytes t = count_tile(job);
+    const double between = job->params.source_scratch > 0 ? t.between : 0;
+    return most == 0 || fmax(t.source, fmax(t.made, between)) <= (double)most;
 }
 
 /* Bytes that tiles may have. */
@@ -422,8 +430,9 @@ static airy_status check_job(struct job *job)
     AIRY_FAIL_IF(!airy_dtype_size(src->dtype) || !airy_dtype_size(job->params.dtype),
                  AIRY_ERR_DTYPE, "dtype of the image = %d, of the result = %d: none of airy_dtype",
                  (int)src->dtype, (int)job->params.dtype);
-    AIRY_FAIL_IF(!(job->params.scratch >= 0), AIRY_ERR_PARAM,
-                 "scratch = %g, expected a number of at least 0", job->params.scratch);
+    AIRY_FAIL_IF(!(job->params.scratch >= 0) || !(job->params.source_scratch >= 0), AIRY_ERR_PARAM,
+                 "scratch = %g, source_scratch = %g, expected numbers of at least 0",
+                 job->params.scratch, job->params.source_scratch);
     size_t bytes = airy_dtype_size(job->params.dtype);
     job->plan.ndim = job->ndim = src->ndim;
     for (int i = 0; i < src->ndim; i++) {

@@ -5,9 +5,6 @@
 #include "base/error.h"
 #include "filter/filter_fns.h"
 
-/* Arrays like the result: what is finite, its weights, and a byte an element. */
-static const double normalize_scratch = 2.25;
-
 struct filter {
     const double *kernel;
     int kernel_ndim;
@@ -64,6 +61,13 @@ static airy_status start_params(airy_tile_params *params, const airy_image *src,
     return AIRY_OK;
 }
 
+/* Weights like the result, and what is finite of the source, each with a byte an element. */
+static void add_normalize(airy_tile_params *tiles)
+{
+    const size_t size = airy_dtype_size(tiles->dtype);
+    tiles->scratch = tiles->source_scratch = size ? 1 + 1 / (double)size : 0;
+}
+
 /* Axes of src that a filter of its last `axes` (0: all it can be of) is of. */
 static int filter_axes(const airy_image *src, int axes)
 {
@@ -114,7 +118,8 @@ airy_status airy_tile_convolve(airy_queue *queue, airy_image *dst, const airy_im
         tiles.grow[axis] = (ptrdiff_t)shape[axis] - (ptrdiff_t)src->shape[axis];
     }
     tiles.wrap = f.convolve->border == AIRY_BORDER_WRAP;
-    tiles.scratch = f.convolve->normalize ? normalize_scratch : 0;
+    if (f.convolve->normalize)
+        add_normalize(&tiles);
     return airy_tile_run(queue, dst, src, &tiles, run_convolve, &f, plan);
 }
 
@@ -132,7 +137,8 @@ airy_status airy_tile_blur(airy_queue *queue, airy_image *dst, const airy_image 
         tiles.after[axis] = tiles.before[axis];
     }
     tiles.wrap = params->has_border && params->border == AIRY_BORDER_WRAP;
-    tiles.scratch = params->normalize ? normalize_scratch : 0;
+    if (params->normalize)
+        add_normalize(&tiles);
     return airy_tile_run(queue, dst, src, &tiles, run_blur, &f, plan);
 }
 

@@ -182,6 +182,33 @@ static void check_hampels(struct check *c, const struct shape *s, airy_border bo
     }
 }
 
+/* A short result of a long source around gaps: what the filter takes has both shapes. */
+static void check_valid_bytes(struct check *c)
+{
+    if (!check_case(c, "tile_valid_gaps_bytes"))
+        return;
+    const struct shape s = {2, {60, 300}};
+    const size_t taps[2] = {51, 1}, source = 60 * 300, made = 10 * 300;
+    double kernel[51];
+    const airy_image src = make_image(c, &s, AIRY_DTYPE_U16);
+    airy_tile_target target = {AIRY_DTYPE_F64, 0};
+    const airy_convolve_params params = {.mode = AIRY_CONVOLVE_VALID, .normalize = true};
+    airy_convolve_info info;
+    airy_tile_plan plan;
+    airy_image got;
+    check_rand(c, kernel, AIRY_DTYPE_F64, 51, 0, 1);
+    if (!CHECK_OK(c, airy_tile_convolve(c->queue, &got, &src, &target, kernel, 2, taps, &params,
+                                        &info, &plan)))
+        return;
+    airy_image_free(&got);
+    CHECK(c, plan.device_bytes == source * (2 + 8 + 1) + made * (8 + 8 + 1));
+    /* As much is needed: with less it is cut. */
+    target.memory = plan.device_bytes - 1;
+    if (CHECK_OK(c, airy_tile_convolve(c->queue, NULL, &src, &target, kernel, 2, taps, &params,
+                                       &info, &plan)))
+        CHECK(c, plan.tiles > 1 && plan.device_bytes <= target.memory);
+}
+
 static airy_status fail_third(void *user, airy_queue *queue, airy_array *dst, const airy_array *src)
 {
     int *calls = user;
@@ -219,6 +246,9 @@ static void check_refusals(struct check *c)
     params = (airy_tile_params){.scratch = -1};
     CHECK_FAILS(c, airy_tile_run(c->queue, &got, &src, &params, fail_third, &calls, NULL),
                 AIRY_ERR_PARAM, "scratch");
+    params = (airy_tile_params){.source_scratch = (double)NAN};
+    CHECK_FAILS(c, airy_tile_run(c->queue, &got, &src, &params, fail_third, &calls, NULL),
+                AIRY_ERR_PARAM, "source_scratch = nan");
     CHECK_FAILS(c, airy_tile_run(c->queue, &got, &src, &params, NULL, NULL, NULL), AIRY_ERR_PARAM,
                 "fn is NULL");
 }
@@ -255,5 +285,6 @@ void check_tile(struct check *c)
                 check_ranks(c, &shapes[i], k ? AIRY_RANK_WHITE_TOPHAT : AIRY_RANK_MEDIAN, b);
             check_hampels(c, &shapes[i], b);
         }
+    check_valid_bytes(c);
     check_refusals(c);
 }
