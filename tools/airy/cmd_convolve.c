@@ -141,11 +141,9 @@ static int check_convolve(void *user)
     const struct convolve_params *p = user;
     if (!p->kernel)
         return tool_usage(&p->common, "--kernel FILE is missing");
-    if (p->params.normalize && p->params.method == AIRY_CONVOLVE_FFT)
-        return tool_usage(&p->common,
-                          "--normalize: the error of --algorithm fft does not shrink with the "
-                          "weights that are left; use auto or direct");
-    const int code = bad_pixels_check(&p->common, &p->bad);
+    int code = filter_check_normalize(&p->common, &p->params);
+    if (code == AIRY_EXIT_OK)
+        code = bad_pixels_check(&p->common, &p->bad);
     return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan, true)
                                 : code;
 }
@@ -251,6 +249,8 @@ static int check_blur(void *user)
         return tool_usage(&p->common, "--sigma S is missing");
     double numbers[3];
     int count, code = parse_sigma(p, numbers, &count);
+    if (code == AIRY_EXIT_OK)
+        code = filter_check_normalize(&p->common, &p->border);
     if (code == AIRY_EXIT_OK)
         code = bad_pixels_check(&p->common, &p->bad);
     return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan, true)

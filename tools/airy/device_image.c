@@ -379,16 +379,20 @@ static size_t count_nan(const airy_image *image)
     return nan;
 }
 
+/* Shares of pixels, as a result may have fewer or more of them than the image. */
 void device_image_say_nan(const struct device_image *d, const struct common *common,
                           const airy_image *result, const char *output, const char *advice)
 {
-    const size_t before = count_nan(&d->image), now = count_nan(result);
+    const size_t before = count_nan(&d->image), now = count_nan(result),
+                 pixels = tool_count(result->shape, result->ndim),
+                 all = tool_count(d->image.shape, d->image.ndim);
     if (now && !advice)
-        tool_say(common, "%s: %zu pixel%s NaN, where no good one is in reach of the kernel", output,
-                 now, now > 1 ? "s are" : " is");
-    else if (now > before)
-        tool_say(common, "%s: %zu pixel%s NaN, of the image %zu; %s", output, now,
-                 now > 1 ? "s are" : " is", before, advice);
+        tool_say(common,
+                 "%s: %zu pixel%s NaN, where good ones have next to no weight in the kernel",
+                 output, now, now > 1 ? "s are" : " is");
+    else if ((double)now * (double)all > (double)before * (double)pixels)
+        tool_say(common, "%s: %zu of %zu pixel%s %s NaN, of the image %zu of %zu; %s", output, now,
+                 pixels, tool_s(pixels), now > 1 ? "are" : "is", before, all, advice);
 }
 
 bool device_image_say_mask(const struct common *common, const struct bad_pixels *given,

@@ -79,8 +79,8 @@ bool device_image_say_values(const struct device_image *d, const struct common *
 void device_image_say_spread(const struct device_image *d, const struct common *common,
                              const char *path);
 /*
- * Where a result that goes to OUTPUT has more NaN than the image with its bad pixels: how many, and
- * what to do. advice NULL: gaps were left out, so that any are said.
+ * Where a result that goes to OUTPUT has a larger share of NaN than the image with its bad pixels:
+ * how many, and what to do. advice NULL: gaps were left out, so that any are said.
  */
 void device_image_say_nan(const struct device_image *d, const struct common *common,
                           const airy_image *result, const char *output, const char *advice);

@@ -72,6 +72,18 @@ int filter_check(const struct common *common, const char *output, const char *dt
                : code;
 }
 
+int filter_check_normalize(const struct common *common, const airy_convolve_params *params)
+{
+    if (params->normalize && params->method == AIRY_CONVOLVE_FFT)
+        return tool_usage(common,
+                          "--normalize: the error of --algorithm fft does not shrink with the "
+                          "weights that are left; use auto or direct");
+    if (params->normalize && params->border == AIRY_BORDER_VALUE && !isfinite(params->border_value))
+        return tool_usage(common, "--normalize: --border value=%g, expected a finite number",
+                          params->border_value);
+    return AIRY_EXIT_OK;
+}
+
 int filter_save(const struct device_image *d, const struct common *common, airy_image *result,
                 const char *output, const char *advice)
 {

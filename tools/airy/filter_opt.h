@@ -30,8 +30,9 @@ const char *filter_parse_border(void *field, const char *text);
     {                                                                                              \
         .name = "normalize", .type = OPT_FLAG, .offset = offsetof(type_, field_),                  \
         .help = "bad pixels and what is not finite are left out: the sum of the others over "      \
-                "their weights, NaN where none is in reach; with --border zero and value=V what "  \
-                "lies outside are good pixels of that value"                                       \
+                "their weights, NaN where these are less than 5e-20 of the kernel's sum "          \
+                "(--dtype float64: 7e-155); with --border zero and value=V what lies outside are " \
+                "good pixels of that value"                                                        \
     }
 #define FILTER_BORDER_ARGUMENT "zero|value=V|nearest|reflect|mirror|wrap"
 
@@ -50,6 +51,8 @@ int filter_axes(const struct common *common, const char *name, const char *text,
  */
 int filter_check(const struct common *common, const char *output, const char *dtype, bool plan,
                  bool floats);
+/* What --normalize is not for, of params without it nothing; exit code. */
+int filter_check_normalize(const struct common *common, const airy_convolve_params *params);
 /* --kernel FILE as f64 without its outer axes of length 1; malloc'ed. Exit code. */
 int filter_read_kernel(const struct common *common, const char *path, double **values, int *ndim,
                        size_t shape[3]);

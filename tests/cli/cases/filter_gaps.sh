@@ -32,3 +32,12 @@ $airy convolve nan.npy --kernel sharpen.npy --normalize -o a.npy --force; echo $
 $airy convolve nan.npy --kernel mask.npy --normalize --algorithm fft -o a.npy --force; echo $?
 $airy blur nan.npy --sigma 1 --delta-dummy 3 -o a.npy --force; echo $?
 $airy blur nan.npy --sigma 1 --mask kernel.npy -o a.npy --force; echo $?
+# wrong use, before any file is looked at
+$airy convolve no.npy --kernel no.npy --normalize --border value=nan -o a.npy; echo $?
+$airy blur no.npy --sigma 1 --normalize --border value=-inf -o a.npy; echo $?
+# a gap in whose middle float has no weights left that are numbers of full precision; double has
+{ npy '<f4' 48; for i in 1 2 3; do printf '\0\0\340\100'; done; for i in $(seq 42); do printf '\0\0\300\177'; done; for i in 1 2 3; do printf '\0\0\340\100'; done; } >far.npy # 7
+$airy blur far.npy --sigma 1.05 --truncate 20 --normalize -o far_.npy
+$airy stats far_.npy | awk '/"(nan|min|max)"/ { printf "%s %.4f\n", $1, $2 }'
+$airy blur far.npy --sigma 1.05 --truncate 20 --normalize --dtype float64 -o wide_.npy
+$airy stats wide_.npy | grep -E '"nan"'
