@@ -169,12 +169,7 @@ static bool would_be_lost(const char *path)
 
 const char *tool_no_image(const char *path)
 {
-    if (!airy_image_has_format(path))
-        return "expected a name that ends in " IMAGE_SUFFIXES;
-    const bool tiff = tool_has_suffix(path, ".tif") || tool_has_suffix(path, ".tiff");
-    return tiff && !AIRY_HAVE_TIFF
-               ? "this build writes no TIFF; expected a name that ends in " IMAGE_SUFFIXES
-               : NULL;
+    return airy_image_has_format(path) ? NULL : "expected a name that ends in " IMAGE_SUFFIXES;
 }
 
 /* Each output by itself and beside the others; wrong use is told by exit code 2. */
@@ -199,6 +194,12 @@ static int check_names(const struct common *common, const struct opt_file *outpu
         const char *why = outputs[i].use == OPT_WRITTEN_IMAGE ? tool_no_image(path) : NULL;
         if (why)
             return tool_usage(common, "output '%s': %s", path, why);
+        /* What every format holds, for those that this build lacks. */
+        const int code = outputs[i].use == OPT_WRITTEN_IMAGE
+                             ? tool_check_format(common, path, AIRY_DTYPE_U8, 0)
+                             : AIRY_EXIT_OK;
+        if (code != AIRY_EXIT_OK)
+            return code;
         for (size_t k = 0; k < i; k++)
             if (outputs_clash(path, outputs[k].path))
                 return tool_usage(common, "'%s' and '%s' are one file; give each output its own",

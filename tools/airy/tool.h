@@ -164,7 +164,7 @@ const char *tool_left(const struct common *common, const char *output);
 int tool_check_files(const struct common *common);
 /* The first of these for an output that the command line does not name. */
 int tool_keep_inputs(const struct common *common, const char *output);
-/* Why an image is not written under a name, for a message; NULL: it is. */
+/* Why a name is of no format that images are written in, for a message; NULL: it is of one. */
 const char *tool_no_image(const char *path);
 /* The message of tool_check_files about an output that is there; exit code 1. */
 int tool_exists_already(const struct common *common, const char *path);
