@@ -36,7 +36,8 @@ typedef struct airy_fits_hdu {
  * Read .npy (any of the dtypes, either byte order, C or Fortran order), HDF5 (FILE or
  * FILE::DATASET, any number of dimensions up to 4, big-endian too), EDF, FITS, TIFF (grey, pages as
  * planes), PNG (grey, 8 and 16 bits), CBF (byte-offset integers), kernels of SExtractor (.conv, as
- * f64; CONV NORM: over the sum of their absolute values), or anything airy_stack_create takes. Exact: no conversion of dtype but of float16, of NPY and HDF5, to f32.
+ * f64; CONV NORM: over the sum of their absolute values), or anything airy_stack_create takes.
+ * Exact: no conversion of dtype but of float16, of NPY and HDF5, to f32.
  *
  * FITS: FILE, FILE[N] (0: primary) or FILE[EXTNAME] or FILE[EXTNAME,EXTVER]; without one the first
  * HDU with pixels; plain, gzip (.gz) or tile-compressed (.fz). The shape has all axes, the fastest
@@ -50,9 +51,9 @@ typedef struct airy_fits_hdu {
 AIRY_API airy_status airy_image_read(airy_image *image, const char *path);
 /**
  * Write .npy, .h5, .edf, .fits, .tif, .png or .cbf by the suffix; a type or a number of dimensions
- * that the format lacks is AIRY_ERR_UNSUPPORTED. The file appears when complete. FITS takes over what the image's
- * header says about coordinates, beam and history; the header must be of that shape
- * (AIRY_ERR_SHAPE), and other formats leave it out. AIRY_ERR_EXISTS unless force. A file is
+ * that the format lacks is AIRY_ERR_UNSUPPORTED. The file appears when complete. FITS takes over
+ * what the image's header says about coordinates, beam and history; the header must be of that
+ * shape (AIRY_ERR_SHAPE), and other formats leave it out. AIRY_ERR_EXISTS unless force. A file is
  * replaced as a whole: FILE.h5::DATASET also fails as airy_image_check_others does.
  */
 AIRY_API airy_status airy_image_write(const airy_image *image, const char *path, bool force);

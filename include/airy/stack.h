@@ -62,19 +62,21 @@ typedef struct airy_stack_info {
 } airy_stack_info;
 
 /**
- * Open paths, one or several, whose frames follow each other. HDF5: "FILE" (data found by itself: /entry/data/data_000001..., /entry/data/data, /data,
- * /entry/instrument/detector/data, /entry_0000/measurement/data, or the only dataset of 3 or more
- * dimensions, or of 2) or "FILE::DATASET". 2-D: one frame; 4-D [n, channels, y, x]: n * channels
- * frames. External links and virtual datasets are followed, never into the working directory; the
- * frames of files that are missing fail one by one where their number is known.
+ * Open paths, one or several, whose frames follow each other. HDF5: "FILE" (data found by itself:
+ * /entry/data/data_000001..., /entry/data/data, /data, /entry/instrument/detector/data,
+ * /entry_0000/measurement/data, or the only dataset of 3 or more dimensions, or of 2) or
+ * "FILE::DATASET". 2-D: one frame; 4-D [n, channels, y, x]: n * channels frames. External links and
+ * virtual datasets are followed, never into the working directory; the frames of files that are
+ * missing fail one by one where their number is known.
  *
  * Other files, told by suffix or first bytes: CBF (byte-offset), EDF and NPY (also .gz; several
  * images, either byte order; NPY of float16 as f32), TIFF (pages, strips or tiles), and what else
- * airy_image_read takes. Of NPY in Fortran order, FITS packed by gzip or in tiles of several frames, and volumes of CBF
- * all frames are kept in memory. A path that is no file may be a pattern: "run_*.cbf", or
- * "frame_####.cbf" (n # are n digits, or more); its files come in the order of the
- * numbers in their names. Up to 4096 files are looked into here, by several threads, and one that cannot be read fails frame by frame; of a longer series of single
- * frames only the first is, and each later one is compared with it when it is read.
+ * airy_image_read takes. Of NPY in Fortran order, FITS packed by gzip or in tiles of several
+ * frames, and volumes of CBF all frames are kept in memory. A path that is no file may be a pattern:
+ * "run_*.cbf", or "frame_####.cbf" (n # are n digits, or more); its files come in the order of the
+ * numbers in their names. Up to 4096 files are looked into here, by several threads, and one that
+ * cannot be read fails frame by frame; of a longer series of single frames only the first is, and
+ * each later one is compared with it when it is read.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates
  *         where several datasets would do), AIRY_ERR_UNSUPPORTED (a filter this build lacks, by
  *         name and number), AIRY_ERR_SHAPE (files that do not fit each other).

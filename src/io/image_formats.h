@@ -123,9 +123,10 @@ bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, c
 airy_status airy_edf_parse(struct airy_image_header *header, const void *text, size_t size);
 airy_status airy_cbf_parse(struct airy_image_header *header, const void *text, size_t size);
 /*
- * Where frames of FITS lie, for reading them one at a time. bytes: where pixels start that are as in
- * memory but for `swapped` and `flipped`; 0: there are none, and airy_fits_read_frame reads one. image.data: all
- * frames, where one cannot be had without the others (gzip, tiles of several frames), else NULL.
+ * Where frames of FITS lie, for reading them one at a time. bytes: where pixels start that are as
+ * in memory but for `swapped` and `flipped`; 0: there are none, and airy_fits_read_frame reads one.
+ * image.data: all frames, where one cannot be had without the others (gzip, tiles of several
+ * frames), else NULL.
  */
 airy_status airy_fits_index(struct airy_image_header *header, const char *path);
 /*
