@@ -117,7 +117,8 @@ AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *
  *                     than airy_integrate says of devices, and nothing on devices of one kind
  * @param count        of integrators, at least 1
  * @param info         out, also on failure
- * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO, AIRY_ERR_CORRUPT (the first bad frame, without skip_bad;
+ * Errors: AIRY_ERR_EXISTS (with force, too: a PATH.partial that is no partial result), AIRY_ERR_IO,
+ *         AIRY_ERR_CORRUPT (the first bad frame, without skip_bad;
  *         all rows before it are in the partial file), AIRY_ERR_MEMORY, AIRY_ERR_STOPPED (progress
  *         said so; the partial file stays), AIRY_ERR_PARAM (integrators that differ). A device
  *         that fails ends the run; with several the sentence names it.

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "airy/watch.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -235,6 +236,38 @@ static airy_status join(airy_pattern_file *file, const struct airy_pattern_spec 
     return load_rows(file, false);
 }
 
+/* A partial result can be opened at every moment. Nobody's notes are removed. */
+static airy_status check_partial(const char *partial)
+{
+    airy_watch *watch = NULL;
+    const airy_status status = airy_watch_open(&watch, partial);
+    airy_watch_close(&watch);
+    AIRY_FAIL_IF(status != AIRY_OK && status != AIRY_ERR_MEMORY, AIRY_ERR_EXISTS,
+                 "'%s' is there and is no partial result: move it, or choose another output",
+                 partial);
+    return status;
+}
+
+airy_status airy_pattern_clear_partial(const char *partial, bool force)
+{
+    int fd = -1;
+    if (access(partial, F_OK) != 0)
+        return AIRY_OK;
+    airy_status status = force ? airy_file_open_locked(&fd, partial, false) : AIRY_OK;
+    if (status == AIRY_OK)
+        status = check_partial(partial);
+    if (status == AIRY_OK && !force)
+        status = airy_fail(AIRY_ERR_EXISTS,
+                           "'%s' is there from an interrupted run: resume it, remove it, or "
+                           "overwrite by force",
+                           partial);
+    if (status == AIRY_OK && unlink(partial) != 0)
+        status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", partial, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return status == AIRY_ERR_NOT_FOUND ? AIRY_OK : status;
+}
+
 static airy_status start_file(airy_pattern_file *file, const struct airy_pattern_spec *spec,
                               bool resume)
 {
@@ -242,7 +275,7 @@ static airy_status start_file(airy_pattern_file *file, const struct airy_pattern
                  "'%s' is there already", file->path);
     if (resume)
         return take_over(file, spec, false);
-    AIRY_TRY(airy_file_clear_partial(file->partial, file->force));
+    AIRY_TRY(airy_pattern_clear_partial(file->partial, file->force));
     return create_partial(file, spec);
 }
 

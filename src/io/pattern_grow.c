@@ -510,7 +510,7 @@ static airy_status open_growing(airy_pattern_growing *file, const struct airy_pa
     AIRY_FAIL_IF(!file->force && access(file->path, F_OK) == 0, AIRY_ERR_EXISTS,
                  "'%s' is there already", file->path);
     airy_status status = resume ? airy_file_open_locked(&old, file->partial, false)
-                                : airy_file_clear_partial(file->partial, file->force);
+                                : airy_pattern_clear_partial(file->partial, file->force);
     if (status != AIRY_OK && resume)
         airy_fail_context(status, "cannot resume");
     if (status == AIRY_OK)

@@ -101,6 +101,11 @@ airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const
 airy_status airy_pattern_layout_open(struct airy_pattern_layout *layout, const char *path,
                                      const struct airy_pattern_spec *spec);
 /*
+ * Make way for a new partial file: AIRY_ERR_EXISTS where one is there; with force it is removed,
+ * unless another run is writing it, or it is anything but a partial result. Takes the lock.
+ */
+airy_status airy_pattern_clear_partial(const char *partial, bool force);
+/*
  * Make roots[per_frame] count, and `end` the size libhdf5 expects, in one write. fd: open for
  * writing.
  */

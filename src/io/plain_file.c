@@ -103,23 +103,6 @@ bool airy_file_is(int fd, const char *path)
            named.st_ino == opened.st_ino;
 }
 
-airy_status airy_file_clear_partial(const char *partial, bool force)
-{
-    AIRY_FAIL_IF(!force && access(partial, F_OK) == 0, AIRY_ERR_EXISTS,
-                 "'%s' is there from an interrupted run: resume it, remove it, or overwrite by "
-                 "force",
-                 partial);
-    if (!force)
-        return AIRY_OK;
-    int fd = -1;
-    airy_status status = airy_file_open_locked(&fd, partial, false);
-    if (status == AIRY_OK && unlink(partial) != 0)
-        status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", partial, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return status == AIRY_ERR_NOT_FOUND ? AIRY_OK : status;
-}
-
 /*
  * Files of this process that have not got their names: a signal, which is the process's, removes
  * them. The list is changed by a thread that no signal can meet meanwhile, so that a handler that

@@ -29,11 +29,6 @@ airy_status airy_file_open(int *fd, uint64_t *size, const char *path);
 airy_status airy_file_open_locked(int *fd, const char *path, bool shared);
 /* The file under this name is the one that is open. */
 bool airy_file_is(int fd, const char *path);
-/*
- * Make way for a new partial file: AIRY_ERR_EXISTS where one is there; with force it is removed,
- * unless another run is writing it.
- */
-airy_status airy_file_clear_partial(const char *partial, bool force);
 
 /*
  * PATH.XXXXXXXX.partial, a name that nobody uses; released with free(). For files that are written

@@ -297,6 +297,24 @@ static void check_killed(struct check *c, bool with_invalid)
                 "is there already");
 }
 
+/* What is no partial result is not removed for having the name of one. */
+static void check_foreign(struct check *c)
+{
+    if (!check_case(c, "pattern_foreign"))
+        return;
+    struct pattern_set set;
+    make_spec(&set, true);
+    const char *path = tmp_path(c, "out.h5"), *partial = partial_of(c, path);
+    FILE *notes = fopen(partial, "w");
+    if (!CHECK(c, notes && fputs("my notes\n", notes) >= 0 && fclose(notes) == 0))
+        return;
+    airy_pattern_file *file = NULL;
+    for (int force = 0; force < 2; force++)
+        CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, force, false),
+                    AIRY_ERR_EXISTS, "is no partial result");
+    CHECK(c, access(partial, F_OK) == 0);
+}
+
 /* Finishing cuts the file before it renames it; a run that ends in between can be resumed, too. */
 static void check_finish_fails(struct check *c)
 {
@@ -368,7 +386,10 @@ static void check_force(struct check *c)
                 "replaced while it was written");
     airy_pattern_file_destroy(&file, false);
     CHECK(c, access(path, F_OK) != 0 && access(partial, F_OK) == 0);
-    /* Nobody writes this one: force may take its place. */
+    /* It is nobody's result. One that nobody writes force replaces. */
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, true, false), AIRY_ERR_EXISTS,
+                "is no partial result");
+    CHECK(c, unlink(partial) == 0 && write_and_die(path, &set.spec, false, 3, false));
     CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, true, false));
     airy_pattern_file_destroy(&file, false);
     CHECK(c, access(partial, F_OK) != 0);
@@ -463,6 +484,7 @@ void check_pattern(struct check *c)
     for (int k = 0; k < 4; k++)
         check_threads(c, k & 1, k & 2);
     check_monitor(c);
+    check_foreign(c);
     check_killed(c, false);
     check_killed(c, true);
     check_finish_fails(c);

@@ -315,12 +315,21 @@ int integrate_check_place(const struct integrate_params *p, const char *output)
     snprintf(partial, sizeof(partial), "%s.partial", output);
     if (!common->force && tool_exists(output))
         return tool_exists_already(common, output);
-    if (!common->force && !p->resume && airy_watch_is_written(partial))
+    if (p->resume || !tool_exists(partial))
+        return AIRY_EXIT_OK;
+    if (airy_watch_is_written(partial))
         return tool_fail(common,
                          "'%s' is being written by another process; wait until that has "
                          "ended, or end it",
                          partial);
-    if (!common->force && !p->resume && tool_exists(partial))
+    airy_watch *watch = NULL;
+    const bool ours = airy_watch_open(&watch, partial) == AIRY_OK;
+    airy_watch_close(&watch);
+    if (!ours)
+        return tool_fail(common,
+                         "'%s' is there and is no partial result; move it, or name another output",
+                         partial);
+    if (!common->force)
         return tool_fail(
             common,
             "'%s' is there from an interrupted run; --resume continues it, --force starts anew",
