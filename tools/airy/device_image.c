@@ -61,8 +61,19 @@ static void drop_axes(struct device_image *d)
     }
 }
 
+/*
+ * Axes that an image of so many gets back: where a plane was taken, FITS alone has them, for their
+ * coordinates.
+ */
+static int axes_back(const struct device_image *d, int ndim, const char *output)
+{
+    const bool wanted = ndim + d->dropped <= AIRY_MAX_DIMS &&
+                        (!d->plane.planes || (output && image_is_fits_name(output)));
+    return wanted ? d->dropped : 0;
+}
+
 /* The axes as they were, and the source's header where the pixels are still the same ones. */
-static airy_status restore_axes(const struct device_image *d, airy_image *image)
+static airy_status restore_axes(const struct device_image *d, airy_image *image, const char *output)
 {
     const bool same = image->ndim == d->image.ndim &&
                       memcmp(image->shape, d->image.shape, (size_t)image->ndim * sizeof(size_t)) ==
@@ -73,12 +84,11 @@ static airy_status restore_axes(const struct device_image *d, airy_image *image)
         image->shape[0] = d->folded;
         image->ndim = 4;
     }
-    if (image->ndim + d->dropped <= AIRY_MAX_DIMS) {
-        memmove(image->shape + d->dropped, image->shape, (size_t)image->ndim * sizeof(size_t));
-        for (int i = 0; i < d->dropped; i++)
-            image->shape[i] = 1;
-        image->ndim += d->dropped;
-    }
+    const int back = axes_back(d, image->ndim, output);
+    memmove(image->shape + back, image->shape, (size_t)image->ndim * sizeof(size_t));
+    for (int i = 0; i < back; i++)
+        image->shape[i] = 1;
+    image->ndim += back;
     return same ? airy_image_copy_header(image, &d->image) : AIRY_OK;
 }
 
@@ -229,17 +239,15 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
 int device_image_check_format(const struct device_image *d, const struct common *common,
                               const char *output, airy_dtype dtype)
 {
-    int ndim = d ? d->image.ndim + (d->folded > 0) : 0;
-    if (d && ndim + d->dropped <= AIRY_MAX_DIMS)
-        ndim += d->dropped;
-    return tool_check_format(common, output, dtype, ndim);
+    const int ndim = d ? d->image.ndim + (d->folded > 0) : 0;
+    return tool_check_format(common, output, dtype, d ? ndim + axes_back(d, ndim, output) : 0);
 }
 
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
                       const char *output)
 {
     compare_end(common);
-    airy_status status = restore_axes(d, result);
+    airy_status status = restore_axes(d, result, output);
     if (status == AIRY_OK && d->image.header && !result->header && tool_has_suffix(output, ".fits"))
         tool_say(common,
                  "%s has another shape than the image, so that its header and coordinates are left "

@@ -10,7 +10,7 @@ struct device_image {
     airy_queue *queue;
     uint8_t *is_bad;  /* 1 where the mask is not 0 or a dummy is; NULL: none are looked for */
     airy_image image; /* as read; leading axes of length 1 are dropped where FITS has them */
-    int dropped;      /* that many; device_image_write puts them back */
+    int dropped;      /* that many; device_image_write puts them back, of a plane into FITS alone */
     struct image_plane plane; /* the one that was taken; planes 0: all of them were */
     size_t folded; /* length of the first of four axes, which is one with the second; 0: none is */
     airy_array *src, *mask;

@@ -6,6 +6,8 @@ $airy sources $f/radio4d_f4.fits --background b.fits --segmentation s.fits --qui
 $airy sources $f/cube_f4.fits --quiet; echo $?
 $airy sources $f/cube_f4.fits --frame 3 --quiet; echo $?
 $airy sources $f/cube_f4.fits --frame 2 --noise n.fits --quiet | grep -c sources && $airy info n.fits | head -n 1
+# a frame has two dimensions where the format has no use for the others
+for o in n.npy n.cbf n.edf; do $airy sources $f/cube_f4.fits --frame 2 --segmentation $o --quiet | grep -c sources && $airy info $o | head -n 1; done
 for name in f4_nan i16_bscale_blank u16_bzero u8 i64 comp_RICE_1; do $airy sources $f/$name.fits --sigma 3 --quiet | grep -c sources; done
 # a header without unit, a beam of nothing, a file that is cut
 head -c 5000 a.fits >cut.fits && $airy sources cut.fits --quiet; echo $?
