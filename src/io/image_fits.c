@@ -122,12 +122,14 @@ static airy_status move_to(fitsfile *file, const char *ext, size_t length)
         fits_movabs_hdu(file, (int)number + 1, NULL, &code);
     } else {
         int version = 0;
-        char *comma = strrchr(name, ',');
+        char named[FLEN_VALUE];
+        memcpy(named, name, sizeof(named));
+        char *comma = strrchr(named, ',');
         if (comma) {
             *comma = 0;
             version = (int)strtol(comma + 1, NULL, 10);
         }
-        fits_movnam_hdu(file, ANY_HDU, name, version, &code);
+        fits_movnam_hdu(file, ANY_HDU, named, version, &code);
     }
     if (code == END_OF_FILE || code == BAD_HDU_NUM) {
         fits_clear_errmsg();

@@ -261,7 +261,7 @@ static void check_hostile(struct check *c)
     snprintf(name, sizeof(name), "%s[1]", path ? path : "");
     CHECK_FAILS(c, airy_image_read(&image, name), AIRY_ERR_NOT_FOUND, "no extension [1]");
     snprintf(name, sizeof(name), "%s[SCI,2]", path ? path : "");
-    CHECK_FAILS(c, airy_image_read(&image, name), AIRY_ERR_NOT_FOUND, "no extension [SCI");
+    CHECK_FAILS(c, airy_image_read(&image, name), AIRY_ERR_NOT_FOUND, "no extension [SCI,2]");
     snprintf(name, sizeof(name), "%s[-1]", path ? path : "");
     CHECK_FAILS(c, airy_image_read(&image, name), AIRY_ERR_PARAM, "expected 0");
 }
