@@ -52,6 +52,27 @@ airy_dtype airy_table_stored(airy_dtype dtype)
     }
 }
 
+const char *airy_table_frame(const airy_sky_info *sky)
+{
+    static const char *const frames[AIRY_SKY_COUNT] = {
+        [AIRY_SKY_ICRS] = "ICRS", [AIRY_SKY_FK5] = "FK5", [AIRY_SKY_FK4] = "FK4"};
+    if (sky->system != AIRY_SKY_ECLIPTIC)
+        return frames[sky->system];
+    if (!sky->frame[0])
+        return isnan(sky->equinox) ? "ICRS" : sky->equinox < 1984 ? "FK4" : "FK5";
+    return strcmp(sky->frame, "ICRS") == 0      ? "ICRS"
+           : strcmp(sky->frame, "FK5") == 0     ? "FK5"
+           : strncmp(sky->frame, "FK4", 3) == 0 ? "FK4"
+                                                : NULL;
+}
+
+double airy_table_equinox(const airy_sky_info *sky)
+{
+    const char *frame = airy_table_frame(sky);
+    const bool fk4 = frame && strcmp(frame, "FK4") == 0;
+    return !isnan(sky->equinox) ? sky->equinox : fk4 ? 1950 : 2000;
+}
+
 struct airy_cell airy_table_cell(const airy_column *column, size_t row)
 {
     const size_t size = airy_dtype_size(column->dtype);

@@ -106,15 +106,13 @@ static const char *form_of(airy_dtype stored)
 
 static void put_frame(FILE *file, const airy_sky_info *sky)
 {
-    static const char *const frames[AIRY_SKY_COUNT] = {
-        [AIRY_SKY_ICRS] = "ICRS", [AIRY_SKY_FK5] = "FK5", [AIRY_SKY_FK4] = "FK4"};
-    if (!frames[sky->system])
+    const char *frame = airy_table_frame(sky);
+    if (!frame)
         return;
-    put_text(file, "RADESYS", frames[sky->system], "frame of ra and dec");
-    if (sky->system != AIRY_SKY_ICRS)
-        put_real(file, "EQUINOX",
-                 isnan(sky->equinox) ? (sky->system == AIRY_SKY_FK4 ? 1950 : 2000) : sky->equinox,
-                 "years");
+    put_text(file, "RADESYS", frame,
+             sky->system == AIRY_SKY_ECLIPTIC ? "frame of elon and elat" : "frame of ra and dec");
+    if (strcmp(frame, "ICRS") != 0)
+        put_real(file, "EQUINOX", airy_table_equinox(sky), "years");
 }
 
 static void put_header(FILE *file, const airy_table *table, size_t row_bytes)

@@ -26,6 +26,12 @@ void airy_table_print_csv(FILE *file, const airy_table *table);
 void airy_table_print_fits(FILE *file, const airy_table *table);
 void airy_table_print_votable(FILE *file, const airy_table *table);
 
+/*
+ * The frame of the coordinates as RADESYS names it, of ecliptic ones that of their equinox, as
+ * airy_sky_info.system has it of equatorial ones; NULL: none. And its year.
+ */
+const char *airy_table_frame(const airy_sky_info *sky);
+double airy_table_equinox(const airy_sky_info *sky);
 /* Coordinates of the table's frame. */
 bool airy_column_is_celestial(const airy_column *column);
 

@@ -96,13 +96,14 @@ static bool put_frame(FILE *file, const airy_sky_info *sky)
     };
     if (!sky || !systems[sky->system])
         return false;
-    fprintf(file, "  <COOSYS ID=\"sky\" system=\"%s\"", systems[sky->system]);
-    const bool fk4 = sky->system == AIRY_SKY_FK4;
+    const char *frame = airy_table_frame(sky);
+    const bool fk4 = frame && strcmp(frame, "FK4") == 0;
+    fprintf(file, "  <COOSYS ID=\"sky\" system=\"%s\"",
+            fk4 && sky->system == AIRY_SKY_ECLIPTIC ? "ecl_FK4" : systems[sky->system]);
     char year[AIRY_NUMBER_TEXT];
     if (sky->system != AIRY_SKY_ICRS && sky->system != AIRY_SKY_GALACTIC)
         fprintf(file, " equinox=\"%c%s\"", fk4 ? 'B' : 'J',
-                airy_number_text(year, isnan(sky->equinox) ? (fk4 ? 1950 : 2000) : sky->equinox,
-                                 false));
+                airy_number_text(year, airy_table_equinox(sky), false));
     fputs("/>\n", file);
     return true;
 }

@@ -232,6 +232,46 @@ static void check_ellipses(struct check *c)
  * and angles follow by hand: an ellipse along x has a = 2 * 3", CDELT1 (cos ROTA, sin ROTA) is its
  * direction to east and north.
  */
+/* Ecliptic coordinates are of the equinox of a frame, which the header names or implies. */
+static void check_ecliptic(struct check *c)
+{
+    static const struct {
+        airy_sky_info sky;
+        const char *system, *radesys, *equinox;
+    } cases[] = {
+        {{.frame = "FK4", .equinox = 1950}, "ecl_FK4\" equinox=\"B1950\"", "FK4", "1950"},
+        {{.frame = "FK4-NO-E", .equinox = (double)NAN},
+         "ecl_FK4\" equinox=\"B1950\"",
+         "FK4",
+         "1950"},
+        {{.frame = "", .equinox = 1975}, "ecl_FK4\" equinox=\"B1975\"", "FK4", "1975"},
+        {{.frame = "", .equinox = 2000}, "ecl_FK5\" equinox=\"J2000\"", "FK5", "2000"},
+        {{.frame = "FK5", .equinox = 1950}, "ecl_FK5\" equinox=\"J1950\"", "FK5", "1950"},
+        {{.frame = "ICRS", .equinox = (double)NAN}, "ecl_FK5\" equinox=\"J2000\"", "ICRS", NULL},
+        {{.frame = "GAPPT", .equinox = (double)NAN}, "ecl_FK5\" equinox=\"J2000\"", NULL, NULL},
+    };
+    if (!check_case(c, "table_ecliptic"))
+        return;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        airy_sky_info sky = cases[i].sky;
+        sky.system = AIRY_SKY_ECLIPTIC;
+        airy_table t = table;
+        t.sky = &sky;
+        char card[80], name[16];
+        size_t size = 0;
+        snprintf(name, sizeof(name), "%zu.vot", i);
+        const char *got = write_and_read(c, &t, name, &size);
+        CHECK(c, got && strstr(got, cases[i].system));
+        snprintf(name, sizeof(name), "%zu.fits", i);
+        got = write_and_read(c, &t, name, &size);
+        snprintf(card, sizeof(card), "RADESYS = '%-8s'", cases[i].radesys ? cases[i].radesys : "");
+        CHECK(c, got && has_card(got, size, card) == (cases[i].radesys != NULL));
+        snprintf(card, sizeof(card), "EQUINOX = %19s.", cases[i].equinox ? cases[i].equinox : "");
+        CHECK(c, got && has_card(got, size, cases[i].equinox ? card : "EQUINOX") ==
+                            (cases[i].equinox != NULL));
+    }
+}
+
 static void check_sky_ellipses(struct check *c)
 {
     if (!AIRY_HAVE_WCS || !check_case(c, "regions_sky"))
@@ -438,6 +478,7 @@ void check_tables(struct check *c)
     check_votable(c);
     check_fits_table(c);
     check_ellipses(c);
+    check_ecliptic(c);
     check_sky_ellipses(c);
     check_refused(c);
     check_plane(c);
