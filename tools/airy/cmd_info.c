@@ -469,8 +469,8 @@ static int info_poni(const struct common *common, const char *path)
                              : tool_failed(common, status);
 }
 
-/* A FITS file of tables: the HDUs alone. */
-static int info_tables(const struct common *common, const char *path)
+/* A FITS file whose image is none, or cannot be read: the HDUs alone. */
+static int info_hdus(const struct common *common, const char *path)
 {
     const airy_image none = {0};
     json_t *json = json_pack("{s:o}", "file", tool_json_string(path));
@@ -478,7 +478,7 @@ static int info_tables(const struct common *common, const char *path)
     if (code == AIRY_EXIT_OK && common->json)
         return tool_print_json(common, json);
     if (code == AIRY_EXIT_OK) {
-        printf("%s: no image\n", path);
+        printf("%s: no image that can be read\n", path);
         fits_print(json);
     }
     json_decref(json);
@@ -495,8 +495,13 @@ static int info_image(const struct common *common, const char *path)
     char why[512];
     snprintf(why, sizeof(why), "%s", airy_last_error());
     if (status == AIRY_ERR_UNSUPPORTED && airy_fits_list(&hdus, &count, path) == AIRY_OK) {
+        bool image_there = false;
+        for (size_t i = 0; i < count; i++)
+            image_there = image_there || strcmp(hdus[i].kind, "image") == 0;
         free(hdus);
-        return info_tables(common, path);
+        if (image_there)
+            tool_say(common, "%s", why);
+        return info_hdus(common, path);
     }
     if (status == AIRY_ERR_UNSUPPORTED)
         return tool_fail(common, "%s", why);

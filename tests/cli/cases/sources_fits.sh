@@ -20,3 +20,6 @@ awk -F, 'NR == 2 { print "ra " $4 ", dec " $5 }' w.csv
 $airy stats $f/f4_nan.fits | grep '"nan'
 $airy sources $f/f4_nan.fits --method simple --sigma 1 --catalog inf.csv --quiet | grep '"sources'
 echo "$(grep -c inf inf.csv) infinite"
+# an image that CFITSIO does not read is there all the same
+sed 's/ZBITPIX =                   16/ZBITPIX =                   64/' $f/comp_GZIP_1.fits >wide.fits
+$airy info wide.fits
