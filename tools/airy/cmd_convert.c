@@ -110,15 +110,6 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
-/* Do shape and header of planes follow from those of the image, which has no data? */
-static bool header_follows(airy_image *image, const struct convert_params *p, size_t count)
-{
-    if (count > 1 && !image->header)
-        return false;
-    const airy_status status = airy_image_take_planes(image, p->frames[0], count, p->frames[2]);
-    return status == AIRY_OK || (status == AIRY_ERR_SHAPE && count == 1);
-}
-
 /* Planes of FITS with their header; without data where that cannot be. Exit code. */
 static int take_planes(airy_image *image, const struct convert_params *p)
 {
@@ -129,7 +120,7 @@ static int take_planes(airy_image *image, const struct convert_params *p)
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     const size_t planes = tool_count(image->shape, image->ndim - 2);
     const int code = stack_choose(&count, &p->common, p->frames, planes);
-    if (code != AIRY_EXIT_OK || !header_follows(image, p, count))
+    if (code != AIRY_EXIT_OK || !image_take_header(image, p->frames, count))
         return code;
     airy_image_free(image);
     status = airy_fits_read_planes(image, input, p->frames[0], count, p->frames[2]);

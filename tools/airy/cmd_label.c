@@ -417,15 +417,36 @@ static int write_measures(const struct label_params *p, const struct found *f)
     return code;
 }
 
+/* Labels of planes of FITS get their axes and header; false: these are not known, or cannot follow. */
+static bool add_header(const struct label_params *p, const struct found *f, airy_image *labels)
+{
+    const char *input = p->common.inputs.items[0];
+    const size_t frames[3] = {f->runs.first, 0, f->runs.step};
+    airy_image about = {.data = NULL};
+    if (!image_is_fits_name(p->output) || !airy_image_is_fits(input))
+        return false;
+    if (airy_fits_read_planes(&about, input, 0, 0, 1) != AIRY_OK ||
+        !image_take_header(&about, frames, f->runs.chosen) ||
+        tool_count(about.shape, about.ndim) != tool_count(labels->shape, labels->ndim)) {
+        airy_image_free(&about);
+        return false;
+    }
+    about.dtype = labels->dtype;
+    about.data = labels->data;
+    *labels = about;
+    return true;
+}
+
 static int write_labels(const struct label_params *p, struct found *f)
 {
     airy_image labels = f->labels;
     f->labels.data = NULL;
-    if (!f->runs.whole)
+    if (!f->runs.whole && !add_header(p, f, &labels)) {
         image_say_header(&p->common, p->output);
-    if (!f->runs.whole && labels.shape[0] == 1) {
-        labels.ndim = 2;
-        memmove(labels.shape, labels.shape + 1, 2 * sizeof(size_t));
+        if (labels.shape[0] == 1) {
+            labels.ndim = 2;
+            memmove(labels.shape, labels.shape + 1, 2 * sizeof(size_t));
+        }
     }
     return device_image_save(&f->runs.d, &p->common, &labels, p->output);
 }

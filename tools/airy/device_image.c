@@ -89,7 +89,7 @@ static airy_status restore_axes(const struct device_image *d, airy_image *image,
     for (int i = 0; i < back; i++)
         image->shape[i] = 1;
     image->ndim += back;
-    return same ? airy_image_copy_header(image, &d->image) : AIRY_OK;
+    return same && d->image.header ? airy_image_copy_header(image, &d->image) : AIRY_OK;
 }
 
 /* Of four axes the first two become one. */

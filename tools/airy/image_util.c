@@ -104,6 +104,15 @@ void image_say_header(const struct common *common, const char *output)
                  output, input);
 }
 
+bool image_take_header(airy_image *image, const size_t frames[3], size_t count)
+{
+    if (count > 1 && !image->header)
+        return false;
+    const airy_status status = airy_image_take_planes(image, frames[0], count, frames[2]);
+    return status == AIRY_OK || (status == AIRY_ERR_SHAPE && count == 1 &&
+                                 airy_image_take_plane(image, frames[0]) == AIRY_OK);
+}
+
 static airy_status read_of_stack(airy_image *image, struct image_plane *plane,
                                  const airy_stack *stack, size_t *size)
 {

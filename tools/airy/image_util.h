@@ -56,6 +56,11 @@ int image_mask_plane(const struct common *common, const char *path, const struct
 
 /* Written as FITS. */
 bool image_is_fits_name(const char *path);
+/*
+ * An image without data, of FITS: shape and header of `count` of its planes from frames[0] on, every
+ * frames[2]-th. False: the header cannot follow.
+ */
+bool image_take_header(airy_image *image, const size_t frames[3], size_t count);
 /* The output is FITS without a header: where the input has one, say so. */
 void image_say_header(const struct common *common, const char *output);
 

@@ -37,3 +37,11 @@ done
 $airy convert cube.fits --frames 1:3 -o f.npy
 $airy reduce cube.fits --by max -o f.fits --force
 $airy reduce cube.fits --by max -o r.npy
+# labels of frames are images of the same places
+for case in "cube 2" "cube 1:6:2" "radio 3" "mixed 0:6:2"; do
+    echo "$case:"
+    rm -f f.fits l.fits
+    $airy convert ${case% *}.fits --frames ${case#* } -o f.fits --quiet
+    $airy label ${case% *}.fits --each --frames ${case#* } --above 5 -o l.fits >said 2>err; grep -v 'on device' err >&2
+    cards f.fits | sed '/^BUNIT/d' >want; cards l.fits >got; diff want got && grep -c . got
+done
