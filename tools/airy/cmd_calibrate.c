@@ -507,7 +507,7 @@ static int check_calibrate(void *user)
     unsigned refine;
     const struct common *common = &p->geometry.common;
     if (p->list)
-        return AIRY_EXIT_OK;
+        return tool_check_list(common);
     if (common->inputs.count == 0)
         return tool_usage(common, "IMAGE is missing");
     if (!p->calibrant)

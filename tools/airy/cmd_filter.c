@@ -510,7 +510,7 @@ static int check_filter(void *user)
     const struct common *common = &p->common;
     const struct kind *kind = NULL;
     if (p->list)
-        return AIRY_EXIT_OK;
+        return tool_check_list(common);
     if (common->inputs.count < 1)
         return tool_usage(common, "NAME is missing; airy filter --list prints the names");
     int code = find_kind(common, &kind);

@@ -171,6 +171,14 @@ static void escape_controls(char *to, const char *from)
     *to = 0;
 }
 
+const char *tool_shown(char shown[TOOL_SHOWN], const char *text)
+{
+    char cut[TOOL_SHOWN / 4];
+    snprintf(cut, sizeof(cut), "%s", text);
+    escape_controls(shown, cut);
+    return shown;
+}
+
 void tool_line(const char *command, const char *format, ...)
 {
     char text[LINE], line[4 * LINE];
@@ -210,6 +218,13 @@ static void print_failure(const char *command, const char *text, const char *tai
         tool_line(command, "%s%s", text, tail);
     else if (!*held.line)
         snprintf(held.line, sizeof(held.line), "%.1900s%s", text, tail);
+}
+
+int tool_check_list(const struct common *common)
+{
+    return common->inputs.count || common->given.count > 2
+               ? tool_usage(common, "--list prints the list and stops: leave out all else")
+               : AIRY_EXIT_OK;
 }
 
 int tool_failed(const struct common *common, airy_status status)

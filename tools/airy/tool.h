@@ -53,6 +53,12 @@ void tool_say(const struct common *common, const char *format, ...)
 airy_status tool_device(const struct common *common, airy_device **device);
 /* Say which device was taken when none was named: before the work. */
 void tool_say_device(const struct common *common, const airy_device *device);
+/* --list, which was given, goes alone. Exit code. */
+int tool_check_list(const struct common *common);
+/* A text of one line that a terminal shows, as names of files: control characters are escapes, as in
+ * messages. Returns shown. */
+enum { TOOL_SHOWN = 4 * 4352 };
+const char *tool_shown(char shown[TOOL_SHOWN], const char *text);
 /* Control characters, but for ends of lines, as '?': a text of a file that a terminal shows. */
 void tool_plain(char *text);
 /*

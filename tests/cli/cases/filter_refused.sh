@@ -33,3 +33,6 @@ try median $m::/onepix__mask -o a.txt
 try median nothing.npy -o a.npy
 [ ! -e a.npy ]
 try median $m::/onepix__mask -o a.fits.gz
+# a list has nothing to work on
+for given in zzz '-o x.npy --size 3'; do $airy filter --list $given; echo $?; done
+$airy calibrate --list LaB6; echo $?
