@@ -70,7 +70,10 @@ AIRY_API airy_status airy_image_check_format(const char *path, airy_dtype dtype,
  */
 AIRY_API airy_status airy_image_check_others(const char *path);
 AIRY_API void airy_image_free(airy_image *image);
-/** Whether the name is that of a format read as a whole: all but HDF5 and stacks. Any thread. */
+/**
+ * Whether the name, or where it says nothing how the file begins, is that of a format read as a
+ * whole: all but HDF5 and stacks. Any thread.
+ */
 AIRY_API bool airy_image_is_plain(const char *path);
 /**
  * Whether airy_image_read would read the path as FITS: by its name, or where that says nothing by

@@ -196,7 +196,10 @@ void airy_image_widen(void *data, size_t count, bool swapped)
 
 bool airy_image_is_plain(const char *path)
 {
-    const enum airy_image_format format = path ? format_of_name(path) : AIRY_FORMAT_UNKNOWN;
+    enum airy_image_format format = path ? format_of_name(path) : AIRY_FORMAT_HDF5;
+    if (format == AIRY_FORMAT_UNKNOWN &&
+        (airy_path_is_pattern(path) || airy_image_format_of(&format, path) != AIRY_OK))
+        return false;
     return format != AIRY_FORMAT_UNKNOWN && format != AIRY_FORMAT_HDF5;
 }
 

@@ -84,8 +84,8 @@ static airy_status take_row(double *row, size_t *count, const struct line *line)
         AIRY_FAIL_IF(*count == MAX_SIDE, AIRY_ERR_FORMAT, "line %zu: more than %d numbers in a row",
                      line->number, MAX_SIDE);
         const double v = strtod(word, &end);
-        AIRY_FAIL_IF(*end || !isfinite(v), AIRY_ERR_FORMAT, "line %zu: '%s', expected a number",
-                     line->number, shown(text, word));
+        AIRY_FAIL_IF(*end || !isfinite(v) || strpbrk(word, "xX"), AIRY_ERR_FORMAT,
+                     "line %zu: '%s', expected a decimal number", line->number, shown(text, word));
         row[(*count)++] = v;
     }
     return AIRY_OK;

@@ -211,10 +211,11 @@ static void check_conv(struct check *c)
         for (int named = 0; named < 2; named++) {
             airy_image image = {0};
             const size_t count = kernels[i].height * kernels[i].width;
-            if (!CHECK_OK(c, airy_image_read(&image,
-                                             stack_spill(c, named ? "x.conv" : "x", kernels[i].text,
-                                                         strlen(kernels[i].text)))))
+            const char *path =
+                stack_spill(c, named ? "x.conv" : "x", kernels[i].text, strlen(kernels[i].text));
+            if (!CHECK_OK(c, airy_image_read(&image, path)))
                 continue;
+            CHECK(c, airy_image_is_plain(path));
             CHECK(c, image.dtype == AIRY_DTYPE_F64 && image.ndim == 2 &&
                          image.shape[0] == kernels[i].height && image.shape[1] == kernels[i].width);
             CHECK(c, memcmp(image.data, kernels[i].values, count * sizeof(double)) == 0);
@@ -251,12 +252,13 @@ static void check_conv_hostile(struct check *c)
         {"CONV", "line 1: the file ends before a row"},
         {"CONV NORM\n# nothing\n", "line 2: the file ends before a row"},
         {"CONV NORM\n1 2\n\n1\n", "line 4: a row of 1 numbers, the first one has 2"},
-        {"CONV NORM\n1 2x\n", "line 2: '2x', expected a number"},
-        {"CONV NORM\n1,2\n", "line 2: '1,2', expected a number"},
+        {"CONV NORM\n1 2x\n", "line 2: '2x', expected a decimal number"},
+        {"CONV NORM\n1 0x10\n", "line 2: '0x10', expected a decimal number"},
+        {"CONV NORM\n1,2\n", "line 2: '1,2', expected a decimal number"},
         {"CONV NORM\n1\n\x1b[31mred\n", "line 3: '?[31mred'"},
         {"CONV NORM\nabcdefghijklmnopqrstuvwxyz\n", "'abcdefghijklmnopqrst...'"},
-        {"CONV NONORM\n1 nan\n", "'nan', expected a number"},
-        {"CONV NONORM\n1e999\n", "'1e999', expected a number"},
+        {"CONV NONORM\n1 nan\n", "'nan', expected a decimal number"},
+        {"CONV NONORM\n1e999\n", "'1e999', expected a decimal number"},
         {"CONV NORM\n0 0\n", "NORM: the sum of absolute values is 0"},
         {"CONV NORM\n1e308 1e308\n", "NORM: the sum of absolute values is inf"},
         {repeat(c, "CONV NORM\n", "1 ", 1026), "line 2: more than 1025 numbers in a row"},

@@ -18,3 +18,5 @@ $airy convolve sky.npy --kernel cut.conv -o no.npy; echo $?
 $airy sources sky.npy --kernel small.conv --matched 2; echo $?
 $airy sources sky.npy --kernel small.conv --method simple; echo $?
 $airy convert small.npy -o no.conv; echo $?
+# without a suffix, too
+cp small.conv kernel && $airy info kernel
