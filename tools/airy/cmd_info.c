@@ -69,13 +69,14 @@ static json_t *entry_json(const airy_hdf5_entry *e)
 
 static void print_entry(const airy_hdf5_entry *e)
 {
-    char shape[160], chunk[160], bytes[32];
+    char shape[160], chunk[160], bytes[32], path[TOOL_SHOWN], filters[TOOL_SHOWN];
+    tool_shown(path, e->path);
     if (e->ndim < 0) {
-        printf("  %-44s %s%s %s\n", e->path, e->dtype, strncmp(e->filters, "->", 2) == 0 ? "" : ":",
-               e->filters);
+        printf("  %-44s %s%s %s\n", path, e->dtype, strncmp(e->filters, "->", 2) == 0 ? "" : ":",
+               tool_shown(filters, e->filters));
         return;
     }
-    printf("  %-44s %-8s %s", e->path, e->dtype, shape_text(shape, e->shape, e->ndim));
+    printf("  %-44s %-8s %s", path, e->dtype, shape_text(shape, e->shape, e->ndim));
     if (e->chunk[0])
         printf(", chunk %s, %s", shape_text(chunk, e->chunk, e->ndim), e->filters);
     if (e->chunk[0] && e->stored_bytes)
@@ -160,10 +161,11 @@ static void print_fit(const char *what, const json_t *frames)
 static void print_stack(const json_t *stack)
 {
     const json_t *shape = json_object_get(stack, "shape"), *g = json_object_get(stack, "geometry");
-    char bytes[32], name[128];
+    char bytes[32], name[128], dataset[TOOL_SHOWN];
     printf(
         "stack %s\n  %lld frame%s of %lld x %lld %s, %s, read %s, %s a frame, %.2fx compressed\n",
-        text_of(stack, "dataset"), (long long)json_integer_value(json_array_get(shape, 0)),
+        tool_shown(dataset, text_of(stack, "dataset")),
+        (long long)json_integer_value(json_array_get(shape, 0)),
         tool_s(json_integer_value(json_array_get(shape, 0))),
         (long long)json_integer_value(json_array_get(shape, 1)),
         (long long)json_integer_value(json_array_get(shape, 2)), text_of(stack, "dtype"),
@@ -307,7 +309,8 @@ static void print_entries(const struct common *common, const char *file,
                           const airy_hdf5_entry *entries, size_t count)
 {
     const size_t shown = common->verbose || count <= SHOWN_DATASETS ? count : SHOWN_DATASETS;
-    printf("%s: %zu dataset%s\n", file, count, tool_s(count));
+    char name[TOOL_SHOWN];
+    printf("%s: %zu dataset%s\n", tool_shown(name, file), count, tool_s(count));
     for (size_t i = 0; i < shown; i++)
         print_entry(&entries[i]);
     if (shown < count)
@@ -450,8 +453,10 @@ static int info_hdf5(const struct common *common, const char *path)
             print_rows(result);
         } else if (stack)
             print_stack(stack);
-        else if (!print_sparse(entries, count))
-            printf("no stack of frames: %s\n", why);
+        else if (!print_sparse(entries, count)) {
+            char shown[TOOL_SHOWN];
+            printf("no stack of frames: %s\n", tool_shown(shown, why));
+        }
         print_entries(common, file, entries, count);
     }
     json_decref(stack);
@@ -478,7 +483,8 @@ static int info_hdus(const struct common *common, const char *path)
     if (code == AIRY_EXIT_OK && common->json)
         return tool_print_json(common, json);
     if (code == AIRY_EXIT_OK) {
-        printf("%s: no image that can be read\n", path);
+        char name[TOOL_SHOWN];
+        printf("%s: no image that can be read\n", tool_shown(name, path));
         fits_print(json);
     }
     json_decref(json);
@@ -525,8 +531,8 @@ static int info_image(const struct common *common, const char *path)
     if (code == AIRY_EXIT_OK && common->json)
         return tool_print_json(common, json);
     if (code == AIRY_EXIT_OK) {
-        char text[160], size[32];
-        printf("%s: %s %s, %s\n", path, shape_text(text, shape, ndim), dtype,
+        char text[160], size[32], name[TOOL_SHOWN];
+        printf("%s: %s %s, %s\n", tool_shown(name, path), shape_text(text, shape, ndim), dtype,
                tool_bytes(size, (double)bytes));
         fits_print(json);
         if (json_object_get(json, "stack"))

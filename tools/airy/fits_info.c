@@ -79,7 +79,9 @@ void fits_print(const json_t *json)
     json_t *hdu, *extent;
     json_array_foreach(json_object_get(json, "hdus"), i, hdu)
     {
-        printf("  [%zu] %-12s %-16s", i, text_of(hdu, "kind"), text_of(hdu, "name"));
+        char name[TOOL_SHOWN];
+        printf("  [%zu] %-12s %-16s", i, text_of(hdu, "kind"),
+               tool_shown(name, text_of(hdu, "name")));
         json_array_foreach(json_object_get(hdu, "shape"), k, extent)
         {
             printf(k ? " x %lld" : " %lld", (long long)json_integer_value(extent));

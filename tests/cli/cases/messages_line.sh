@@ -20,4 +20,7 @@ $airy convolve y.fits --kernel line.npy -o o.npy --quiet
 $airy filter median y.fits --footprint line.npy -o p.npy
 $airy convolve line.npy --kernel y.fits -o p.npy
 $airy view y.fits -o o.png --crop 0:5,0:1
+# and so does what a file is called
+$airy info "$name.npy"
+$airy convert y.fits -o "$name.h5" --quiet && $airy info "$name.h5" | head -n 2
 exit 0
