@@ -132,6 +132,12 @@ static size_t plane_number(const struct found *f, size_t i)
     return f->runs.whole ? i : f->runs.first + i * f->runs.step;
 }
 
+/* One frame or plane was chosen: its labels are an image. */
+static bool is_one_frame(const struct found *f)
+{
+    return !f->runs.whole && f->runs.chosen == 1;
+}
+
 /* Thresholds of --sigma that are of no use; the first one of planes is named. */
 static int say_thresholds(const struct label_params *p, const struct found *f)
 {
@@ -443,7 +449,7 @@ static int write_labels(const struct label_params *p, struct found *f)
     f->labels.data = NULL;
     if (!f->runs.whole && !add_header(p, f, &labels)) {
         image_say_header(&p->common, p->output);
-        if (labels.shape[0] == 1) {
+        if (is_one_frame(f)) {
             labels.ndim = 2;
             memmove(labels.shape, labels.shape + 1, 2 * sizeof(size_t));
         }
@@ -533,11 +539,13 @@ static int run_label(void *user)
     json_t *json = json_object();
     int code = plane_runs_open(&f.runs, common, &p->bad, p->has_frames ? p->frames : NULL, p->each,
                                p->output != NULL);
-    f.flat = p->each || (!f.runs.whole && f.runs.chosen == 1);
+    f.flat = p->each || is_one_frame(&f);
     if (code == AIRY_EXIT_OK)
         code = check_image(p, &f);
     if (code == AIRY_EXIT_OK)
-        code = device_image_check_format(&f.runs.d, common, p->output, AIRY_DTYPE_I32);
+        code = is_one_frame(&f)
+                   ? tool_check_format(common, p->output, AIRY_DTYPE_I32, 2)
+                   : device_image_check_format(&f.runs.d, common, p->output, AIRY_DTYPE_I32);
     if (code == AIRY_EXIT_OK)
         code = make_labels(p, &f, json);
     if (code == AIRY_EXIT_OK)

@@ -12,6 +12,11 @@ $airy simulate diffraction three.h5 --frames 3 --detector pilatus_100k --dtype u
 $airy convert three.h5 --frames 0 -o one.npy --quiet
 $airy threshold three.h5 --above 3 -o a.png; echo $?
 $airy label three.h5 -o a.cbf; echo $?
+# of which one frame is an image
+$airy label three.h5 --frames 2 --above 50 -o one.cbf --quiet >said; echo $?
+$airy label three.h5 --each --frames 2 --above 50 -o each.cbf --quiet >said; echo $?
+$airy label three.h5 --each --frames 0:2 --above 50 -o a.cbf; echo $?
+rm -f said
 $airy filter median three.h5 --planes -o a.png; echo $?
 $airy filter median one.npy -o one.png --quiet; echo $?
 $airy reduce three.h5 -o a.png; echo $?
