@@ -76,7 +76,7 @@ typedef enum airy_angle {
     AIRY_ANGLE_COUNT
 } airy_angle;
 /**
- * An angle in degrees: "83.63" (any number that strtod reads, nan too) or sexagesimal, "05:34:31.9",
+ * An angle in degrees: "83.63" (any decimal number, or nan) or sexagesimal, "05:34:31.9",
  * "5h34m31.9s", "-0d15m3s", "22:00"; only the last part may have a fraction, the last letter may be
  * left out behind seconds.
  * Errors: AIRY_ERR_PARAM where text is no such angle, minutes or seconds are not below 60, hours not

@@ -55,13 +55,22 @@ static airy_status take_parts(double value[3], char *unit, const char *text)
     return AIRY_OK;
 }
 
+static airy_status check_range(double degrees, airy_angle kind)
+{
+    const double most = kind == AIRY_ANGLE_LATITUDE ? 90 : 360;
+    AIRY_FAIL_IF(fabs(degrees) > most, AIRY_ERR_PARAM, "%.10g degrees, expected -%g to %g", degrees,
+                 most, most);
+    return AIRY_OK;
+}
+
 static airy_status parse(double *degrees, const char *text, airy_angle kind)
 {
     double value[3] = {0, 0, 0};
     char unit, *end;
     const double plain = strtod(text, &end);
-    const bool large = isinf(plain) && !strpbrk(text, "iI"), hex = strpbrk(text, "xX") != NULL;
-    if (end != text && !*end && !isspace((unsigned char)*text) && !large && !hex) {
+    const bool hex = strpbrk(text, "xX") != NULL;
+    if (end != text && !*end && !isspace((unsigned char)*text) && !isinf(plain) && !hex) {
+        AIRY_TRY(check_range(plain, kind));
         *degrees = plain;
         return AIRY_OK;
     }
@@ -72,11 +81,9 @@ static airy_status parse(double *degrees, const char *text, airy_angle kind)
                  signed_size = *text == '-' ? -size : size;
     AIRY_FAIL_IF(kind == AIRY_ANGLE_LATITUDE && unit == 'h', AIRY_ERR_PARAM,
                  "hours, expected degrees");
-    AIRY_FAIL_IF(kind == AIRY_ANGLE_LATITUDE && size > 90, AIRY_ERR_PARAM,
-                 "%.10g degrees, expected -90 to 90", signed_size);
     AIRY_FAIL_IF(kind != AIRY_ANGLE_LATITUDE && hours && (*text == '-' || size >= 360),
                  AIRY_ERR_PARAM, "%.10g hours, expected 0 to less than 24", signed_size / 15);
-    AIRY_FAIL_IF(size > 360, AIRY_ERR_PARAM, "%.10g degrees, expected -360 to 360", signed_size);
+    AIRY_TRY(check_range(signed_size, kind));
     *degrees = signed_size;
     return AIRY_OK;
 }

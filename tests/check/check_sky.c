@@ -290,6 +290,8 @@ static void check_angles(struct check *c)
         {"-90:00:00", AIRY_ANGLE_LATITUDE, -90},
         {"-0:00:00", AIRY_ANGLE_LATITUDE, -0.0},
         {"-5d", AIRY_ANGLE_LONGITUDE, -5},
+        {"-90", AIRY_ANGLE_LATITUDE, -90},
+        {"360", AIRY_ANGLE_RIGHT_ASCENSION, 360},
     };
     static const struct {
         const char *text, *part;
@@ -323,6 +325,12 @@ static void check_angles(struct check *c)
         {"\x1b[1m", "'?[1m'", AIRY_ANGLE_LONGITUDE},
         {"0x1p3", "expected degrees", AIRY_ANGLE_LONGITUDE},
         {"1e400", "expected degrees", AIRY_ANGLE_LONGITUDE},
+        {"inf", "expected degrees", AIRY_ANGLE_LONGITUDE},
+        {"-Infinity", "expected degrees", AIRY_ANGLE_LATITUDE},
+        {"1e308", "expected -360 to 360", AIRY_ANGLE_RIGHT_ASCENSION},
+        {"-360.5", "-360.5 degrees, expected -360", AIRY_ANGLE_LONGITUDE},
+        {"95", "95 degrees, expected -90 to 90", AIRY_ANGLE_LATITUDE},
+        {"-90.0000001", "expected -90 to 90", AIRY_ANGLE_LATITUDE},
     };
     double got = 7;
     if (!check_case(c, "angles"))
