@@ -1,4 +1,5 @@
 /* airy sky: pixels to sky coordinates and back. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,15 +85,22 @@ static bool parse_coordinate(double *value, const char *text, const airy_sky_inf
     return false;
 }
 
-/* How the columns of a table lie: between commas, else between blanks. */
-struct layout {
-    bool known, blanks;
-    bool named[2];
-    size_t column[2];
-    double offset[2]; /* added to what is there */
-};
-
 static const char blank[] = " \t\r\n";
+
+static size_t count_fields(const char *line, bool blanks)
+{
+    size_t count = !blanks;
+    if (!blanks) {
+        while ((line = strchr(line, ',')))
+            line++, count++;
+        return count;
+    }
+    for (line += strspn(line, blank); *line; line += strspn(line, blank)) {
+        line += strcspn(line, blank);
+        count++;
+    }
+    return count;
+}
 
 /* The text of column `which` of a line, without blanks and quotes; false: there is none. */
 static bool get_field(char field[64], const char *line, size_t which, bool blanks)
@@ -144,48 +152,111 @@ static int find_name(double *offset, const char *name, int k, const airy_sky_inf
     return n;
 }
 
+/* Columns of the two coordinates, and what is added to their values. */
+struct names {
+    int rank[2]; /* of the name, the first counts most; NO_NAME: none */
+    size_t column[2];
+    double offset[2];
+};
+static const struct names no_names = {.rank = {NO_NAME, NO_NAME}, .column = {0, 1}};
+
+static bool are_both(const struct names *n)
+{
+    return n->rank[0] != NO_NAME && n->rank[1] != NO_NAME;
+}
+
 /* A column of that name, where it is a better one than those before it. */
-static void take_name(struct layout *l, int rank[2], const char *name, size_t column,
+static void take_name(struct names *names, const char *name, size_t column,
                       const airy_sky_info *kind)
 {
     for (int k = 0; k < 2; k++) {
         double offset;
         const int n = find_name(&offset, name, k, kind);
-        if (n >= rank[k])
+        if (n >= names->rank[k])
             continue;
-        rank[k] = n;
-        l->named[k] = true;
-        l->column[k] = column;
-        l->offset[k] = offset;
+        names->rank[k] = n;
+        names->column[k] = column;
+        names->offset[k] = offset;
     }
 }
 
-/* The columns that a head line names, one of SExtractor's "# 3 X_IMAGE ..." or all in order. */
-static void take_head(struct layout *l, int rank[2], const char *line, const airy_sky_info *kind)
+static struct names take_names(const char *line, bool blanks, const airy_sky_info *kind)
 {
+    struct names names = no_names;
     char field[64];
-    uint64_t number;
-    const char *text = line + strspn(line, " \t#");
-    const bool comment = memchr(line, '#', (size_t)(text - line)) != NULL,
-               blanks = !strchr(text, ',');
-    if (comment && get_field(field, text, 0, true) && opt_whole(field, &number)) {
-        if (number > 0 && number <= SIZE_MAX && get_field(field, text, 1, true))
-            take_name(l, rank, field, (size_t)number - 1, kind);
-        return;
-    }
-    for (size_t i = 0; get_field(field, text, i, blanks); i++)
-        take_name(l, rank, field, i, kind);
+    for (size_t i = 0; get_field(field, line, i, blanks); i++)
+        take_name(&names, field, i, kind);
+    return names;
 }
 
-/* A file of points on its way in. */
+/* A line of # that names both: the columns, if there are as many, else it only speaks of them. */
+struct remark {
+    struct names names;
+    size_t line, fields;
+    bool blanks;
+};
+enum { REMARKS = 16 }; /* the last ones are kept */
+
+/* A file of points on its way in. Its columns lie between commas, else between blanks. */
 struct reading {
     const struct common *common;
     const char *option, *path;
     const airy_sky_info *kind;
-    struct layout layout;
-    int rank[2]; /* of the names that were found */
+    bool known, blanks;
+    struct names names, listed; /* listed: in SExtractor's lines, "# 3 X_IMAGE ..." */
+    struct remark remarks[REMARKS];
+    size_t lists, remarked;
     size_t line; /* from 1 */
 };
+
+/* A line of # in front of the first row. */
+static void read_remark(struct reading *r, const char *line)
+{
+    char field[64];
+    uint64_t number;
+    const char *text = line + strspn(line, " \t#");
+    const bool blanks = !strchr(text, ',');
+    if (get_field(field, text, 0, true) && opt_whole(field, &number)) {
+        r->lists++;
+        if (number > 0 && number <= SIZE_MAX && get_field(field, text, 1, true))
+            take_name(&r->listed, field, (size_t)number - 1, r->kind);
+        return;
+    }
+    const struct names names = take_names(text, blanks, r->kind);
+    if (are_both(&names))
+        r->remarks[r->remarked++ % REMARKS] =
+            (struct remark){names, r->line, count_fields(text, blanks), blanks};
+}
+
+static int say_unnamed(const struct reading *r)
+{
+    return tool_fail(r->common,
+                     "--%s %s line %zu: no columns %s%s%s are named there; name two, or leave the "
+                     "line out",
+                     r->option, r->path, r->line, r->kind ? catalog_sky_name(r->kind, 0) : "x, y",
+                     r->kind ? ", " : " (or com_x, com_y)",
+                     r->kind ? catalog_sky_name(r->kind, 1) : "");
+}
+
+/* The columns, at the first row: what the lines of # in front of it say of them. */
+static int choose_columns(struct reading *r, const char *row)
+{
+    const size_t fields = count_fields(row, r->blanks);
+    r->names = are_both(&r->listed) ? r->listed : no_names;
+    for (size_t i = r->remarked; !are_both(&r->names) && i > 0 && i + REMARKS > r->remarked; i--) {
+        const struct remark *m = &r->remarks[(i - 1) % REMARKS];
+        if (m->fields != fields)
+            continue;
+        r->names = m->names;
+        /* Of words between blanks above values between commas none need be names. */
+        if (m->blanks != r->blanks && (m->names.column[0] != 0 || m->names.column[1] != 1))
+            return tool_fail(r->common,
+                             "--%s %s line %zu: are these names of the columns? Write the names "
+                             "with %s between them, as the values, or leave the line out",
+                             r->option, r->path, m->line, r->blanks ? "blanks" : "commas");
+    }
+    return r->lists != fields || fields < 2 || are_both(&r->names) ? AIRY_EXIT_OK : say_unnamed(r);
+}
 
 /* A coordinate of a table, in which nan is that of a point that has none. */
 static bool parse_field(double *value, const char *field, const airy_sky_info *kind, int which,
@@ -197,48 +268,44 @@ static bool parse_field(double *value, const char *field, const airy_sky_info *k
     return true;
 }
 
-/* A line of numbers, or the one that names them. */
+/* A line of numbers, or the first one, that names them. */
 static int read_row(struct reading *r, struct points *points, const char *line)
 {
-    struct layout *l = &r->layout;
-    const bool first = !l->known;
-    if (first)
-        l->blanks = !strchr(line, ',');
-    l->known = true;
-    if (!l->named[0] || !l->named[1])
-        l->column[0] = 0, l->column[1] = 1, l->offset[0] = l->offset[1] = 0;
+    const bool first = !r->known;
     double v[2] = {0, 0};
     const char *why = NULL;
     char field[64] = "";
     int k = 0;
-    while (k < 2 && get_field(field, line, l->column[k], l->blanks) &&
+    if (first) {
+        r->known = true;
+        r->blanks = !strchr(line, ',');
+        r->names = take_names(line, r->blanks, r->kind);
+        if (are_both(&r->names))
+            return AIRY_EXIT_OK;
+        const int code = choose_columns(r, line);
+        if (code != AIRY_EXIT_OK)
+            return code;
+    }
+    const struct names *names = &r->names;
+    while (k < 2 && get_field(field, line, names->column[k], r->blanks) &&
            parse_field(&v[k], field, r->kind, k, &why))
         k++;
     if (k == 2)
-        return add_point(points, v[0] + l->offset[0], v[1] + l->offset[1])
+        return add_point(points, v[0] + names->offset[0], v[1] + names->offset[1])
                    ? AIRY_EXIT_OK
                    : tool_fail(r->common, "out of memory for %zu points", points->count);
-    if (!first || (why && strchr("+-0123456789", *field))) /* no name */
-        return tool_fail(r->common, "--%s %s line %zu: expected %s in columns %zu and %zu%s%s",
-                         r->option, r->path, r->line, r->kind ? "angles" : "numbers",
-                         l->column[0] + 1, l->column[1] + 1, why ? ": " : "", why ? why : "");
-    if (!l->named[0] || !l->named[1])
-        take_head(l, r->rank, line, r->kind);
-    if (!l->named[0] || !l->named[1])
-        return tool_fail(
-            r->common,
-            "--%s %s line %zu: no columns %s%s%s are named there; name two, or leave "
-            "the line out",
-            r->option, r->path, r->line, r->kind ? catalog_sky_name(r->kind, 0) : "x, y",
-            r->kind ? ", " : " (or com_x, com_y)", r->kind ? catalog_sky_name(r->kind, 1) : "");
-    return AIRY_EXIT_OK;
+    if (first && !are_both(names) && !strchr("+-.0123456789", *field)) /* no number: a name */
+        return say_unnamed(r);
+    return tool_fail(r->common, "--%s %s line %zu: expected %s in columns %zu and %zu%s%s",
+                     r->option, r->path, r->line, r->kind ? "angles" : "numbers",
+                     names->column[0] + 1, names->column[1] + 1, why ? ": " : "", why ? why : "");
 }
 
 static int read_table(struct points *points, const struct common *common, const char *option,
                       const char *path, const airy_sky_info *kind)
 {
     struct reading r = {
-        .common = common, .option = option, .path = path, .kind = kind, .rank = {NO_NAME, NO_NAME}};
+        .common = common, .option = option, .path = path, .kind = kind, .listed = no_names};
     FILE *file = fopen(path, "r");
     if (!file)
         return tool_fail(common, "--%s %s: neither two numbers A,B nor a file that opens", option,
@@ -251,11 +318,13 @@ static int read_table(struct points *points, const struct common *common, const 
         if (!strchr(line, '\n') && !feof(file))
             code = tool_fail(common, "--%s %s line %zu: longer than %zu bytes, or no text", option,
                              path, r.line, sizeof(line) - 2);
-        else if (*text == '#' && !r.layout.known)
-            take_head(&r.layout, r.rank, line, kind);
+        else if (*text == '#' && !r.known)
+            read_remark(&r, text);
         else if (*text && *text != '#')
             code = read_row(&r, points, line);
     }
+    if (code == AIRY_EXIT_OK && ferror(file))
+        code = tool_fail(common, "--%s %s: cannot be read (%s)", option, path, strerror(errno));
     fclose(file);
     return code;
 }
@@ -299,6 +368,12 @@ static int read_points(struct points *points, const struct common *common, const
     return add_point(points, v[0], v[1]) ? AIRY_EXIT_OK : tool_fail(common, "out of memory");
 }
 
+/* That of a point which has no partner may have a sign, which says nothing. */
+static double unsigned_nan(double value)
+{
+    return isnan(value) ? fabs(value) : value;
+}
+
 static int print_points(const struct common *common, const airy_sky_info *info,
                         const struct points *from, const double *a, const double *b, bool radec)
 {
@@ -315,7 +390,8 @@ static int print_points(const struct common *common, const airy_sky_info *info,
                                             tool_json_number(y), longitude, tool_json_number(ra),
                                             latitude, tool_json_number(dec)));
         else
-            printf("%.15g,%.15g,%.15g,%.15g\n", x, y, ra, dec);
+            printf("%.15g,%.15g,%.15g,%.15g\n", unsigned_nan(x), unsigned_nan(y), unsigned_nan(ra),
+                   unsigned_nan(dec));
     }
     if (common->json)
         return tool_print_json(common, list);
@@ -390,8 +466,9 @@ const struct command cmd_sky = {
                "x = 0, y = 0 is the centre of the first pixel, which FITS calls 1, 1. Right "
                "ascension and declination (or what the header's celestial axes are) are in "
                "degrees. A point that has no partner is nan, in JSON null. A FILE is CSV, or has "
-               "blanks between its columns; lines of # are comments, and may name them: "
-               "'# x y flux', or '# 3 X_IMAGE ...' a line, as SExtractor's ASCII_HEAD does.",
+               "blanks between its columns. Its first line may name them, and so may lines of # "
+               "in front of it, which else are comments: '# 3 X_IMAGE ...' a line, as "
+               "SExtractor's ASCII_HEAD does, or '# x y flux', one name for each column.",
     .examples = "  airy sky image.fits --pixels 511.5,511.5\n"
                 "  airy sky image.fits --pixels sources.csv\n"
                 "  airy sky 'mosaic.fits[SCI]' --radec 83.633,22.0145 --json\n"
