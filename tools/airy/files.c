@@ -3,6 +3,7 @@
  * already is only overwritten by force.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -106,15 +107,21 @@ static int keep_linked(const struct common *common, const char *output)
     return code;
 }
 
+/* The folder that a file lies in; its last part. */
+static const char *folder_of(char folder[4200], const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, 4200, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    return slash ? slash + 1 : path;
+}
+
 /* The folder's true name and the last part of path. */
 static void full_name(char full[8400], const char *path)
 {
     char folder[4200];
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
-             slash ? path : ".");
+    const char *last = folder_of(folder, path);
     char *true_name = realpath(folder, NULL);
-    snprintf(full, 8400, "%s/%s", true_name ? true_name : folder, slash ? slash + 1 : path);
+    snprintf(full, 8400, "%s/%s", true_name ? true_name : folder, last);
     free(true_name);
 }
 
@@ -158,15 +165,6 @@ int tool_check_format(const struct common *common, const char *output, airy_dtyp
     return AIRY_EXIT_USAGE;
 }
 
-/* A device or a pipe takes what is written without losing anything. */
-static bool would_be_lost(const char *path)
-{
-    struct stat status;
-    const bool sink = stat(path, &status) == 0 &&
-                      (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode));
-    return !sink && tool_exists(path);
-}
-
 const char *tool_no_image(const char *path)
 {
     return airy_image_has_format(path) ? NULL : "expected a name that ends in " IMAGE_SUFFIXES;
@@ -208,20 +206,38 @@ static int check_names(const struct common *common, const struct opt_file *outpu
     return AIRY_EXIT_OK;
 }
 
+/* Links lead to what a process has open, as those of /dev/stderr do: a file must not replace them. */
+static bool is_of_process(const char *path)
+{
+    char at[8400], full[8400], target[4096];
+    snprintf(at, sizeof(at), "%s", path);
+    for (int i = 0; i < 40; i++) { /* as many as the system follows */
+        full_name(full, at);
+        if (strncmp(full, "/proc/", 6) == 0)
+            return true;
+        const ssize_t n = readlink(full, target, sizeof(target) - 1);
+        if (n < 0)
+            return false;
+        target[n] = 0;
+        const int folder = target[0] == '/' ? 0 : (int)(strrchr(full, '/') - full) + 1;
+        if (snprintf(at, sizeof(at), "%.*s%s", folder, full, target) >= (int)sizeof(at))
+            return false;
+    }
+    return false;
+}
+
 /* What is written at the end of a run must not fail for its folder, or because it is one. */
 static int check_folder(const struct common *common, const char *file)
 {
     char folder[4200];
     struct stat status;
-    const char *slash = strrchr(file, '/');
-    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - file) + 1 : 1,
-             slash ? file : ".");
+    folder_of(folder, file);
     if (!stat_file(folder, &status) || !S_ISDIR(status.st_mode))
         return tool_fail(common, "'%s': there is no folder '%s'; make it first", file, folder);
     const bool there = stat_file(file, &status);
     if (there && S_ISDIR(status.st_mode))
         return tool_fail(common, "output '%s' is a folder; add the name of a file", file);
-    if (there && !S_ISREG(status.st_mode))
+    if ((there && !S_ISREG(status.st_mode)) || is_of_process(file))
         return tool_fail(common, "output '%s' is a device or a pipe; name a file", file);
     if (access(folder, W_OK | X_OK) != 0 && !tool_exists(file))
         return tool_fail(common, "'%s': nothing can be written into '%s'; choose another folder",
@@ -271,7 +287,7 @@ int tool_check_files(const struct common *common)
         if (code == AIRY_EXIT_OK)
             code = check_folder(common, file);
         if (code == AIRY_EXIT_OK && outputs[i].use != OPT_WRITTEN_OWN && !common->explain &&
-            would_be_lost(file))
+            tool_exists(file))
             code = check_loss(common, outputs[i].path, file);
     }
     return code;
@@ -301,6 +317,18 @@ static void close_file(struct tool_file *file, int *why)
     file->file = NULL;
 }
 
+/* A name is only safe on the disk when its folder is; some file systems cannot, which is no error. */
+static void sync_folder(const char *path)
+{
+    char folder[4200];
+    folder_of(folder, path);
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+}
+
 int tool_file_end(struct tool_file *file, bool sync)
 {
     const struct common *common = file->common;
@@ -312,6 +340,8 @@ int tool_file_end(struct tool_file *file, bool sync)
     const airy_status status = why ? AIRY_ERR_IO
                                    : airy_file_move(file->partial, path, common->force);
     if (status == AIRY_OK) {
+        if (sync)
+            sync_folder(path);
         free(file->partial);
         return AIRY_EXIT_OK;
     }

@@ -196,7 +196,7 @@ struct tool_file {
 };
 /* Without --force a path that is there already is refused. Exit code; after 0 end or drop it. */
 int tool_file_begin(struct tool_file *file, const struct common *common, const char *path);
-/* It takes its name if all was written, else it goes, and why is said. sync: to the disk. Exit code. */
+/* It takes its name if all was written, else it goes, and why is said. sync: both to the disk. Exit code. */
 int tool_file_end(struct tool_file *file, bool sync);
 void tool_file_drop(struct tool_file *file);
 /* Flush stdout; a message and exit code 1 when it does not take what was printed. */

@@ -19,3 +19,14 @@ try 2 label im.npy --table a.h5 -o ./a.h5 --force
 try 2 integrate $small -o y.h5 --profile=y.h5.partial
 try 2 label im.npy --table -
 cksum ./* >../after && cmp ../before ../after && $airy stats im.npy --profile=m.npy --force >../said && grep -q median_ms m.npy && echo kept
+# a link is replaced, and what it leads to stays, whoever writes; none is that leads to what a process has open
+for to in out.npy out.h5 out.csv out.json nowhere.json; do ln -s ../kept/$to link.$to; done
+mkdir ../kept && for to in out.npy out.h5 out.csv out.json; do echo mine >../kept/$to; done
+$airy convert im.npy -o link.out.npy --quiet 2>../said && echo replaced without --force
+$airy convert im.npy -o link.out.npy --quiet --force && $airy convert im.npy -o link.out.h5 --quiet --force &&
+    $airy label im.npy --table link.out.csv --profile=link.out.json --quiet --force >../said && $airy stats im.npy --profile=link.nowhere.json --force >../said
+for to in out.npy out.h5 out.csv out.json nowhere.json; do [ -L link.$to ] && echo "link.$to is one still"; done
+[ ! -e ../kept/nowhere.json ] && [ "$(cat ../kept/*)" = "$(for i in 1 2 3 4; do echo mine; done)" ] && echo kept
+ln -s /proc/self/fd/2 open.json && ln -s open.json again.json || exit 1
+for to in open.json again.json /dev/fd/2; do $airy stats im.npy --profile=$to --force 2>../said; [ $? = 1 ] && sed 's/; .*//' ../said; done
+[ -L open.json ] && [ -L again.json ] && echo kept
