@@ -216,15 +216,19 @@ airy_status airy_file_unique(char **partial, const char *path)
 
 airy_status airy_file_create(int *fd, char **partial, const char *path)
 {
-    char *name;
+    enum { TRIES = 4 };
     AIRY_FAIL_IF(!fd || !partial || !path || !*path, AIRY_ERR_PARAM,
                  "airy_file_create: fd, partial or path is missing");
-    AIRY_TRY(airy_file_unique(&name, path));
-    const airy_status status = airy_file_open_new(fd, name);
-    if (status == AIRY_OK)
-        *partial = name;
-    else
-        free(name);
+    airy_status status = AIRY_ERR_EXISTS;
+    for (int i = 0; i < TRIES && status == AIRY_ERR_EXISTS; i++) {
+        char *name;
+        AIRY_TRY(airy_file_unique(&name, path));
+        status = airy_file_open_new(fd, name);
+        if (status == AIRY_OK)
+            *partial = name;
+        else
+            free(name);
+    }
     return status;
 }
 

@@ -3,8 +3,8 @@
  *
  *   FAULT_KIND   memory read write open sync rename truncate thread
  *   FAULT_AT     N, from 1; 0 or none: count only
- *   FAULT_HOW    an errno by name (EIO ENOSPC EINTR ENOMEM EAGAIN EMFILE), or "short": half of the bytes are read or
- *                written, or "end": the file ends here, or "slow": it takes a twentieth of a second, whatever signals come
+ *   FAULT_HOW    an errno by name (EIO ENOSPC EINTR ENOMEM EAGAIN EMFILE EEXIST), or "short": half of the bytes are read
+ *                or written, or "end": the file ends here, or "slow": it takes a twentieth of a second, whatever signals come
  *   FAULT_STAYS  set: every later call of the kind fails, too, as on a disk that stays full
  *   FAULT_LOG    file that gets one line "fault CALLER" for each process that met the fault, or "calls N" of a process that
  *                counts
@@ -84,8 +84,8 @@ static int find_error(const char *name)
     static const struct {
         const char *name;
         int number;
-    } known[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EINTR", EINTR},
-                 {"ENOMEM", ENOMEM}, {"EAGAIN", EAGAIN}, {"EMFILE", EMFILE}};
+    } known[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EINTR", EINTR},  {"ENOMEM", ENOMEM},
+                 {"EAGAIN", EAGAIN}, {"EMFILE", EMFILE}, {"EEXIST", EEXIST}};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(name, known[i].name) == 0)
             return known[i].number;

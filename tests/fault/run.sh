@@ -199,6 +199,31 @@ fault() {
     done
 }
 
+# A file that a command prints is on the disk, and so is its name; where the name that it has until it is whole is taken, it gets another.
+printed_file() {
+    # shellcheck disable=SC2254
+    case printed_file in $only) ;; *) return 0 ;; esac
+    arguments='stats $in/sky.npy --profile=p.json --quiet'
+    wrong=
+    export FAULT_KIND=sync FAULT_HOW=EIO FAULT_AT=0
+    disturb
+    [ "$(grep -c '^calls 2' "$FAULT_LOG")" = 1 ] || wrong="
+not both are synced: $(cat "$FAULT_LOG")"
+    FAULT_KIND=open
+    FAULT_HOW=EEXIST
+    FAULT_AT=1
+    disturb
+    while grep -q '^fault' "$FAULT_LOG" 2>/dev/null; do
+        ! grep -q 'cannot create' "$top/err" || wrong="$wrong
+call $FAULT_AT: $(cat "$top/err")"
+        FAULT_AT=$((FAULT_AT + 1))
+        disturb
+    done
+    faults=$((faults + FAULT_AT))
+    report printed_file "$FAULT_AT calls" "${wrong#?}"
+    unset FAULT_KIND FAULT_HOW FAULT_AT
+}
+
 # Kill runs at random moments, and let --resume go on until the output is there, and again; $3 killed runs.
 kills() { # NAME ARGUMENTS KILLS
     # shellcheck disable=SC2254
@@ -461,6 +486,7 @@ commands)
     fault peaks peaks '$in/small.h5 -o out.h5 --threads 2'
     fault densify densify '$in/peaks.h5 -o out.h5'
     fault merge merge '$in/patterns.h5 $in/patterns.h5 -o out.h5'
+    printed_file
     fault label label '$in/sky.npy -o out.npy --table out.csv'
     fault sources sources '$in/sky.npy --method simple --catalog out.csv'
     fault sources_full sources '$in/sky.fits --catalog out.fits --regions out.reg --segmentation seg.npy'
