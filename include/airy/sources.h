@@ -51,6 +51,10 @@ typedef struct airy_source {
     double half_light_radius; /**< of the circle with half of flux_kron, px */
 } airy_source;
 
+enum {
+    AIRY_SOURCES_KERNEL_MAX = 1025 /**< pixels of a detection filter's side */
+};
+
 /** Zeroed, but for noise, noise_map or threshold, is the default. */
 typedef struct airy_sources_params {
     double sigma; /**< threshold over the noise of a pixel; 0: 5 */
@@ -65,7 +69,7 @@ typedef struct airy_sources_params {
     uint64_t min_area;      /**< px; 0: 5 */
     int connectivity;       /**< 4 or 8; 0: 8 */
     const double *kernel;   /**< detection filter, host, tight; NULL: none */
-    size_t kernel_shape[2]; /**< y, x; odd, at most 1025 */
+    size_t kernel_shape[2]; /**< y, x; odd, at most AIRY_SOURCES_KERNEL_MAX */
     bool matched; /**< compare sum k f / s^2 over root(sum k^2 / s^2) with sigma, not g with it */
 
     int deblend_levels; /**< 1 to 1024; 0: 32; 1: no deblending */

@@ -12,7 +12,7 @@
 #include "sources/sources_parts.h"
 
 /* Pixels of an island that one thread takes alone, among others; larger ones come one by one. */
-enum { LARGE = 1 << 17, MAX_KERNEL = 1025 };
+enum { LARGE = 1 << 17 };
 
 struct job {
     airy_device *device;
@@ -127,9 +127,9 @@ static airy_status plan_kernel(struct airy_source_plan *plan)
     if (!p->kernel)
         return AIRY_OK;
     for (int i = 0; i < 2; i++)
-        AIRY_FAIL_IF(p->kernel_shape[i] % 2 == 0 || p->kernel_shape[i] > MAX_KERNEL, AIRY_ERR_SHAPE,
-                     "kernel_shape[%d] = %zu, expected an odd number of at most %d", i,
-                     p->kernel_shape[i], MAX_KERNEL);
+        AIRY_FAIL_IF(p->kernel_shape[i] % 2 == 0 || p->kernel_shape[i] > AIRY_SOURCES_KERNEL_MAX,
+                     AIRY_ERR_SHAPE, "kernel_shape[%d] = %zu, expected an odd number of at most %d",
+                     i, p->kernel_shape[i], AIRY_SOURCES_KERNEL_MAX);
     const size_t n = p->kernel_shape[0] * p->kernel_shape[1];
     for (size_t i = 0; i < n; i++)
         sum += fabs(p->kernel[i]);

@@ -1,5 +1,6 @@
 /* airy sources: what stands out of an image of the sky, as a catalogue. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "found.h"
@@ -318,9 +319,11 @@ static int run_sources(void *user)
     struct sources_params *p = user;
     const struct common *common = &p->common;
     p->sigma = p->has_sigma ? p->sigma : 5;
-    struct device_image d;
+    struct device_image d = {0};
     json_t *json = json_object();
-    int code = device_image_open_plane(&d, common, common->inputs.items[0], &p->bad,
+    int code = find_filter(p);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_open_plane(&d, common, common->inputs.items[0], &p->bad,
                                        p->has_frame ? &p->frame : NULL);
     if (code == AIRY_EXIT_OK)
         code = check_formats(p, &d);
@@ -331,6 +334,7 @@ static int run_sources(void *user)
     if (code == AIRY_EXIT_OK)
         code = tool_profile(common, d.device);
     device_image_close(&d);
+    free(p->filter);
     if (code == AIRY_EXIT_OK)
         return tool_print_json(common, json);
     json_decref(json);

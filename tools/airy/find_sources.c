@@ -188,36 +188,52 @@ static airy_status measure_correlation(const struct sources_params *p, struct de
     return status;
 }
 
-/* The detection filter, *kernel malloc'ed or NULL. Exit code. */
-static int choose_kernel(const struct sources_params *p, airy_sources_params *params,
-                         double **kernel)
+static int check_kernel(const struct sources_params *p, int ndim)
 {
-    int ndim = 2;
-    size_t shape[3] = {3, 3};
-    *kernel = NULL;
-    params->kernel = small_kernel;
-    params->matched = p->fwhm > 0;
+    const size_t *shape = p->filter_shape;
+    double sum = 0;
+    if (ndim != 2)
+        return tool_fail(&p->common, "--kernel %s: has %d dimension%s, expected 2", p->kernel, ndim,
+                         tool_s((size_t)ndim));
+    for (int i = 0; i < 2; i++)
+        if (shape[i] % 2 == 0 || shape[i] > AIRY_SOURCES_KERNEL_MAX)
+            return tool_fail(&p->common,
+                             "--kernel %s: has %zu x %zu values, expected odd sides of at most %d",
+                             p->kernel, shape[0], shape[1], AIRY_SOURCES_KERNEL_MAX);
+    for (size_t i = 0; i < shape[0] * shape[1]; i++)
+        sum += fabs(p->filter[i]);
+    return sum > 0 && isfinite(sum)
+               ? AIRY_EXIT_OK
+               : tool_fail(&p->common,
+                           "--kernel %s: the sum of absolute values is %g, expected a number above "
+                           "0",
+                           p->kernel, sum);
+}
+
+int find_filter(struct sources_params *p)
+{
+    int ndim = 0;
+    size_t shape[3] = {0};
+    p->filter = NULL;
     if (p->fwhm > 0) {
-        shape[0] = shape[1] = make_gaussian(kernel, p->fwhm);
-        params->kernel = *kernel;
-        if (!*kernel)
+        shape[0] = shape[1] = make_gaussian(&p->filter, p->fwhm);
+        if (!p->filter)
             return tool_fail(&p->common, "--matched %g: out of memory for the filter", p->fwhm);
-    } else if (p->kernel) {
-        const int code = filter_read_kernel(&p->common, p->kernel, kernel, &ndim, shape);
-        if (code != AIRY_EXIT_OK)
-            return code;
-        params->kernel = *kernel;
-        if (ndim != 2)
-            return tool_fail(&p->common, "--kernel %s: has %d dimension%s, expected 2", p->kernel,
-                             ndim, tool_s((size_t)ndim));
-        if (shape[0] % 2 == 0 || shape[1] % 2 == 0)
-            return tool_fail(&p->common, "--kernel %s: has %zu x %zu values, expected odd sides",
-                             p->kernel, shape[0], shape[1]);
-    } else if (!p->sep) { /* with one noise for the image sep's filter is a plain one */
-        params->kernel = NULL;
     }
-    memcpy(params->kernel_shape, shape, sizeof(params->kernel_shape));
-    return AIRY_EXIT_OK;
+    int code = p->kernel ? filter_read_kernel(&p->common, p->kernel, &p->filter, &ndim, shape)
+                         : AIRY_EXIT_OK;
+    memcpy(p->filter_shape, shape, sizeof(p->filter_shape));
+    return code == AIRY_EXIT_OK && p->kernel ? check_kernel(p, ndim) : code;
+}
+
+/* The detection filter. */
+static void choose_kernel(const struct sources_params *p, airy_sources_params *params)
+{
+    const size_t small[2] = {3, 3};
+    params->matched = p->fwhm > 0;
+    /* without a filter of sep's: with one noise for the image it is a plain one */
+    params->kernel = p->filter ? p->filter : p->sep ? small_kernel : NULL;
+    memcpy(params->kernel_shape, p->filter ? p->filter_shape : small, sizeof(small));
 }
 
 /* The noise of independent pixels after a filter whose result is compared with theirs. */
@@ -261,7 +277,6 @@ static int find_filtered(const struct sources_params *p, struct device_image *d,
 
 int find_full(const struct sources_params *p, struct device_image *d, struct found *found)
 {
-    double *kernel = NULL;
     airy_sources_params params = {.sigma = p->sigma,
                                   .mask = d->mask,
                                   .gain = p->gain,
@@ -274,11 +289,8 @@ int find_full(const struct sources_params *p, struct device_image *d, struct fou
                                   .compat_sep = p->sep,
                                   .apertures = p->apertures.radius,
                                   .aperture_count = p->apertures.count};
-    int code = choose_kernel(p, &params, &kernel);
-    if (code == AIRY_EXIT_OK)
-        code = find_filtered(p, d, found, &params);
-    free(kernel);
-    return code;
+    choose_kernel(p, &params);
+    return find_filtered(p, d, found, &params);
 }
 
 void found_free(struct found *found)

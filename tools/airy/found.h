@@ -25,6 +25,8 @@ struct sources_params {
     struct deblending deblending;
     struct apertures apertures;
     const char *kernel, *catalog, *regions, *segmentation, *plot, *background, *noise;
+    double *filter; /* of --kernel or --matched, of find_filter; or NULL */
+    size_t filter_shape[2];
 };
 BAD_PIXELS_FIT(struct sources_params);
 
@@ -38,6 +40,8 @@ struct found {
     airy_array *level, *noise_map; /* of the full method */
 };
 
+/* Before there is an image or a device: the filter of the options, malloc'ed. Exit code. */
+int find_filter(struct sources_params *p);
 /* The methods. Exit code; found_free in any case. */
 int find_simple(const struct sources_params *p, struct device_image *d, struct found *found);
 int find_full(const struct sources_params *p, struct device_image *d, struct found *found);

@@ -13,7 +13,9 @@ for kernel in same.conv small.npy; do cmp small.conv.npy $kernel.npy && cmp smal
 $airy sources sky.npy --compat sep --catalog a.csv --quiet >a && $airy sources sky.npy --compat sep --kernel small.conv --catalog b.csv --quiet | cmp - a && cmp a.csv b.csv || exit 5
 { $airy sources sky.npy --quiet; cat small.conv.json; } | sed -n '/expected_false/s/\(\.[0-9]\{3\}\)[0-9]*/\1/p'
 $airy sources sky.npy --kernel small.conv --catalog c.vot --quiet >said && grep -c '"KERNEL".*"small.conv"' c.vot
-$airy sources sky.npy --kernel even.conv; echo $?
+$helper image nan.h5 3 3 nan && $helper image zero.h5 3 3 0 && $helper image wide.h5 1 1027 1 || exit 6
+# told before the image is looked at
+for kernel in even.conv nan.h5::/image zero.h5::/image wide.h5::/image; do $airy sources none.npy --kernel $kernel; echo $?; done
 $airy convolve sky.npy --kernel cut.conv -o no.npy; echo $?
 $airy sources sky.npy --kernel small.conv --matched 2; echo $?
 $airy sources sky.npy --kernel small.conv --method simple; echo $?
