@@ -89,10 +89,10 @@ static const char blank[] = " \t\r\n";
 
 static size_t count_fields(const char *line, bool blanks)
 {
-    size_t count = !blanks;
+    size_t count = 0;
     if (!blanks) {
-        while ((line = strchr(line, ',')))
-            line++, count++;
+        for (count = 1; (line = strchr(line, ',')); line++)
+            count++;
         return count;
     }
     for (line += strspn(line, blank); *line; line += strspn(line, blank)) {
