@@ -55,7 +55,7 @@ static char *take_word(char **at)
 static const char *shown(char text[24], const char *word)
 {
     size_t n = 0;
-    for (; word[n] && n < 20; n++)
+    for (; n < 20 && word[n]; n++)
         text[n] = isprint((unsigned char)word[n]) ? word[n] : '?';
     memcpy(text + n, word[n] ? "..." : "", word[n] ? 4 : 1);
     return text;

@@ -206,7 +206,8 @@ struct reading {
     struct names names, listed; /* listed: in SExtractor's lines, "# 3 X_IMAGE ..." */
     struct remark remarks[REMARKS];
     size_t lists, remarked;
-    size_t line; /* from 1 */
+    size_t fields; /* of each row, between blanks, where a head names as many; else 0 */
+    size_t line;   /* from 1 */
 };
 
 /* A line of # in front of the first row. */
@@ -248,6 +249,7 @@ static int choose_columns(struct reading *r, const char *row)
         if (m->fields != fields)
             continue;
         r->names = m->names;
+        r->fields = fields;
         /* Of words between blanks above values between commas none need be names. */
         if (m->blanks != r->blanks && (m->names.column[0] != 0 || m->names.column[1] != 1))
             return tool_fail(r->common,
@@ -255,7 +257,14 @@ static int choose_columns(struct reading *r, const char *row)
                              "with %s between them, as the values, or leave the line out",
                              r->option, r->path, m->line, r->blanks ? "blanks" : "commas");
     }
-    return r->lists != fields || fields < 2 || are_both(&r->names) ? AIRY_EXIT_OK : say_unnamed(r);
+    if (are_both(&r->names))
+        return AIRY_EXIT_OK;
+    if (r->kind && r->blanks && fields == 6)
+        return tool_fail(r->common,
+                         "--%s %s line %zu: six columns without names; write angles as 05:34:31.9 "
+                         "+22:00:52, or name the columns",
+                         r->option, r->path, r->line);
+    return r->lists != fields || fields < 2 ? AIRY_EXIT_OK : say_unnamed(r);
 }
 
 /* A coordinate of a table, in which nan is that of a point that has none. */
@@ -268,6 +277,20 @@ static bool parse_field(double *value, const char *field, const airy_sky_info *k
     return true;
 }
 
+/* The first row: the columns. True: it names them, or cannot be taken, which code tells. */
+static bool take_first(struct reading *r, const char *line, int *code)
+{
+    r->known = true;
+    r->blanks = !strchr(line, ',');
+    r->names = take_names(line, r->blanks, r->kind);
+    if (are_both(&r->names)) {
+        r->fields = count_fields(line, r->blanks);
+        return true;
+    }
+    *code = choose_columns(r, line);
+    return *code != AIRY_EXIT_OK;
+}
+
 /* A line of numbers, or the first one, that names them. */
 static int read_row(struct reading *r, struct points *points, const char *line)
 {
@@ -275,18 +298,16 @@ static int read_row(struct reading *r, struct points *points, const char *line)
     double v[2] = {0, 0};
     const char *why = NULL;
     char field[64] = "";
-    int k = 0;
-    if (first) {
-        r->known = true;
-        r->blanks = !strchr(line, ',');
-        r->names = take_names(line, r->blanks, r->kind);
-        if (are_both(&r->names))
-            return AIRY_EXIT_OK;
-        const int code = choose_columns(r, line);
-        if (code != AIRY_EXIT_OK)
-            return code;
-    }
+    int k = 0, code = AIRY_EXIT_OK;
+    if (first && take_first(r, line, &code))
+        return code;
     const struct names *names = &r->names;
+    const size_t fields = r->blanks && r->fields ? count_fields(line, true) : 0;
+    if (fields > r->fields) /* a name of two words, as M 13 */
+        return tool_fail(r->common,
+                         "--%s %s line %zu: %zu columns, and %zu are named; put commas between "
+                         "columns that have blanks",
+                         r->option, r->path, r->line, fields, r->fields);
     while (k < 2 && get_field(field, line, names->column[k], r->blanks) &&
            parse_field(&v[k], field, r->kind, k, &why))
         k++;

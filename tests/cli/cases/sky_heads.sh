@@ -23,3 +23,7 @@ pixels 'x,2\n3,4\n'
 pixels '# columns of x and y\n1.0,2.0,3.0,4.0,5.0\n'
 pixels '# 1 NUMBER\n# 2 FLUX\n1 2\n'
 mkdir folder && $airy sky a.fits --pixels folder 2>&1; echo $?
+echo 'columns that have blanks:'
+pixels 'name x y\nM 13 1 2\n'
+pixels '# name x y\nM13 1 2\nM 14 3 4\n'
+printf '05 34 31.9 +22 00 52\n' >six && $airy sky a.fits --radec six 2>&1
