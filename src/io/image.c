@@ -210,6 +210,17 @@ bool airy_image_is_fits(const char *path)
            airy_image_format_of(&format, path) == AIRY_OK && format == AIRY_FORMAT_FITS;
 }
 
+airy_status airy_image_read_with(airy_image *image, const char *path,
+                                 airy_status (*read)(airy_image *image, int fd, uint64_t size))
+{
+    int fd;
+    uint64_t size;
+    AIRY_TRY(airy_file_open(&fd, &size, path));
+    const airy_status status = read(image, fd, size);
+    close(fd);
+    return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "'%s'", path);
+}
+
 static airy_status read_frames(airy_image *image, const char *path)
 {
     airy_image made = {.dtype = AIRY_DTYPE_F32};

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/size.h"
@@ -155,12 +154,7 @@ static airy_status read_open(airy_image *image, int fd, uint64_t size)
 
 airy_status airy_image_read_cbf(airy_image *image, const char *path)
 {
-    int fd;
-    uint64_t size;
-    AIRY_TRY(airy_file_open(&fd, &size, path));
-    const airy_status status = read_open(image, fd, size);
-    close(fd);
-    return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "'%s'", path);
+    return airy_image_read_with(image, path, read_open);
 }
 
 static size_t find_type(airy_dtype dtype)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/size.h"
@@ -239,26 +238,24 @@ static airy_status read_planes(airy_image *image, int fd, uint64_t size, char *w
     return AIRY_OK;
 }
 
+static airy_status read_open(airy_image *image, int fd, uint64_t size)
+{
+    airy_image made = {.data = NULL};
+    char *window = malloc(MAX_HEADER);
+    const airy_status status = window
+                                   ? read_planes(&made, fd, size, window)
+                                   : airy_fail(AIRY_ERR_MEMORY, "out of memory for an EDF header");
+    free(window);
+    if (status == AIRY_OK)
+        *image = made;
+    else
+        free(made.data);
+    return status;
+}
+
 airy_status airy_image_read_edf(airy_image *image, const char *path)
 {
-    int fd;
-    uint64_t size;
-    AIRY_TRY(airy_file_open(&fd, &size, path));
-    airy_image made;
-    memset(&made, 0, sizeof(made));
-    char *window = malloc(MAX_HEADER);
-    airy_status status = window ? AIRY_OK
-                                : airy_fail(AIRY_ERR_MEMORY, "out of memory for an EDF header");
-    if (status == AIRY_OK)
-        status = read_planes(&made, fd, size, window);
-    free(window);
-    close(fd);
-    if (status != AIRY_OK) {
-        free(made.data);
-        return airy_fail_context(status, "'%s'", path);
-    }
-    *image = made;
-    return AIRY_OK;
+    return airy_image_read_with(image, path, read_open);
 }
 
 static const char *type_name(airy_dtype dtype)

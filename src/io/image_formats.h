@@ -32,6 +32,9 @@ airy_status airy_image_check_cbf(const char *path, airy_dtype dtype, int ndim);
 airy_status airy_image_check_png(const char *path, airy_dtype dtype, int ndim);
 airy_status airy_image_check_tiff(const char *path, int ndim);
 
+/* Open the file and read it so; after a failure the name stands in front of why. */
+airy_status airy_image_read_with(airy_image *image, const char *path,
+                                 airy_status (*read)(airy_image *image, int fd, uint64_t size));
 airy_status airy_image_read_npy(airy_image *image, const char *path);
 airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);
 enum { AIRY_NPY_HEADER = 256 }; /* bytes; four axes of 2^64 take less */

@@ -291,6 +291,17 @@ static airy_status write_parts(int fd, const void *const *parts, const size_t *s
     return AIRY_OK;
 }
 
+/* A file that is written (status) gets its name, or goes; the partial name is freed. */
+static airy_status end_new(airy_status status, char *partial, const char *path, bool force)
+{
+    status = status == AIRY_OK ? airy_file_rename(partial, path, force)
+                               : airy_fail_context(status, "'%s'", partial);
+    if (status != AIRY_OK)
+        airy_file_remove(partial);
+    free(partial);
+    return status;
+}
+
 airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes,
                           size_t count, bool force)
 {
@@ -298,16 +309,9 @@ airy_status airy_file_put(const char *path, const void *const *parts, const size
     char *partial;
     int fd;
     AIRY_TRY(airy_file_create(&fd, &partial, path));
-    airy_status status = write_parts(fd, parts, sizes, count);
+    const airy_status status = write_parts(fd, parts, sizes, count);
     close(fd);
-    if (status == AIRY_OK)
-        status = airy_file_rename(partial, path, force);
-    else
-        status = airy_fail_context(status, "'%s'", partial);
-    if (status != AIRY_OK)
-        airy_file_remove(partial);
-    free(partial);
-    return status;
+    return end_new(status, partial, path, force);
 }
 
 /* Print to a descriptor, which is closed. */
@@ -340,13 +344,5 @@ airy_status airy_print_file(const char *path, bool force,
     int fd;
     AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
     AIRY_TRY(airy_file_create(&fd, &partial, path));
-    airy_status status = print_to(fd, print, user);
-    if (status == AIRY_OK)
-        status = airy_file_rename(partial, path, force);
-    else
-        status = airy_fail_context(status, "'%s'", partial);
-    if (status != AIRY_OK)
-        airy_file_remove(partial);
-    free(partial);
-    return status;
+    return end_new(print_to(fd, print, user), partial, path, force);
 }
