@@ -26,4 +26,4 @@ mkdir folder && $airy sky a.fits --pixels folder 2>&1; echo $?
 echo 'columns that have blanks:'
 pixels 'name x y\nM 13 1 2\n'
 pixels '# name x y\nM13 1 2\nM 14 3 4\n'
-printf '05 34 31.9 +22 00 52\n' >six && $airy sky a.fits --radec six 2>&1
+printf '05 34 31.9 +22 00 52\n' >six; $airy sky a.fits --radec six 2>&1; echo $?
