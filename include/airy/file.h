@@ -33,9 +33,15 @@ AIRY_API airy_status airy_file_create(int *fd, char **partial, const char *path)
  * Give it its name, in one step: without force a file that is there already stays (AIRY_ERR_EXISTS).
  * A symbolic link of that name counts as a file: it is replaced, and what it leads to stays as it is.
  * After a failure it is where it was. It is on the disk after fsync() of the file, before this, and
- * of the folder. Any thread.
+ * airy_file_sync_folder(). Any thread.
  */
 AIRY_API airy_status airy_file_move(const char *partial, const char *path, bool force);
+
+/**
+ * The folder that path lies in, to the disk: a name is only safe there when its folder is. Some file
+ * systems cannot, which is no error. Any thread.
+ */
+AIRY_API void airy_file_sync_folder(const char *path);
 
 /** Remove a file that has not got its name, if it is there. Any thread. */
 AIRY_API void airy_file_remove(const char *partial);

@@ -42,8 +42,6 @@ airy_status airy_file_unique(char **partial, const char *path);
 airy_status airy_file_open_new(int *fd, const char *partial);
 /* airy_file_move, and the folder is synced. */
 airy_status airy_file_rename(const char *from, const char *to, bool force);
-/* The folder that path lies in: a name is only safe on disk when its folder is. */
-void airy_file_sync_folder(const char *path);
 /*
  * A file that was written under the name `partial` on the disk, and then under its own. AIRY_ERR_IO,
  * too, where another one stands at that name.

@@ -176,6 +176,11 @@ const char *catalog_sky_name(const airy_sky_info *info, int axis)
     return sky_columns[kind_of_sky(info)][axis].name;
 }
 
+bool catalog_is_equatorial(const airy_sky_info *info)
+{
+    return kind_of_sky(info) == EQUATORIAL;
+}
+
 int catalog_add_sky(struct catalog *catalog, const struct common *common, const void *x,
                     const void *y, size_t step)
 {

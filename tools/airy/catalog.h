@@ -51,6 +51,8 @@ bool catalog_add_jy(struct catalog *catalog, const char *name, const char *descr
                     const void *flux, size_t step);
 /* The longitude (axis 0) or latitude (1) of places as columns have it: ra, glat, ...; no sky: ra, dec. */
 const char *catalog_sky_name(const airy_sky_info *info, int axis);
+/* These are ra, dec; longitudes of others are written in degrees. */
+bool catalog_is_equatorial(const airy_sky_info *info);
 /* Both of the f64 pixels at x and y, empty where there is no sky. Exit code. */
 int catalog_add_sky(struct catalog *catalog, const struct common *common, const void *x,
                     const void *y, size_t step);

@@ -61,24 +61,18 @@ static bool add_point(struct points *p, double a, double b)
 }
 
 /*
- * kind is of places on the sky, here and below, or NULL, of pixels. "RA---TAN" and its like:
- * longitudes of other frames are written in degrees.
+ * A coordinate; why: a sentence where it is none, or NULL. kind, here and below: of places on the
+ * sky, or NULL, of pixels.
  */
-static bool is_equatorial(const airy_sky_info *kind)
-{
-    return strncmp(kind->longitude, "RA", 2) == 0;
-}
-
-/* A coordinate; why: a sentence where it is none, or NULL. */
 static bool parse_coordinate(double *value, const char *text, const airy_sky_info *kind, int which,
                              const char **why)
 {
     *why = NULL;
     if (!kind)
         return opt_number(text, value);
-    const airy_angle angle = which                 ? AIRY_ANGLE_LATITUDE
-                             : is_equatorial(kind) ? AIRY_ANGLE_RIGHT_ASCENSION
-                                                   : AIRY_ANGLE_LONGITUDE;
+    const airy_angle angle = which                         ? AIRY_ANGLE_LATITUDE
+                             : catalog_is_equatorial(kind) ? AIRY_ANGLE_RIGHT_ASCENSION
+                                                           : AIRY_ANGLE_LONGITUDE;
     if (airy_angle_parse(value, text, angle) == AIRY_OK)
         return true;
     *why = airy_last_error();
@@ -143,7 +137,7 @@ static int find_name(double *offset, const char *name, int k, const airy_sky_inf
             return 0;
         if (strcasecmp(name, degrees) == 0)
             return 1;
-        n = is_equatorial(kind) ? 2 : NO_NAME;
+        n = catalog_is_equatorial(kind) ? 2 : NO_NAME;
     }
     while (n < NAMES && strcasecmp(name, kind ? places[k][n] : pixels[k][n]) != 0)
         n++;

@@ -3,7 +3,6 @@
  * already is only overwritten by force.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -317,18 +316,6 @@ static void close_file(struct tool_file *file, int *why)
     file->file = NULL;
 }
 
-/* A name is only safe on the disk when its folder is; some file systems cannot, which is no error. */
-static void sync_folder(const char *path)
-{
-    char folder[4200];
-    folder_of(folder, path);
-    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        close(fd);
-    }
-}
-
 int tool_file_end(struct tool_file *file, bool sync)
 {
     const struct common *common = file->common;
@@ -341,7 +328,7 @@ int tool_file_end(struct tool_file *file, bool sync)
                                    : airy_file_move(file->partial, path, common->force);
     if (status == AIRY_OK) {
         if (sync)
-            sync_folder(path);
+            airy_file_sync_folder(path);
         free(file->partial);
         return AIRY_EXIT_OK;
     }
