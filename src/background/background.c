@@ -87,7 +87,7 @@ static airy_status make_splines(struct airy_background *b, airy_queue *queue, co
     b->base = fabs(middle) < 1e38 ? (double)(float)middle : 0;
     b->floor = b->compat ? -(double)INFINITY : (double)INFINITY;
     for (size_t i = 0; i < count && !b->compat; i++)
-        b->floor = fmin(b->floor, noise[i]);
+        b->floor = noise[i] < b->floor ? noise[i] : b->floor;
     AIRY_TRY(airy_memory_calloc(&planes, count, 2 * AIRY_BACKGROUND_PLANES * sizeof(double),
                                 "splines of a background"));
     double *second = (double *)planes + AIRY_BACKGROUND_PLANES * count;

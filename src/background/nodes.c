@@ -158,35 +158,40 @@ airy_status airy_background_median(double *median, const double *values, size_t 
     return AIRY_OK;
 }
 
-static void order(double *a, double *b)
+static double less(double a, double b)
 {
-    const double low = *a < *b ? *a : *b, high = *a < *b ? *b : *a;
-    *a = low;
-    *b = high;
+    return a < b ? a : b;
+}
+
+static double more(double a, double b)
+{
+    return a < b ? b : a;
+}
+
+static double middle(double a, double b, double c)
+{
+    return more(less(a, b), less(more(a, b), c));
 }
 
 /*
- * Without a branch, which data as random as these would make wait. Source: A. W. Paeth, in Graphics
- * Gems (1990), p. 171: threes are ordered; of the least ones the largest, of the middles the middle
- * and of the largest ones the least remain.
+ * Medians over 3 x 3 of a row of n nodes that has a row on each side, but for its first and last
+ * node, without a branch, which data as random as these would make wait; room: for 3 n. Source: A. W.
+ * Paeth, in Graphics Gems (1990), p. 171: threes, here the columns, are ordered; of the least ones
+ * the largest, of the middles the middle and of the largest ones the least remain.
  */
-static double middle_of_nine(double *v)
+static void middles_of_nine(double *medians, double *room, const double *row, size_t n)
 {
-    for (int i = 0; i < 9; i += 3) {
-        order(&v[i + 1], &v[i + 2]);
-        order(&v[i], &v[i + 1]);
-        order(&v[i + 1], &v[i + 2]);
+    const double *above = row - n, *below = row + n;
+    double *low = room, *mid = room + n, *high = room + 2 * n;
+    for (size_t x = 0; x < n; x++) {
+        low[x] = less(less(above[x], row[x]), below[x]);
+        mid[x] = middle(above[x], row[x], below[x]);
+        high[x] = more(more(above[x], row[x]), below[x]);
     }
-    const double least = fmax(fmax(v[0], v[3]), v[6]), most = fmin(fmin(v[2], v[5]), v[8]);
-    double middle[3] = {v[1], v[4], v[7]}, last[3] = {least, 0, most};
-    order(&middle[0], &middle[1]);
-    order(&middle[1], &middle[2]);
-    order(&middle[0], &middle[1]);
-    last[1] = middle[1];
-    order(&last[0], &last[1]);
-    order(&last[1], &last[2]);
-    order(&last[0], &last[1]);
-    return last[1];
+    for (size_t x = 1; x + 1 < n; x++)
+        medians[x] = middle(more(more(low[x - 1], low[x]), low[x + 1]),
+                            middle(mid[x - 1], mid[x], mid[x + 1]),
+                            less(less(high[x - 1], high[x]), high[x + 1]));
 }
 
 /* Values of the window about node y, x, cut off evenly at the border; how many. */
@@ -204,29 +209,37 @@ static size_t take_window(double *to, const double *values, const size_t nodes[2
 static double window_median(double *room, const double *values, const size_t nodes[2],
                             const size_t window[2], size_t y, size_t x)
 {
-    const size_t n = take_window(room, values, nodes, window, y, x);
-    return n == 9 ? middle_of_nine(room) : middle_of(room, n);
+    return middle_of(room, take_window(room, values, nodes, window, y, x));
 }
 
 airy_status airy_background_filter(double *level, double *noise, const size_t nodes[2],
                                    const size_t window[2], double threshold)
 {
-    const size_t count = nodes[0] * nodes[1];
+    const size_t width = nodes[1], count = nodes[0] * width;
     void *block;
     if (window[0] == 1 && window[1] == 1)
         return AIRY_OK;
-    AIRY_TRY(airy_memory_calloc(&block, 2 * count + window[0] * window[1], sizeof(double),
-                                "nodes of a background"));
-    double *was[2] = {block, (double *)block + count}, *values = was[1] + count;
+    AIRY_TRY(airy_memory_calloc(&block, 2 * count + 5 * width + window[0] * window[1],
+                                sizeof(double), "nodes of a background"));
+    double *was[2] = {block, (double *)block + count}, *medians[2] = {was[1] + count},
+           *room = was[1] + count + 2 * width;
+    medians[1] = medians[0] + width;
     memcpy(was[0], level, count * sizeof(double));
     memcpy(was[1], noise, count * sizeof(double));
-    for (size_t i = 0; i < count; i++) {
-        const size_t y = i / nodes[1], x = i % nodes[1];
-        const double median = window_median(values, was[0], nodes, window, y, x);
-        if (fabs(median - was[0][i]) < threshold)
-            continue;
-        level[i] = median;
-        noise[i] = window_median(values, was[1], nodes, window, y, x);
+    for (size_t y = 0; y < nodes[0]; y++) {
+        const bool quick = window[0] == 3 && window[1] == 3 && y > 0 && y + 1 < nodes[0];
+        for (int k = 0; k < 2 && quick; k++)
+            middles_of_nine(medians[k], room, was[k] + y * width, width);
+        for (size_t x = 0; x < width; x++) {
+            const size_t i = y * width + x;
+            const bool has = quick && x > 0 && x + 1 < width;
+            const double median = has ? medians[0][x]
+                                      : window_median(room, was[0], nodes, window, y, x);
+            if (fabs(median - was[0][i]) < threshold)
+                continue;
+            level[i] = median;
+            noise[i] = has ? medians[1][x] : window_median(room, was[1], nodes, window, y, x);
+        }
     }
     free(block);
     return AIRY_OK;
