@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/plain_file.h"
-
 struct sink_file {
     H5FD_t head; /* libhdf5's part comes first */
     int fd;
@@ -217,9 +215,6 @@ static airy_status create(hid_t *file, struct airy_sink *sink, const char *path,
 {
     *sink = (struct airy_sink){0};
     AIRY_TRY(airy_hdf5_check_room(path));
-    int fd;
-    AIRY_TRY(airy_file_open_new(&fd, path));
-    close(fd);
     const struct sink_info info = {sink};
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     hid_t opened = -1;
@@ -228,10 +223,8 @@ static airy_status create(hid_t *file, struct airy_sink *sink, const char *path,
         H5Pset_meta_block_size(access, meta_block) >= 0)
         opened = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     airy_status status = AIRY_OK;
-    if (opened < 0) {
+    if (opened < 0)
         status = airy_hdf5_fail(AIRY_ERR_IO, "cannot create '%s'", path);
-        airy_file_remove(path);
-    }
     if (access >= 0)
         H5Pclose(access);
     *file = opened;

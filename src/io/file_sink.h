@@ -21,9 +21,9 @@ struct airy_sink {
 /* Register the driver; negative on failure. Lock held. */
 hid_t airy_sink_register(void);
 /*
- * Create the file (which must not be there), truncating nothing else. The oldest file format, so
- * that every reader opens it, with metadata in blocks of meta_block bytes. Lock held. AIRY_ERR_IO
- * with the system's words.
+ * Open a file of airy_file_begin, which is empty. The oldest file format, so that every reader opens
+ * it, with metadata in blocks of meta_block bytes. Lock held. AIRY_ERR_IO with the system's words; the
+ * file is still there.
  */
 airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *path,
                              size_t meta_block);

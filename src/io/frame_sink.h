@@ -7,7 +7,8 @@
 struct airy_frame_sink;
 
 struct airy_frame_sink_fns {
-    airy_status (*create)(struct airy_frame_sink **sink, const char *partial,
+    /* fd: the file, new; it is open until after destroy. */
+    airy_status (*create)(struct airy_frame_sink **sink, int fd, const char *partial,
                           const airy_frame_writer_params *params);
     airy_status (*add)(struct airy_frame_sink *sink, const void *frames, size_t count);
     /* Complete and on the disk. */

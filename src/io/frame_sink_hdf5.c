@@ -130,10 +130,11 @@ static airy_status lay_out(struct airy_frame_sink *s, const airy_frame_writer_pa
     return status;
 }
 
-static airy_status create(struct airy_frame_sink **sink, const char *partial,
+static airy_status create(struct airy_frame_sink **sink, int fd, const char *partial,
                           const airy_frame_writer_params *params)
 {
     struct airy_frame_sink *s;
+    (void)fd;
     AIRY_TRY(airy_memory_calloc((void **)&s, 1, sizeof(*s), "an HDF5 file"));
     s->file = s->dataset = -1;
     s->ndim = params->is_complex ? 4 : 3;

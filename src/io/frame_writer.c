@@ -14,8 +14,9 @@
 struct airy_frame_writer {
     const struct airy_frame_sink_fns *fns;
     struct airy_frame_sink *sink;
-    char *path, *partial;
-    bool force, made;
+    char *path, *partial; /* partial: NULL when it has its name */
+    int fd;               /* of the file; negative: none */
+    bool force;
     uint64_t frames;
 };
 
@@ -39,16 +40,14 @@ static airy_status put_header(struct npy_sink *s)
 
 static void npy_destroy(struct airy_frame_sink *sink)
 {
-    struct npy_sink *s = (struct npy_sink *)sink;
-    if (s->fd >= 0)
-        close(s->fd);
-    free(s);
+    free(sink);
 }
 
-static airy_status npy_create(struct airy_frame_sink **sink, const char *partial,
+static airy_status npy_create(struct airy_frame_sink **sink, int fd, const char *partial,
                               const airy_frame_writer_params *params)
 {
     struct npy_sink *s;
+    (void)partial;
     AIRY_TRY(airy_memory_calloc((void **)&s, 1, sizeof(*s), "an NPY file"));
     s->shape = (airy_image){.dtype = params->dtype,
                             .ndim = params->is_complex ? 4 : 3,
@@ -56,12 +55,10 @@ static airy_status npy_create(struct airy_frame_sink **sink, const char *partial
     s->frame = params->height * params->width * airy_dtype_size(params->dtype) *
                (params->is_complex ? 2 : 1);
     s->headerless = params->headerless;
-    s->fd = -1;
-    airy_status status = airy_file_open_new(&s->fd, partial);
-    if (status == AIRY_OK)
-        status = put_header(s);
+    s->fd = fd;
+    const airy_status status = put_header(s);
     if (status != AIRY_OK) {
-        npy_destroy((struct airy_frame_sink *)s);
+        free(s);
         return status;
     }
     s->at = s->header;
@@ -97,10 +94,11 @@ struct tiff_sink {
     size_t frame;
 };
 
-static airy_status tiff_create(struct airy_frame_sink **sink, const char *partial,
+static airy_status tiff_create(struct airy_frame_sink **sink, int fd, const char *partial,
                                const airy_frame_writer_params *params)
 {
     struct tiff_sink *s;
+    (void)partial;
     AIRY_FAIL_IF(params->is_complex, AIRY_ERR_UNSUPPORTED,
                  "TIFF holds no complex numbers, expected .h5 or .npy");
     AIRY_FAIL_IF(params->height > UINT32_MAX || params->width > UINT32_MAX, AIRY_ERR_UNSUPPORTED,
@@ -112,7 +110,7 @@ static airy_status tiff_create(struct airy_frame_sink **sink, const char *partia
     /* 32-bit offsets reach as far, with room for the pages' directories. */
     const uint64_t most = ((uint64_t)3 << 30) / (s->frame + 512);
     const airy_status status =
-        airy_tiff_create(&s->pages, partial, params->frames == 0 || params->frames > most);
+        airy_tiff_create(&s->pages, fd, params->frames == 0 || params->frames > most);
     if (status != AIRY_OK) {
         free(s);
         return status;
@@ -195,14 +193,14 @@ airy_status airy_frame_writer_create(airy_frame_writer **writer, const char *pat
     AIRY_TRY(airy_memory_calloc((void **)&w, 1, sizeof(*w), "a frame writer"));
     w->fns = fns;
     w->force = params->force;
+    w->fd = -1;
     w->path = strdup(path);
-    airy_status status = w->path ? airy_file_unique(&w->partial, path)
+    airy_status status = w->path ? airy_file_create(&w->fd, &w->partial, path)
                                  : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
-    if (status == AIRY_OK) {
-        status = fns->create(&w->sink, w->partial, params);
-        w->made = status == AIRY_OK || access(w->partial, F_OK) == 0;
-    }
+    if (status == AIRY_OK)
+        status = fns->create(&w->sink, w->fd, w->partial, params);
     if (status != AIRY_OK) {
+        airy_fail_path(status, path);
         airy_frame_writer_destroy(&w);
         return status;
     }
@@ -228,13 +226,14 @@ airy_status airy_frame_writer_finish(airy_frame_writer *writer)
     AIRY_FAIL_IF(!writer || !writer->sink, AIRY_ERR_PARAM,
                  "airy_frame_writer_finish: no open writer");
     AIRY_FAIL_IF(writer->frames == 0, AIRY_ERR_PARAM, "'%s': no frame was added", writer->path);
-    airy_status status = writer->fns->finish(writer->sink, writer->frames);
+    const airy_status status = writer->fns->finish(writer->sink, writer->frames);
     writer->fns->destroy(writer->sink);
     writer->sink = NULL;
-    if (status == AIRY_OK)
-        status = airy_file_rename(writer->partial, writer->path, writer->force);
-    writer->made = status != AIRY_OK;
-    return status;
+    AIRY_TRY(status);
+    AIRY_TRY(airy_file_rename(writer->partial, writer->path, writer->force));
+    free(writer->partial);
+    writer->partial = NULL;
+    return AIRY_OK;
 }
 
 void airy_frame_writer_destroy(airy_frame_writer **writer)
@@ -244,7 +243,9 @@ void airy_frame_writer_destroy(airy_frame_writer **writer)
     airy_frame_writer *w = *writer;
     if (w->sink)
         w->fns->destroy(w->sink);
-    if (w->made)
+    if (w->fd >= 0)
+        close(w->fd);
+    if (w->partial)
         airy_file_remove(w->partial);
     free(w->partial);
     free(w->path);

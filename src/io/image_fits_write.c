@@ -135,24 +135,17 @@ static airy_status write_pixels(int fd, const airy_image *image, size_t bytes, u
     return status;
 }
 
-static airy_status write_partial(const airy_image *image, const char *partial)
+static airy_status write_all(int fd, const airy_image *image)
 {
     char *header = NULL;
     size_t size = 0, bytes;
     AIRY_TRY(airy_image_bytes(&bytes, image));
     AIRY_TRY(make_header(&header, &size, image));
-    int fd = -1;
-    airy_status status = airy_file_open_new(&fd, partial);
-    if (status == AIRY_OK)
-        status = airy_file_pwrite(fd, header, size, 0);
+    airy_status status = airy_file_pwrite(fd, header, size, 0);
     if (status == AIRY_OK)
         status = write_pixels(fd, image, bytes, size);
-    if (status != AIRY_OK && fd >= 0)
-        status = airy_fail_path(status, partial);
     if (status == AIRY_OK && fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
-        status = airy_fail(AIRY_ERR_IO, "fsync of '%s': %s", partial, strerror(errno));
-    if (fd >= 0)
-        close(fd);
+        status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
     free(header);
     return status;
 }
@@ -169,12 +162,9 @@ airy_status airy_image_write_fits(const airy_image *image, const char *path, boo
         path);
     AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
     char *partial;
-    AIRY_TRY(airy_file_unique(&partial, path));
-    airy_status status = write_partial(image, partial);
-    if (status == AIRY_OK)
-        status = airy_file_rename(partial, path, force);
-    if (status != AIRY_OK)
-        airy_file_remove(partial);
-    free(partial);
-    return status;
+    int fd;
+    AIRY_TRY(airy_file_create(&fd, &partial, path));
+    const airy_status status = write_all(fd, image);
+    close(fd);
+    return airy_file_end(status, partial, path, force);
 }

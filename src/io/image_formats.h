@@ -66,8 +66,8 @@ airy_status airy_tiff_list(struct airy_tiff_index *index, int fd, uint64_t size)
 /* The page whose directory is there, of that shape. */
 airy_status airy_tiff_read_at(void *pixels, const airy_image *page, uint64_t directory, int fd,
                               uint64_t size);
-/* A new file, which must not be there; far: offsets of 64 bits. */
-airy_status airy_tiff_create(struct airy_tiff_pages **pages, const char *path, bool far);
+/* Into a new file, which the caller closes after airy_tiff_close; far: offsets of 64 bits. */
+airy_status airy_tiff_create(struct airy_tiff_pages **pages, int fd, bool far);
 airy_status airy_tiff_add(struct airy_tiff_pages *pages, const airy_image *page);
 /* What was written is complete and on the disk. */
 airy_status airy_tiff_finish(struct airy_tiff_pages *pages);

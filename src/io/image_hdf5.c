@@ -172,8 +172,6 @@ static airy_status write_partial(const airy_image *image, const char *partial, c
             status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", partial);
         if (sink.error)
             status = airy_sink_result(&sink, partial);
-        if (status != AIRY_OK)
-            airy_file_remove(partial);
     }
     airy_hdf5_unlock();
     return status;
@@ -238,22 +236,18 @@ airy_status airy_image_check_others(const char *path)
 
 airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force)
 {
-    char *file = NULL, *name = NULL, *partial = NULL;
+    char *file = NULL, *name = NULL, *partial;
     AIRY_TRY(airy_stack_split(&file, &name, path));
-    airy_status status = airy_file_unique(&partial, file);
-    if (status == AIRY_OK && !force && access(file, F_OK) == 0)
+    airy_status status = AIRY_OK;
+    if (!force && access(file, F_OK) == 0)
         status = airy_fail(AIRY_ERR_EXISTS, "'%s' is there already", file);
     if (status == AIRY_OK)
         status = airy_image_check_others(path);
     if (status == AIRY_OK)
-        status = write_partial(image, partial, name);
-    if (status == AIRY_OK) {
-        status = airy_file_rename(partial, file, force);
-        if (status != AIRY_OK)
-            airy_file_remove(partial);
-    }
+        status = airy_file_begin(&partial, file);
+    if (status == AIRY_OK)
+        status = airy_file_end(write_partial(image, partial, name), partial, file, force);
     free(file);
     free(name);
-    free(partial);
     return status;
 }

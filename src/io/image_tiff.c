@@ -355,7 +355,7 @@ void airy_tiff_close(struct airy_tiff_pages **pages)
     struct airy_tiff_pages *p = *pages;
     if (p && p->f.tiff)
         TIFFClose(p->f.tiff);
-    if (p && p->f.fd >= 0)
+    if (p && p->f.fd >= 0 && !p->f.writing)
         close(p->f.fd);
     free(p);
     *pages = NULL;
@@ -531,15 +531,13 @@ static bool write_page(TIFF *tiff, const airy_image *image, const uint8_t *data)
     return good && TIFFWriteDirectory(tiff);
 }
 
-airy_status airy_tiff_create(struct airy_tiff_pages **pages, const char *path, bool far)
+airy_status airy_tiff_create(struct airy_tiff_pages **pages, int fd, bool far)
 {
     struct airy_tiff_pages *p;
     AIRY_TRY(airy_memory_calloc((void **)&p, 1, sizeof(*p), "a TIFF file"));
     p->f.writing = true;
-    p->f.fd = -1;
-    airy_status status = airy_file_open_new(&p->f.fd, path);
-    if (status == AIRY_OK)
-        status = open_tiff(&p->f, far ? "w8m" : "wm");
+    p->f.fd = fd;
+    const airy_status status = open_tiff(&p->f, far ? "w8m" : "wm");
     if (status != AIRY_OK) {
         airy_tiff_close(&p);
         return status;
@@ -569,14 +567,14 @@ airy_status airy_tiff_finish(struct airy_tiff_pages *pages)
     return AIRY_OK;
 }
 
-static airy_status write_partial(const airy_image *image, const char *partial)
+static airy_status write_all(int fd, const airy_image *image)
 {
     struct airy_tiff_pages *file;
     size_t bytes;
     AIRY_TRY(airy_image_bytes(&bytes, image));
     const size_t pages = image->ndim == 3 ? image->shape[0] : 1;
     /* 64-bit offsets, where 32 bits could not reach the last page's directory */
-    AIRY_TRY(airy_tiff_create(&file, partial, bytes + 512 * pages > (size_t)3 << 30));
+    AIRY_TRY(airy_tiff_create(&file, fd, bytes + 512 * pages > (size_t)3 << 30));
     airy_image page = {.dtype = image->dtype,
                        .ndim = 2,
                        .shape = {image->shape[image->ndim - 2], image->shape[image->ndim - 1]}};
@@ -609,14 +607,9 @@ airy_status airy_image_write_tiff(const airy_image *image, const char *path, boo
                  "'%s': %zu pages, expected at most %d", path, image->shape[0], MAX_PAGES);
     AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
     char *partial;
-    AIRY_TRY(airy_file_unique(&partial, path));
-    airy_status status = write_partial(image, partial);
-    if (status == AIRY_OK)
-        status = airy_file_rename(partial, path, force);
-    if (status != AIRY_OK)
-        airy_file_remove(partial);
-    if (status != AIRY_OK && !strstr(airy_last_error(), path))
-        status = airy_fail_context(status, "'%s'", path);
-    free(partial);
-    return status;
+    int fd;
+    AIRY_TRY(airy_file_create(&fd, &partial, path));
+    const airy_status status = write_all(fd, image);
+    close(fd);
+    return airy_file_end(status, partial, path, force);
 }

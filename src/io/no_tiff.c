@@ -35,11 +35,12 @@ airy_status airy_tiff_read(struct airy_tiff_pages *pages, void *pixels)
     return AIRY_ERR_UNSUPPORTED;
 }
 
-airy_status airy_tiff_create(struct airy_tiff_pages **pages, const char *path, bool far)
+airy_status airy_tiff_create(struct airy_tiff_pages **pages, int fd, bool far)
 {
     (void)pages;
+    (void)fd;
     (void)far;
-    return airy_image_check_tiff(path, 0);
+    return airy_fail(AIRY_ERR_UNSUPPORTED, "this build knows no TIFF, it lacks libtiff");
 }
 
 airy_status airy_tiff_add(struct airy_tiff_pages *pages, const airy_image *page)

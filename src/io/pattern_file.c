@@ -74,15 +74,14 @@ static airy_status check_spec(const char *path, const struct airy_pattern_spec *
 static airy_status create_partial(airy_pattern_file *file, const struct airy_pattern_spec *spec)
 {
     char *name = NULL;
-    AIRY_TRY(airy_file_unique(&name, file->path));
+    AIRY_TRY(airy_file_begin(&name, file->path));
     airy_status status = airy_pattern_layout_create(&file->layout, name, spec);
-    if (status == AIRY_OK) {
+    if (status == AIRY_OK)
         status = airy_file_open_locked(&file->fd, name, false);
-        if (status == AIRY_OK)
-            status = airy_file_rename(name, file->partial, false);
-        if (status != AIRY_OK)
-            airy_file_remove(name);
-    }
+    if (status == AIRY_OK)
+        status = airy_file_rename(name, file->partial, false);
+    if (status != AIRY_OK)
+        airy_file_remove(name);
     free(name);
     return status;
 }

@@ -488,8 +488,8 @@ static airy_status take_over(airy_pattern_growing *file, const struct airy_patte
 static airy_status make_partial(airy_pattern_growing *file, const struct airy_pattern_spec *spec,
                                 bool resume)
 {
-    char *name = NULL;
-    AIRY_TRY(airy_file_unique(&name, file->path));
+    char *name;
+    AIRY_TRY(airy_file_begin(&name, file->path));
     airy_status status = lay_out(file, name, spec);
     if (status == AIRY_OK)
         status = airy_file_open_locked(&file->fd, name, false);

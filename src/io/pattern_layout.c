@@ -604,8 +604,6 @@ airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const
     airy_hdf5_unlock();
     if (status == AIRY_OK && (status = complete_file(layout, partial, spec)) != AIRY_OK)
         status = airy_fail_context(status, "%s", partial);
-    if (status != AIRY_OK)
-        airy_file_remove(partial);
     return status;
 }
 

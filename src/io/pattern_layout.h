@@ -89,8 +89,8 @@ herr_t airy_pattern_put_maps(struct airy_pattern_layout *layout, hid_t integrate
 airy_status airy_pattern_find_maps(struct airy_pattern_layout *layout, hid_t root,
                                    const struct airy_pattern_spec *spec);
 /*
- * Create `partial`, of airy_file_unique, and write all that does not belong to rows; status is
- * pending. Takes the lock.
+ * Write all that does not belong to rows into `partial`, of airy_file_begin; status is pending. Takes
+ * the lock.
  */
 airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const char *partial,
                                        const struct airy_pattern_spec *spec);

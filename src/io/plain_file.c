@@ -2,20 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/half_made.h"
 #include "base/memory.h"
-#include "base/notice.h"
 #include "base/number.h"
 
 airy_status airy_file_pread(int fd, void *data, size_t size, uint64_t offset)
@@ -103,133 +99,29 @@ bool airy_file_is(int fd, const char *path)
            named.st_ino == opened.st_ino;
 }
 
-/*
- * Files of this process that have not got their names: a signal, which is the process's, removes
- * them. The list is changed by a thread that no signal can meet meanwhile, so that a handler that
- * waits for it, in another thread, waits for a few instructions, or for an open.
- */
-struct half_made {
-    struct half_made *next;
-    pid_t maker;       /* a child of fork() has the list, too, and none of its files */
-    atomic_int opened; /* 0: not yet; below 0: it could not be, and is another's if there is one */
-    char name[];
-};
-static struct half_made *half_made;
-static atomic_flag half_made_busy = ATOMIC_FLAG_INIT;
-static atomic_bool half_made_gone; /* and busy for good */
-
-static void block_signals(sigset_t *before)
-{
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, before);
-}
-
-static void lock_half_made(void)
-{
-    while (atomic_flag_test_and_set(&half_made_busy))
-        airy_relax();
-}
-
-static void unlock_half_made(void)
-{
-    atomic_flag_clear(&half_made_busy);
-}
-
-/* It has its name, or is gone. */
-static void forget(const char *name)
-{
-    sigset_t before;
-    block_signals(&before);
-    lock_half_made();
-    struct half_made **link = &half_made;
-    while (*link && strcmp((*link)->name, name) != 0)
-        link = &(*link)->next;
-    struct half_made *dead = *link;
-    if (dead)
-        *link = dead->next;
-    unlock_half_made();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    free(dead);
-}
-
-airy_status airy_file_open_new(int *fd, const char *partial)
-{
-    struct half_made *made;
-    sigset_t before;
-    const size_t size = strlen(partial) + 1;
-    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made) + size, "a file's name"));
-    memcpy(made->name, partial, size);
-    made->maker = getpid();
-    block_signals(&before);
-    lock_half_made();
-    made->next = half_made;
-    half_made = made;
-    unlock_half_made();
-    const int opened = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    const int why = errno;
-    atomic_store(&made->opened, opened < 0 ? -1 : 1);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (opened < 0)
-        forget(partial);
-    AIRY_FAIL_IF(opened < 0, why == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO,
-                 "cannot create '%s': %s", partial, strerror(why));
-    *fd = opened;
-    return AIRY_OK;
-}
-
 void airy_file_remove(const char *partial)
 {
     unlink(partial);
-    forget(partial);
-}
-
-void airy_file_remove_half_made(void)
-{
-    sigset_t before;
-    const pid_t self = getpid();
-    block_signals(&before);
-    /* For good: nothing begins after this. A second signal, to whichever thread, waits for no more. */
-    while (atomic_flag_test_and_set(&half_made_busy) && !atomic_load(&half_made_gone))
-        airy_relax();
-    for (struct half_made *made = half_made; made; made = made->next) {
-        while (made->maker == self && atomic_load(&made->opened) == 0)
-            airy_relax();
-        if (made->maker == self && atomic_load(&made->opened) > 0)
-            unlink(made->name);
-    }
-    atomic_store(&half_made_gone, true);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-airy_status airy_file_unique(char **partial, const char *path)
-{
-    uint32_t number = 0;
-    char *made = NULL;
-    AIRY_FAIL_IF(getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number), AIRY_ERR_IO,
-                 "no random number for a file's name: %s", strerror(errno));
-    AIRY_FAIL_IF(asprintf(&made, "%s.%08x.partial", path, number) < 0, AIRY_ERR_MEMORY,
-                 "out of memory for a path");
-    *partial = made;
-    return AIRY_OK;
+    airy_half_made_forget(partial);
 }
 
 airy_status airy_file_create(int *fd, char **partial, const char *path)
 {
-    enum { TRIES = 4 };
     AIRY_FAIL_IF(!fd || !partial || !path || !*path, AIRY_ERR_PARAM,
                  "airy_file_create: fd, partial or path is missing");
-    airy_status status = AIRY_ERR_EXISTS;
-    for (int i = 0; i < TRIES && status == AIRY_ERR_EXISTS; i++) {
-        char *name;
-        AIRY_TRY(airy_file_unique(&name, path));
-        status = airy_file_open_new(fd, name);
-        if (status == AIRY_OK)
-            *partial = name;
-        else
-            free(name);
-    }
-    return status;
+    const int why = airy_half_made_create(fd, partial, path, 0666);
+    AIRY_FAIL_IF(why == ENOMEM, AIRY_ERR_MEMORY, "out of memory for the name of '%s'", path);
+    AIRY_FAIL_IF(why, why == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO, "cannot create '%s': %s", path,
+                 strerror(why));
+    return AIRY_OK;
+}
+
+airy_status airy_file_begin(char **partial, const char *path)
+{
+    int fd;
+    AIRY_TRY(airy_file_create(&fd, partial, path));
+    close(fd);
+    return AIRY_OK;
 }
 
 void airy_file_sync_folder(const char *path)
@@ -254,7 +146,7 @@ airy_status airy_file_move(const char *from, const char *to, bool force)
     }
     AIRY_FAIL_IF(failed == EEXIST, AIRY_ERR_EXISTS, "'%s' is there already", to);
     AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot give '%s' its name: %s", to, strerror(failed));
-    forget(from);
+    airy_half_made_forget(from);
     return AIRY_OK;
 }
 
@@ -291,11 +183,10 @@ static airy_status write_parts(int fd, const void *const *parts, const size_t *s
     return AIRY_OK;
 }
 
-/* A file that is written (status) gets its name, or goes; the partial name is freed. */
-static airy_status end_new(airy_status status, char *partial, const char *path, bool force)
+airy_status airy_file_end(airy_status status, char *partial, const char *path, bool force)
 {
     status = status == AIRY_OK ? airy_file_rename(partial, path, force)
-                               : airy_fail_context(status, "'%s'", partial);
+                               : airy_fail_path(status, path);
     if (status != AIRY_OK)
         airy_file_remove(partial);
     free(partial);
@@ -311,7 +202,7 @@ airy_status airy_file_put(const char *path, const void *const *parts, const size
     AIRY_TRY(airy_file_create(&fd, &partial, path));
     const airy_status status = write_parts(fd, parts, sizes, count);
     close(fd);
-    return end_new(status, partial, path, force);
+    return airy_file_end(status, partial, path, force);
 }
 
 /* Print to a descriptor, which is closed. */
@@ -344,5 +235,5 @@ airy_status airy_print_file(const char *path, bool force,
     int fd;
     AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
     AIRY_TRY(airy_file_create(&fd, &partial, path));
-    return end_new(print_to(fd, print, user), partial, path, force);
+    return airy_file_end(print_to(fd, print, user), partial, path, force);
 }

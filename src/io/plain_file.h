@@ -31,15 +31,11 @@ airy_status airy_file_open_locked(int *fd, const char *path, bool shared);
 bool airy_file_is(int fd, const char *path);
 
 /*
- * PATH.XXXXXXXX.partial, a name that nobody uses; released with free(). For files that are written
- * in one go: PATH.partial is the name of an integration that can be resumed, and is not touched.
+ * airy_file_create for those who open it by its name. It is half made until airy_file_move or
+ * airy_file_rename gives it a name or airy_file_remove ends it (include/airy/file.h), and never
+ * PATH.partial, the name of an integration that can be resumed.
  */
-airy_status airy_file_unique(char **partial, const char *path);
-/*
- * Create it, for reading and writing. From then on it is half made, until airy_file_move or
- * airy_file_rename gives it a name or airy_file_remove ends it (include/airy/file.h).
- */
-airy_status airy_file_open_new(int *fd, const char *partial);
+airy_status airy_file_begin(char **partial, const char *path);
 /* airy_file_move, and the folder is synced. */
 airy_status airy_file_rename(const char *from, const char *to, bool force);
 /*
@@ -47,6 +43,11 @@ airy_status airy_file_rename(const char *from, const char *to, bool force);
  * too, where another one stands at that name.
  */
 airy_status airy_file_publish(int fd, const char *partial, const char *path, bool force);
+/*
+ * A new file that is written (status) gets its name, or goes; the partial name is freed. The sentence
+ * of a failure names path.
+ */
+airy_status airy_file_end(airy_status status, char *partial, const char *path, bool force);
 /* A new file of these bytes, under a name of its own until it is complete. */
 airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes,
                           size_t count, bool force);

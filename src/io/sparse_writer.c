@@ -70,7 +70,7 @@ static const struct {
 struct airy_sparse_writer {
     struct airy_sink sink;
     char *path, *partial;
-    bool force, made;
+    bool force;
     hid_t file, datasets[FIELDS], types[FIELDS]; /* negative: none; types of the memory */
     size_t pixels, bins, elem;
     uint64_t frames, kept;
@@ -441,10 +441,9 @@ static airy_status check_params(const airy_sparse_writer_params *p, size_t *pixe
 static airy_status open_file(airy_sparse_writer *w, const airy_sparse_writer_params *params)
 {
     static const uint64_t zero;
-    AIRY_TRY(airy_file_unique(&w->partial, w->path));
+    AIRY_TRY(airy_file_begin(&w->partial, w->path));
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = airy_sink_create(&w->file, &w->sink, w->partial, METADATA_BYTES);
-    w->made = status == AIRY_OK || access(w->partial, F_OK) == 0;
     if (status != AIRY_OK) {
         w->file = -1;
     } else if (lay_out(w, params) < 0 || append(w, FRAME_PTR, 0, 1, 1, &zero) < 0) {
@@ -510,11 +509,11 @@ airy_status airy_sparse_writer_finish(airy_sparse_writer *writer)
     AIRY_FAIL_IF(!writer || writer->file < 0, AIRY_ERR_PARAM,
                  "airy_sparse_writer_finish: no open writer");
     AIRY_FAIL_IF(writer->frames == 0, AIRY_ERR_PARAM, "'%s': no frame was added", writer->path);
-    airy_status status = close_file(writer);
-    if (status == AIRY_OK)
-        status = airy_file_rename(writer->partial, writer->path, writer->force);
-    writer->made = status != AIRY_OK;
-    return status;
+    AIRY_TRY(close_file(writer));
+    AIRY_TRY(airy_file_rename(writer->partial, writer->path, writer->force));
+    free(writer->partial);
+    writer->partial = NULL;
+    return AIRY_OK;
 }
 
 void airy_sparse_writer_destroy(airy_sparse_writer **writer)
@@ -524,7 +523,7 @@ void airy_sparse_writer_destroy(airy_sparse_writer **writer)
     airy_sparse_writer *w = *writer;
     if (w->file >= 0)
         (void)close_file(w);
-    if (w->made)
+    if (w->partial)
         airy_file_remove(w->partial);
     free(w->partial);
     free(w->path);

@@ -102,11 +102,9 @@ airy_status airy_stack_file_begin(struct airy_stack_file *f, const airy_stack_wr
                                   bool part)
 {
     f->file = f->dataset = f->bytes = -1;
-    if (!f->partial)
-        AIRY_TRY(airy_file_unique(&f->partial, f->path));
+    AIRY_TRY(airy_file_begin(&f->partial, f->path));
     airy_status status = airy_sink_create(&f->file, &f->sink, f->partial, AIRY_STACK_METADATA);
-    AIRY_TRY(status);
-    if (lay_out(f, p, part) < 0)
+    if (status == AIRY_OK && lay_out(f, p, part) < 0)
         status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", f->partial);
     if (status == AIRY_OK)
         status = check_filter(f, &p->codec);
@@ -117,6 +115,8 @@ airy_status airy_stack_file_begin(struct airy_stack_file *f, const airy_stack_wr
     if (status != AIRY_OK) {
         (void)close_hdf5(f);
         airy_file_remove(f->partial);
+        free(f->partial);
+        f->partial = NULL;
         return status;
     }
     f->writeback = airy_writeback_start(f->bytes);

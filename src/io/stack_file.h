@@ -38,7 +38,7 @@ void airy_stack_file_discard(struct airy_stack_file *f);
  * other one is.
  */
 airy_status airy_stack_master_check(const char *master);
-/* The master of a series, complete under this name, which must not be there. */
+/* The master of a series, into a file of airy_file_begin, to the disk. */
 airy_status airy_stack_master_write(const char *partial, const struct airy_stack_file *files,
                                     size_t count, const airy_stack_writer_params *p);
 

@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "io/hdf5_put.h"
-#include "io/plain_file.h"
 #include "io/stack_file.h"
 
 enum { NAME_BYTES = 32 }; /* of data_000001 and its like */
@@ -232,7 +231,5 @@ airy_status airy_stack_master_write(const char *partial, const struct airy_stack
     airy_hdf5_unlock();
     if (status == AIRY_OK)
         status = airy_stack_sync(partial);
-    if (made && status != AIRY_OK)
-        airy_file_remove(partial);
     return status;
 }

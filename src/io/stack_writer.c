@@ -114,9 +114,9 @@ static airy_status begin(airy_stack_writer *w)
 {
     airy_status status;
     if (is_series(w)) {
-        AIRY_TRY(airy_file_unique(&w->partial, w->path));
+        AIRY_TRY(airy_file_begin(&w->partial, w->path));
+        w->mastered = true;
         status = airy_stack_master_write(w->partial, w->files, w->count, &w->params);
-        w->mastered = status == AIRY_OK;
     } else {
         AIRY_TRY(airy_hdf5_lock());
         status = airy_stack_file_begin(&w->files[0], &w->params, false);

@@ -334,6 +334,12 @@ ssize_t write(int fd, const void *data, size_t size)
     return transfer_fails(WRITE, CALLER, fd, &size, &result) ? result : real(fd, data, size);
 }
 
+/* A file that is there is in the way of none but those that create it. */
+static bool open_fails(int flags, uintptr_t caller)
+{
+    return (error_number != EEXIST || flags & O_EXCL) && hit(OPEN, caller);
+}
+
 /* The mode is there when the flags say so. */
 #define DEFINE_OPEN(name)                                                                          \
     int name(const char *path, int flags, ...)                                                     \
@@ -343,7 +349,7 @@ ssize_t write(int fd, const void *data, size_t size)
         va_start(list, flags);                                                                     \
         const unsigned mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, unsigned) : 0;          \
         va_end(list);                                                                              \
-        return hit(OPEN, CALLER) ? -1 : real(path, flags, mode);                                   \
+        return open_fails(flags, CALLER) ? -1 : real(path, flags, mode);                           \
     }
 
 DEFINE_OPEN(open)
@@ -354,14 +360,14 @@ int __open64_2(const char *path, int flags);
 int __open64_2(const char *path, int flags)
 {
     REAL(int, "__open64_2", const char *, int);
-    return hit(OPEN, CALLER) ? -1 : real(path, flags);
+    return open_fails(flags, CALLER) ? -1 : real(path, flags);
 }
 
 #define DEFINE_FOPEN(name)                                                                         \
     FILE *name(const char *path, const char *mode)                                                 \
     {                                                                                              \
         REAL(FILE *, #name, const char *, const char *);                                           \
-        return hit(OPEN, CALLER) ? NULL : real(path, mode);                                        \
+        return open_fails(0, CALLER) ? NULL : real(path, mode);                                    \
     }
 
 DEFINE_FOPEN(fopen)

@@ -199,7 +199,7 @@ fault() {
     done
 }
 
-# A file that a command prints is on the disk, and so is its name; where the name that it has until it is whole is taken, it gets another.
+# A file that a command prints is on the disk, and so is its name.
 printed_file() {
     # shellcheck disable=SC2254
     case printed_file in $only) ;; *) return 0 ;; esac
@@ -209,18 +209,27 @@ printed_file() {
     disturb
     [ "$(grep -c '^calls 2' "$FAULT_LOG")" = 1 ] || wrong="
 not both are synced: $(cat "$FAULT_LOG")"
-    FAULT_KIND=open
-    FAULT_HOW=EEXIST
-    FAULT_AT=1
-    disturb
-    while grep -q '^fault' "$FAULT_LOG" 2>/dev/null; do
-        ! grep -q 'cannot create' "$top/err" || wrong="$wrong
+    report printed_file 1 "${wrong#?}"
+    unset FAULT_KIND FAULT_HOW FAULT_AT
+}
+
+# Where the name is taken that a file has until it is whole, it gets another: of all of a command's outputs, one after the other.
+taken() { # ARGUMENTS
+    # shellcheck disable=SC2254
+    case taken_${1%% *} in $only) ;; *) return 0 ;; esac
+    arguments="$1 --quiet"
+    wrong=
+    export FAULT_KIND=open FAULT_HOW=EEXIST FAULT_AT=1
+    while :; do
+        disturb || wrong="$wrong
 call $FAULT_AT: $(cat "$top/err")"
+        grep -q '^fault' "$FAULT_LOG" 2>/dev/null || break
         FAULT_AT=$((FAULT_AT + 1))
-        disturb
     done
-    faults=$((faults + FAULT_AT))
-    report printed_file "$FAULT_AT calls" "${wrong#?}"
+    [ "$FAULT_AT" -gt 1 ] || wrong="$wrong
+it creates nothing"
+    faults=$((faults + FAULT_AT - 1))
+    report "taken_${1%% *}" "$((FAULT_AT - 1)) calls" "${wrong#?}"
     unset FAULT_KIND FAULT_HOW FAULT_AT
 }
 
@@ -452,6 +461,7 @@ fi
 case $group in
 integrate)
     usual='$in/small.h5 --poni $in/small.poni --bins 50 --error-model poisson --batch 1 --threads 2'
+    taken "integrate $usual -o out.h5"
     fault threads integrate "$usual -o out.h5"
     fault serial integrate "$usual --layout serial -o out.h5"
     fault processes integrate "$usual --layout processes --processes 2 -o out.h5"
@@ -487,6 +497,16 @@ commands)
     fault densify densify '$in/peaks.h5 -o out.h5'
     fault merge merge '$in/patterns.h5 $in/patterns.h5 -o out.h5'
     printed_file
+    taken 'stats $in/sky.npy --profile=p.json'
+    for format in npy fits h5 edf png ${tiff:+tif}; do
+        taken "convert \$in/levels.npy -o out.$format"
+    done
+    taken 'label $in/sky.npy -o out.npy --table out.csv'
+    taken 'sources $in/sky.fits --catalog out.fits --regions out.reg --segmentation seg.npy'
+    taken 'compress $in/small.h5 out_master.h5 --frames-per-file 3'
+    taken 'peaks $in/small.h5 -o out.h5'
+    taken 'merge $in/patterns.h5 $in/patterns.h5 -o out.h5'
+    taken 'oct $in/oct.raw --plan $in/plan.json -o out.h5'
     fault label label '$in/sky.npy -o out.npy --table out.csv'
     fault sources sources '$in/sky.npy --method simple --catalog out.csv'
     fault sources_full sources '$in/sky.fits --catalog out.fits --regions out.reg --segmentation seg.npy'

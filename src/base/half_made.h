@@ -1,0 +1,20 @@
+/*
+ * Files of this process that have not got their names (include/airy/file.h): a signal, which is the
+ * process's, removes them. Thread-safety: any thread.
+ */
+#ifndef AIRY_BASE_HALF_MADE_H
+#define AIRY_BASE_HALF_MADE_H
+
+#include <sys/types.h>
+
+/*
+ * Create a file for path, for reading and writing, as PATH.XXXXXXXX.partial: hexadecimal digits that
+ * nobody uses. mode: as of
+ * open(). *partial is released with free(). Returns 0, or an errno; EEXIST: each of a few such names
+ * is taken.
+ */
+int airy_half_made_create(int *fd, char **partial, const char *path, mode_t mode);
+/* It has its name, or is gone. */
+void airy_half_made_forget(const char *partial);
+
+#endif
