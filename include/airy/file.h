@@ -2,10 +2,10 @@
  * Files that appear under their names when they are whole.
  *
  * Until then a file is called PATH.XXXXXXXX.partial, eight hexadecimal digits that nobody uses, so
- * that no other file is touched. All that the library writes goes this way, but for its cache
- * folder, where a signal may leave a NAME.XXXXXX that goes with the oldest files there; a program
- * that writes files of its own may, too, and one that is to leave nothing behind when a signal ends
- * it calls airy_file_remove_half_made() in its handler.
+ * that no other file is touched; all that
+ * the library writes goes this way; a program that writes files of its own may, too, and one
+ * that is to leave nothing behind when a signal ends it calls airy_file_remove_half_made() in its
+ * handler.
  */
 #ifndef AIRY_FILE_H
 #define AIRY_FILE_H
@@ -48,9 +48,9 @@ AIRY_API void airy_file_remove(const char *partial);
 
 /**
  * Remove every file that this process has begun, with airy_file_create() or in any other function
- * of the library but for the cache folder, and that has not got its name. What a run may be resumed
- * from, PATH.partial, has. The process must end then: no thread comes out of airy_file_create() any
- * more. Async-signal-safe, and may be called again, as by a second signal.
+ * of the library, and that has not got its name. What a run may be resumed from, PATH.partial, has.
+ * The process must end then: no thread comes out of airy_file_create() any more. Async-signal-safe,
+ * and may be called again, as by a second signal.
  */
 AIRY_API void airy_file_remove_half_made(void);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/half_made.h"
 #include "base/hash.h"
 
 enum { MAX_PATH = 640 };
@@ -139,23 +140,25 @@ static bool make_folder(const char *folder)
 bool airy_cache_store(const char *folder, const char *name, struct airy_cache_key key,
                       const void *data, size_t size)
 {
-    char path[MAX_PATH], partial[MAX_PATH + 16];
-    if (!name_path(path, folder, name))
+    char path[MAX_PATH], *partial;
+    int file;
+    if (!name_path(path, folder, name) || !make_folder(folder))
         return false;
-    snprintf(partial, sizeof(partial), "%s.XXXXXX", path);
-    const int file = make_folder(folder) ? mkostemp(partial, O_CLOEXEC) : -1;
-    if (file < 0)
+    errno = airy_half_made_create(&file, &partial, path, 0600);
+    if (errno)
         return false;
     struct header header = {.key = {key.half[0], key.half[1]}, .size = size};
     memcpy(header.magic, magic, sizeof(magic));
     header.hash = airy_hash_bytes(AIRY_HASH_START, data, size);
     const bool written = write_all(file, &header, sizeof(header)) && write_all(file, data, size);
-    if (close(file) == 0 && written && rename(partial, path) == 0)
-        return true;
+    const bool done = close(file) == 0 && written && rename(partial, path) == 0;
     const int reason = errno;
-    unlink(partial);
+    if (!done)
+        unlink(partial);
+    airy_half_made_forget(partial);
+    free(partial);
     errno = reason;
-    return false;
+    return done;
 }
 
 bool airy_cache_drop(const char *folder, const char *name)
