@@ -2,8 +2,8 @@
  * Files that appear under their names when they are whole.
  *
  * Until then a file is called PATH.XXXXXXXX.partial, eight hexadecimal digits that nobody uses, so
- * that no other file is touched; all that
- * the library writes goes this way; a program that writes files of its own may, too, and one
+ * that no other file is touched; the end of a name that is too long for that is left out there. All
+ * that the library writes goes this way; a program that writes files of its own may, too, and one
  * that is to leave nothing behind when a signal ends it calls airy_file_remove_half_made() in its
  * handler.
  */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -90,10 +91,20 @@ static int open_new(int *fd, const char *partial, mode_t mode)
 /* A name for it: 0, or an errno. */
 static int name_new(char **partial, const char *path)
 {
+    enum { MARK = sizeof(".XXXXXXXX.partial") - 1 };
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
+    size_t length = strlen(path);
     uint32_t number = 0;
+    /* A name that is too long itself is left to the system, which refuses it before all the work. */
+    if (length - folder <= NAME_MAX && length - folder + MARK > NAME_MAX) {
+        length = folder + NAME_MAX - MARK;
+        for (int i = 0; i < 3 && ((unsigned char)path[length] & 0xc0) == 0x80; i++)
+            length--; /* no part of a character in UTF-8 */
+    }
     if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
         return errno;
-    return asprintf(partial, "%s.%08x.partial", path, number) < 0 ? ENOMEM : 0;
+    return asprintf(partial, "%.*s.%08x.partial", (int)length, path, number) < 0 ? ENOMEM : 0;
 }
 
 int airy_half_made_create(int *fd, char **partial, const char *path, mode_t mode)

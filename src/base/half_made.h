@@ -9,7 +9,7 @@
 
 /*
  * Create a file for path, for reading and writing, as PATH.XXXXXXXX.partial: hexadecimal digits that
- * nobody uses. mode: as of
+ * nobody uses. Where that is longer than a name may be, the end of path's is left out. mode: as of
  * open(). *partial is released with free(). Returns 0, or an errno; EEXIST: each of a few such names
  * is taken.
  */

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <hdf5.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -539,6 +540,39 @@ static void check_new_file(struct check *c)
     CHECK_FAILS(c, airy_file_create(&fd, &partial, "/proc/none/x"), AIRY_ERR_IO, "cannot create");
 }
 
+/* A name as long as a file system takes is shortened by whole characters until it is the file's. */
+static void check_long_name(struct check *c)
+{
+    if (!check_case(c, "file_long_name"))
+        return;
+    for (size_t length = NAME_MAX - 20; length <= NAME_MAX + 1; length++) {
+        char folder[512], path[1024], *partial = NULL;
+        int fd = -1;
+        snprintf(folder, sizeof(folder), "%s/", check_tmp(c));
+        const size_t start = strlen(folder);
+        memcpy(path, folder, start);
+        for (size_t i = 0; i < length; i++) /* of three bytes each, and some of one */
+            path[start + i] = i < length % 3 ? 'a' : "\xe2\x82\xac"[(i - length % 3) % 3];
+        path[start + length] = 0;
+        const airy_status status = airy_file_create(&fd, &partial, path);
+        if (length > NAME_MAX) {
+            CHECK(c, status == AIRY_ERR_IO && strstr(airy_last_error(), "too long"));
+            continue;
+        }
+        if (!CHECK_OK(c, status))
+            return;
+        close(fd);
+        const char *mark = partial + strlen(partial) - strlen(".XXXXXXXX.partial");
+        const size_t kept = (size_t)(mark - partial) - start;
+        CHECK(c, strncmp(partial, path, start + kept) == 0 && strcmp(mark + 9, ".partial") == 0);
+        CHECK(c, kept == length ? length + 17 <= NAME_MAX
+                                : kept % 3 == length % 3 && kept + 17 + 3 > NAME_MAX);
+        CHECK_OK(c, airy_file_move(partial, path, false));
+        free(partial);
+        CHECK(c, access(path, F_OK) == 0 && count_files(folder, ".partial") == 0);
+    }
+}
+
 struct making {
     char folder[512];
     atomic_uint made;
@@ -621,5 +655,6 @@ void check_image(struct check *c)
     check_hdf5_images(c);
     check_png(c);
     check_new_file(c);
+    check_long_name(c);
     check_half_made(c);
 }
