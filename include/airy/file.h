@@ -11,6 +11,7 @@
 #define AIRY_FILE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "airy/status.h"
 
@@ -42,6 +43,19 @@ AIRY_API airy_status airy_file_move(const char *partial, const char *path, bool 
  * systems cannot, which is no error. Any thread.
  */
 AIRY_API void airy_file_sync_folder(const char *path);
+
+/**
+ * End a file that was printed to: what is buffered goes there, and it gets its name as by
+ * airy_file_move(); after a failure it is removed. file is closed and partial released either way.
+ *
+ * @param file  of the descriptor, by fdopen()
+ * @param sync  the file and its name are on the disk then
+ *
+ * AIRY_ERR_IO with the system's words and path, AIRY_ERR_EXISTS; AIRY_ERR_PARAM, and nothing is done,
+ * where an argument is missing. Any thread.
+ */
+AIRY_API airy_status airy_file_end(FILE *file, char *partial, const char *path, bool force,
+                                   bool sync);
 
 /** Remove a file that has not got its name, if it is there. Any thread. */
 AIRY_API void airy_file_remove(const char *partial);

@@ -246,7 +246,7 @@ airy_status airy_image_write_hdf5(const airy_image *image, const char *path, boo
     if (status == AIRY_OK)
         status = airy_file_begin(&partial, file);
     if (status == AIRY_OK)
-        status = airy_file_end(write_partial(image, partial, name), partial, file, force);
+        status = airy_file_settle(write_partial(image, partial, name), partial, file, force);
     free(file);
     free(name);
     return status;

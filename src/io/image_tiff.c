@@ -611,5 +611,5 @@ airy_status airy_image_write_tiff(const airy_image *image, const char *path, boo
     AIRY_TRY(airy_file_create(&fd, &partial, path));
     const airy_status status = write_all(fd, image);
     close(fd);
-    return airy_file_end(status, partial, path, force);
+    return airy_file_settle(status, partial, path, force);
 }

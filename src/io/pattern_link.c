@@ -415,7 +415,7 @@ airy_status airy_patterns_link(const char *path, const char *const *inputs, size
         names[i] = name_beside(path, inputs[i]);
     link->inputs = names;
     AIRY_TRY_OR(out, airy_file_begin(&unfinished, path));
-    status = airy_file_end(write_link(link, unfinished, inputs), unfinished, path, force);
+    status = airy_file_settle(write_link(link, unfinished, inputs), unfinished, path, force);
 out:
     free(names);
     free(link->rows);

@@ -183,14 +183,24 @@ static airy_status write_parts(int fd, const void *const *parts, const size_t *s
     return AIRY_OK;
 }
 
-airy_status airy_file_end(airy_status status, char *partial, const char *path, bool force)
+/* A new file that is written (status) gets its name, or goes; the partial name is freed. */
+static airy_status settle(airy_status status, char *partial, const char *path, bool force,
+                          bool sync)
 {
-    status = status == AIRY_OK ? airy_file_rename(partial, path, force)
-                               : airy_fail_path(status, path);
+    if (status != AIRY_OK)
+        airy_fail_path(status, path);
+    else
+        status = sync ? airy_file_rename(partial, path, force)
+                      : airy_file_move(partial, path, force);
     if (status != AIRY_OK)
         airy_file_remove(partial);
     free(partial);
     return status;
+}
+
+airy_status airy_file_settle(airy_status status, char *partial, const char *path, bool force)
+{
+    return settle(status, partial, path, force, true);
 }
 
 airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes,
@@ -202,38 +212,43 @@ airy_status airy_file_put(const char *path, const void *const *parts, const size
     AIRY_TRY(airy_file_create(&fd, &partial, path));
     const airy_status status = write_parts(fd, parts, sizes, count);
     close(fd);
-    return airy_file_end(status, partial, path, force);
+    return airy_file_settle(status, partial, path, force);
 }
 
-/* Print to a descriptor, which is closed. */
-static airy_status print_to(int fd, void (*print)(FILE *file, const void *user), const void *user)
+airy_status airy_file_end(FILE *file, char *partial, const char *path, bool force, bool sync)
 {
-    struct airy_c_locale locale;
-    FILE *file = fdopen(fd, "w");
-    if (!file) {
-        const airy_status status = airy_fail(AIRY_ERR_MEMORY, "%s", strerror(errno));
-        close(fd);
-        return status;
-    }
-    airy_status status = airy_c_locale_enter(&locale);
-    if (status == AIRY_OK) {
-        print(file, user);
-        airy_c_locale_leave(&locale);
-    }
-    if (status == AIRY_OK && (fflush(file) != 0 || ferror(file)))
-        status = airy_fail(AIRY_ERR_IO, "it cannot be written: %s", strerror(errno));
-    if (status == AIRY_OK && fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
-        status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
-    (void)fclose(file); /* everything is in the file already */
-    return status;
+    AIRY_FAIL_IF(!file || !partial || !path, AIRY_ERR_PARAM,
+                 "airy_file_end: file, partial or path is missing");
+    const int fd = fileno(file);
+    int why = fflush(file) != 0 ? errno : ferror(file) ? EIO : 0;
+    if (!why && sync && fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
+        why = errno;
+    if (fclose(file) != 0 && !why)
+        why = errno;
+    const airy_status status =
+        why ? airy_fail(AIRY_ERR_IO, "it cannot be written: %s", strerror(why)) : AIRY_OK;
+    return settle(status, partial, path, force, sync);
 }
 
 airy_status airy_print_file(const char *path, bool force,
                             void (*print)(FILE *file, const void *user), const void *user)
 {
+    struct airy_c_locale locale;
     char *partial;
     int fd;
     AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
     AIRY_TRY(airy_file_create(&fd, &partial, path));
-    return airy_file_end(print_to(fd, print, user), partial, path, force);
+    FILE *file = fdopen(fd, "w");
+    airy_status status = file ? airy_c_locale_enter(&locale)
+                              : airy_fail(AIRY_ERR_MEMORY, "out of memory");
+    if (status == AIRY_OK) {
+        print(file, user);
+        airy_c_locale_leave(&locale);
+        return airy_file_end(file, partial, path, force, true);
+    }
+    if (file)
+        (void)fclose(file);
+    else
+        close(fd);
+    return airy_file_settle(status, partial, path, force);
 }

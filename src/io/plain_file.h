@@ -47,7 +47,7 @@ airy_status airy_file_publish(int fd, const char *partial, const char *path, boo
  * A new file that is written (status) gets its name, or goes; the partial name is freed. The sentence
  * of a failure names path.
  */
-airy_status airy_file_end(airy_status status, char *partial, const char *path, bool force);
+airy_status airy_file_settle(airy_status status, char *partial, const char *path, bool force);
 /* A new file of these bytes, under a name of its own until it is complete. */
 airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes,
                           size_t count, bool force);

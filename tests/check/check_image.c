@@ -536,6 +536,17 @@ static void check_new_file(struct check *c)
     airy_file_remove(partial);
     CHECK(c, count_files(folder, "") == 1);
     free(partial);
+    for (int i = 0; i < 2; i++) { /* it gets its name, and is refused a second time */
+        char other[512];
+        snprintf(other, sizeof(other), "%s/printed", folder);
+        if (!CHECK_OK(c, airy_file_create(&fd, &partial, other)))
+            return;
+        FILE *file = fdopen(fd, "w");
+        fputs("x", file);
+        const airy_status status = airy_file_end(file, partial, other, false, i == 0);
+        CHECK(c, status == (i ? AIRY_ERR_EXISTS : AIRY_OK) && count_files(folder, "") == 2);
+    }
+    CHECK_FAILS(c, airy_file_end(NULL, NULL, path, true, true), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_file_create(&fd, &partial, NULL), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_file_create(&fd, &partial, "/proc/none/x"), AIRY_ERR_IO, "cannot create");
 }

@@ -309,42 +309,18 @@ int tool_file_begin(struct tool_file *file, const struct common *common, const c
     return tool_fail(common, "%s: out of memory", path);
 }
 
-static void close_file(struct tool_file *file, int *why)
-{
-    if (fclose(file->file) != 0 && !*why)
-        *why = errno;
-    file->file = NULL;
-}
-
 int tool_file_end(struct tool_file *file, bool sync)
 {
     const struct common *common = file->common;
-    const char *path = file->path;
-    int why = fflush(file->file) != 0 ? errno : ferror(file->file) ? EIO : 0;
-    if (!why && sync && fsync(fileno(file->file)) != 0 && errno != EINVAL && errno != EROFS)
-        why = errno;
-    close_file(file, &why);
-    const airy_status status = why ? AIRY_ERR_IO
-                                   : airy_file_move(file->partial, path, common->force);
-    if (status == AIRY_OK) {
-        if (sync)
-            airy_file_sync_folder(path);
-        free(file->partial);
-        return AIRY_EXIT_OK;
-    }
-    tool_file_drop(file);
-    if (why)
-        return tool_fail(common, "%s: cannot be written (%s); check free space", path,
-                         strerror(why));
-    return status == AIRY_ERR_EXISTS ? tool_exists_already(common, path)
-                                     : tool_failed(common, status);
+    const airy_status status =
+        airy_file_end(file->file, file->partial, file->path, common->force, sync);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
 void tool_file_drop(struct tool_file *file)
 {
-    int why = 0;
     if (file->file)
-        close_file(file, &why);
+        (void)fclose(file->file);
     airy_file_remove(file->partial);
     free(file->partial);
 }

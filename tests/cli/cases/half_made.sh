@@ -12,7 +12,7 @@ rm ./*
 # a profile, too, which finds no room
 $airy simulate kernel k.npy --size 5 --quiet || exit 6
 said=$( (ulimit -f 0 && exec $airy stats k.npy --profile=p.json --quiet) 2>&1 >/dev/null)
-[ "$said" = 'airy stats: p.json: cannot be written (File too large); check free space' ] && [ "$(echo p.*)" = 'p.*' ] || { echo "$said" && ls && exit 7; } >&2
+[ "$said" = "airy stats: 'p.json': it cannot be written: File too large; check path, permissions and free space" ] && [ "$(echo p.*)" = 'p.*' ] || { echo "$said" && ls && exit 7; } >&2
 
 # large enough that a signal comes before it is whole; one that came too late is sent again
 $airy simulate sky in.npy --height 4000 --width 8000 --quiet || exit 3
