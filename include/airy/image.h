@@ -108,12 +108,23 @@ AIRY_API airy_status airy_image_take_plane(airy_image *image, size_t plane);
 AIRY_API airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count,
                                             size_t step);
 /**
- * Planes of an image of FITS as airy_image_take_plane (count 1) or airy_image_take_planes leave
- * them. No others are read, but what gzip packs or a tile holds beside them. count 0: no data,
- * only shape, dtype and header of the whole image.
- * Errors: those of airy_image_read, airy_image_take_plane and airy_image_take_planes.
- * Threads: as airy_image_read.
+ * The image of a FITS file, FILE[EXT], that is open for several airy_fits_read.
+ * Thread-safety: one call at a time.
  */
+typedef struct airy_fits airy_fits;
+/** Errors: those of airy_image_read. Close it by airy_fits_close. */
+AIRY_API airy_status airy_fits_open(airy_fits **fits, const char *path);
+/**
+ * Planes of it as airy_image_take_plane (count 1) or airy_image_take_planes leave them. No others
+ * are read, but what gzip packs or a tile holds beside them. count 0: no data, only shape, dtype
+ * and header of the whole image.
+ * Errors: those of airy_image_read, airy_image_take_plane and airy_image_take_planes.
+ */
+AIRY_API airy_status airy_fits_read(airy_image *image, airy_fits *fits, size_t first, size_t count,
+                                    size_t step);
+/** Sets it to NULL; NULL is taken, too. */
+AIRY_API void airy_fits_close(airy_fits **fits);
+/** The same of a file that is opened for this once. Threads: as airy_image_read. */
 AIRY_API airy_status airy_fits_read_planes(airy_image *image, const char *path, size_t first,
                                            size_t count, size_t step);
 

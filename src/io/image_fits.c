@@ -716,6 +716,14 @@ static airy_status open_image(struct fits_open *f, const char *path)
     return status;
 }
 
+/* CFITSIO is left to others. */
+static airy_status leave(airy_status status, const char *path)
+{
+    fits_clear_errmsg();
+    pthread_mutex_unlock(&fits_mutex);
+    return status == AIRY_OK ? AIRY_OK : airy_fail_path(status, path);
+}
+
 typedef airy_status read_fn(airy_image *image, struct fits_open *f, void *user);
 
 /* The image of FILE[EXT] as a function takes it from the open file. */
@@ -729,36 +737,25 @@ static airy_status read_with(airy_image *image, const char *path, read_fn *read,
         status = read(&made, &f, user);
         close_file(&f);
     }
-    fits_clear_errmsg();
-    pthread_mutex_unlock(&fits_mutex);
-    if (status == AIRY_OK) {
+    status = leave(status, path);
+    if (status == AIRY_OK)
         *image = made;
-        return AIRY_OK;
-    }
-    airy_image_free(&made);
-    return airy_fail_path(status, path);
+    else
+        airy_image_free(&made);
+    return status;
 }
 
-/* wanted: NULL: all. */
-static airy_status read_image(airy_image *image, struct fits_open *f, void *wanted)
+static airy_status read_image(airy_image *image, struct fits_open *f, void *user)
 {
     struct stored s;
+    (void)user;
     AIRY_TRY(describe_image(image, &s, f));
-    return wanted ? read_planes(image, &s, f, wanted) : read_whole(image, &s, f);
+    return read_whole(image, &s, f);
 }
 
 airy_status airy_image_read_fits(airy_image *image, const char *path)
 {
     return read_with(image, path, read_image, NULL);
-}
-
-airy_status airy_fits_read_planes(airy_image *image, const char *path, size_t first, size_t count,
-                                  size_t step)
-{
-    AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
-                 "airy_fits_read_planes: image or path is missing");
-    struct wanted wanted = {first, count, step};
-    return read_with(image, path, read_image, &wanted);
 }
 
 /* Tiles that a plane shares with others, which would be unpacked again and again. */
@@ -800,27 +797,26 @@ airy_status airy_fits_index(struct airy_image_header *header, const char *path)
     return read_with(&header->image, path, index_image, header);
 }
 
-/* A file between two of its frames, at their image. */
-struct airy_fits_kept {
-    struct fits_open open;
+struct airy_fits {
+    struct fits_open open; /* at the image; CFITSIO knows its address */
     struct stored stored;
     airy_image image; /* shape and type */
     size_t frames;
     char path[];
 };
 
-static void close_kept(struct airy_fits_kept **kept)
+static void close_fits(airy_fits **fits)
 {
-    if (*kept)
-        close_file(&(*kept)->open);
-    free(*kept);
-    *kept = NULL;
+    if (*fits)
+        close_file(&(*fits)->open);
+    free(*fits);
+    *fits = NULL;
 }
 
-static airy_status open_kept(struct airy_fits_kept **kept, const char *path)
+static airy_status open_fits(airy_fits **fits, const char *path)
 {
     const size_t length = strlen(path) + 1;
-    struct airy_fits_kept *made = calloc(1, sizeof(*made) + length);
+    airy_fits *made = calloc(1, sizeof(*made) + length);
     AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "out of memory for an open file");
     memcpy(made->path, path, length);
     airy_status status = open_image(&made->open, path);
@@ -828,16 +824,57 @@ static airy_status open_kept(struct airy_fits_kept **kept, const char *path)
         free(made);
         return status;
     }
-    *kept = made;
     status = describe_image(&made->image, &made->stored, &made->open);
     made->frames = 1;
     for (int i = 0; i < made->image.ndim - 2; i++)
         made->frames *= made->image.shape[i];
+    if (status != AIRY_OK)
+        close_fits(&made);
+    *fits = made;
     return status;
 }
 
-static airy_status read_kept(void *pixels, const airy_image *page, size_t frame,
-                             const struct airy_fits_kept *kept)
+airy_status airy_fits_open(airy_fits **fits, const char *path)
+{
+    AIRY_FAIL_IF(!fits || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_fits_open: fits or path is missing");
+    airy_fits *made = NULL;
+    pthread_mutex_lock(&fits_mutex);
+    AIRY_TRY(leave(open_fits(&made, path), path));
+    *fits = made;
+    return AIRY_OK;
+}
+
+airy_status airy_fits_read(airy_image *image, airy_fits *fits, size_t first, size_t count,
+                           size_t step)
+{
+    AIRY_FAIL_IF(!image || !fits, AIRY_ERR_PARAM, "airy_fits_read: image or fits is missing");
+    airy_image made = fits->image;
+    const struct wanted wanted = {first, count, step};
+    pthread_mutex_lock(&fits_mutex);
+    const airy_status status =
+        leave(read_planes(&made, &fits->stored, &fits->open, &wanted), fits->path);
+    if (status == AIRY_OK)
+        *image = made;
+    else
+        airy_image_free(&made);
+    return status;
+}
+
+airy_status airy_fits_read_planes(airy_image *image, const char *path, size_t first, size_t count,
+                                  size_t step)
+{
+    AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_fits_read_planes: image or path is missing");
+    airy_fits *fits;
+    AIRY_TRY(airy_fits_open(&fits, path));
+    const airy_status status = airy_fits_read(image, fits, first, count, step);
+    airy_fits_close(&fits);
+    return status;
+}
+
+static airy_status read_frame(void *pixels, const airy_image *page, size_t frame,
+                              const airy_fits *kept)
 {
     const airy_image *image = &kept->image;
     const size_t count = page->shape[0] * page->shape[1];
@@ -855,29 +892,28 @@ static airy_status read_kept(void *pixels, const airy_image *page, size_t frame,
 }
 
 airy_status airy_fits_read_frame(void *pixels, const airy_image *page, size_t frame,
-                                 const char *path, struct airy_fits_kept **kept)
+                                 const char *path, airy_fits **kept)
 {
     airy_status status = AIRY_OK;
     pthread_mutex_lock(&fits_mutex);
     if (*kept && strcmp((*kept)->path, path) != 0)
-        close_kept(kept);
+        close_fits(kept);
     if (!*kept)
-        status = open_kept(kept, path);
+        status = open_fits(kept, path);
     if (status == AIRY_OK)
-        status = read_kept(pixels, page, frame, *kept);
+        status = read_frame(pixels, page, frame, *kept);
     if (*kept && (status != AIRY_OK || (*kept)->frames == 1 || (*kept)->open.memory))
-        close_kept(kept);
-    fits_clear_errmsg();
-    pthread_mutex_unlock(&fits_mutex);
-    return status == AIRY_OK ? AIRY_OK : airy_fail_path(status, path);
+        close_fits(kept);
+    return leave(status, path);
 }
 
-void airy_fits_close(struct airy_fits_kept **kept)
+void airy_fits_close(airy_fits **fits)
 {
+    if (!fits || !*fits)
+        return;
     pthread_mutex_lock(&fits_mutex);
-    close_kept(kept);
-    fits_clear_errmsg();
-    pthread_mutex_unlock(&fits_mutex);
+    close_fits(fits);
+    (void)leave(AIRY_OK, "");
 }
 
 static airy_status describe_hdu(airy_fits_hdu *hdu, fitsfile *file)
@@ -952,12 +988,10 @@ airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path
         status = list_hdus(&made, count, f.file);
         close_file(&f);
     }
-    fits_clear_errmsg();
-    pthread_mutex_unlock(&fits_mutex);
-    if (status == AIRY_OK) {
+    status = leave(status, path);
+    if (status == AIRY_OK)
         *hdus = made;
-        return AIRY_OK;
-    }
-    free(made);
-    return airy_fail_path(status, path);
+    else
+        free(made);
+    return status;
 }

@@ -135,12 +135,10 @@ airy_status airy_fits_index(struct airy_image_header *header, const char *path);
 /*
  * One frame, of the shape and type of a page. *kept: NULL, or the file that the last call left open,
  * for it holds several frames and is no .gz; it is closed where the path is another one, or reading
- * fails. Close what is left in the end. Thread-safety: any thread; calls wait for each other.
+ * fails. airy_fits_close ends what is left. Thread-safety: any thread; calls wait for each other.
  */
-struct airy_fits_kept;
 airy_status airy_fits_read_frame(void *pixels, const airy_image *page, size_t frame,
-                                 const char *path, struct airy_fits_kept **kept);
-void airy_fits_close(struct airy_fits_kept **kept);
+                                 const char *path, airy_fits **kept);
 
 /* Bytes of an image's data; AIRY_ERR_SHAPE where there are none or too many. */
 airy_status airy_image_bytes(size_t *bytes, const airy_image *image);

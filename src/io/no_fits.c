@@ -29,8 +29,27 @@ airy_status airy_fits_read_planes(airy_image *image, const char *path, size_t fi
     return airy_image_read_fits(image, path);
 }
 
+airy_status airy_fits_open(airy_fits **fits, const char *path)
+{
+    airy_image image;
+    AIRY_FAIL_IF(!fits || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_fits_open: fits or path is missing");
+    return airy_image_read_fits(&image, path);
+}
+
+airy_status airy_fits_read(airy_image *image, airy_fits *fits, size_t first, size_t count,
+                           size_t step)
+{
+    (void)image;
+    (void)fits;
+    (void)first;
+    (void)count;
+    (void)step;
+    return airy_fail(AIRY_ERR_PARAM, "airy_fits_read: image or fits is missing");
+}
+
 airy_status airy_fits_read_frame(void *pixels, const airy_image *page, size_t frame,
-                                 const char *path, struct airy_fits_kept **kept)
+                                 const char *path, airy_fits **kept)
 {
     airy_image image;
     (void)pixels;
@@ -40,9 +59,9 @@ airy_status airy_fits_read_frame(void *pixels, const airy_image *page, size_t fr
     return airy_image_read_fits(&image, path);
 }
 
-void airy_fits_close(struct airy_fits_kept **kept)
+void airy_fits_close(airy_fits **fits)
 {
-    (void)kept;
+    (void)fits;
 }
 
 airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path)

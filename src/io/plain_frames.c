@@ -385,7 +385,7 @@ static airy_status read_image(const struct airy_plain_frames *f, const char *pat
 }
 
 airy_status airy_plain_read(const struct airy_plain_frames *f, size_t frame, const char *path,
-                            int fd, struct airy_fits_kept **kept, void *pixels)
+                            int fd, airy_fits **kept, void *pixels)
 {
     const airy_image page = {.dtype = f->dtype, .ndim = 2, .shape = {f->height, f->width}};
     const struct source s = {.fd = fd, .data = f->held, .size = f->size};

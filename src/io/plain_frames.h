@@ -46,6 +46,6 @@ void airy_plain_release(struct airy_plain_frames *frames);
 uint64_t airy_plain_offset(const struct airy_plain_frames *frames, size_t frame);
 /* One frame's native pixels. kept: as for airy_fits_read_frame. */
 airy_status airy_plain_read(const struct airy_plain_frames *frames, size_t frame, const char *path,
-                            int fd, struct airy_fits_kept **kept, void *pixels);
+                            int fd, airy_fits **kept, void *pixels);
 
 #endif

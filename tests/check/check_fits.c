@@ -613,6 +613,34 @@ static void check_kept(struct check *c)
     CHECK(c, count_open(c) == before);
 }
 
+/* An open file needs its name no more, and what is refused leaves it open. */
+static void check_open(struct check *c)
+{
+    if (!check_case(c, "fits_planes_open"))
+        return;
+    const char *path = scaled_cube(c, "a.fits", 0);
+    const size_t before = count_open(c);
+    airy_fits *fits = NULL;
+    airy_image want = {0}, got = {0};
+    if (!path || !CHECK_OK(c, airy_fits_read_planes(&want, path, 1, 2, 2)) ||
+        !CHECK_OK(c, airy_fits_open(&fits, path)))
+        return;
+    unlink(path);
+    if (CHECK_OK(c, airy_fits_read(&got, fits, 0, 0, 1)))
+        CHECK(c, !got.data && got.ndim == 3 && got.header);
+    CHECK_FAILS(c, airy_fits_read(&got, fits, got.shape[0], 1, 1), AIRY_ERR_PARAM, path);
+    airy_image_free(&got);
+    if (CHECK_OK(c, airy_fits_read(&got, fits, 1, 2, 2)))
+        CHECK(c, same_values(&got, &want) && strcmp(got.header->text, want.header->text) == 0);
+    free_both(&want, &got);
+    airy_fits_close(&fits);
+    airy_fits_close(&fits);
+    CHECK(c, !fits && count_open(c) == before);
+    CHECK_FAILS(c, airy_fits_open(&fits, path), AIRY_ERR_NOT_FOUND, "cannot open");
+    CHECK_FAILS(c, airy_fits_open(&fits, NULL), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_fits_read(&got, NULL, 0, 0, 1), AIRY_ERR_PARAM, "missing");
+}
+
 static void check_planes(struct check *c)
 {
     static const char *const cubes[] = {"cube_f4", "radio4d_f4", "u16_bzero", "comp_HCOMPRESS_1"};
@@ -625,6 +653,7 @@ static void check_planes(struct check *c)
     check_plain_planes(c);
     check_tiled_planes(c);
     check_kept(c);
+    check_open(c);
     if (!check_case(c, "fits_planes_refused"))
         return;
     airy_image image = {0};

@@ -111,11 +111,10 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
 }
 
 /* Planes of FITS with their header; without data where that cannot be. Exit code. */
-static int take_planes(airy_image *image, const struct convert_params *p)
+static int take_planes(airy_image *image, const struct convert_params *p, airy_fits *fits)
 {
-    const char *input = p->common.inputs.items[0];
     size_t count = 0;
-    airy_status status = airy_fits_read_planes(image, input, 0, 0, 1);
+    airy_status status = airy_fits_read(image, fits, 0, 0, 1);
     if (status != AIRY_OK || image->ndim < 2)
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     const size_t planes = tool_count(image->shape, image->ndim - 2);
@@ -123,8 +122,18 @@ static int take_planes(airy_image *image, const struct convert_params *p)
     if (code != AIRY_EXIT_OK || !image_take_header(image, p->frames, count))
         return code;
     airy_image_free(image);
-    status = airy_fits_read_planes(image, input, p->frames[0], count, p->frames[2]);
+    status = airy_fits_read(image, fits, p->frames[0], count, p->frames[2]);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+static int load_planes(airy_image *image, const struct convert_params *p)
+{
+    airy_fits *fits = NULL;
+    const airy_status status = airy_fits_open(&fits, p->common.inputs.items[0]);
+    const int code = status == AIRY_OK ? take_planes(image, p, fits)
+                                       : tool_failed(&p->common, status);
+    airy_fits_close(&fits);
+    return code;
 }
 
 /* Exit code; free the image in any case. */
@@ -136,7 +145,7 @@ static int load(airy_image *image, const struct convert_params *p)
         const airy_status status = airy_image_read(image, input);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
-    int code = image_is_fits_name(p->output) && airy_image_is_fits(input) ? take_planes(image, p)
+    int code = image_is_fits_name(p->output) && airy_image_is_fits(input) ? load_planes(image, p)
                                                                           : AIRY_EXIT_OK;
     if (code != AIRY_EXIT_OK || image->data)
         return code;

@@ -95,6 +95,7 @@ struct found {
     size_t *counts;
     airy_region **regions;
     airy_image labels; /* of --output */
+    airy_image about;  /* of planes of FITS: shape and header of them all, no data */
     size_t nan;        /* that are foreground */
     bool said;         /* that values are those of gaps */
 };
@@ -367,6 +368,7 @@ static void close_found(struct found *f)
     for (size_t i = 0; f->regions && i < f->total; i++)
         airy_regions_free(f->regions[i]);
     airy_image_free(&f->labels);
+    airy_image_free(&f->about);
     free(f->above);
     free(f->clips);
     free(f->counts);
@@ -409,37 +411,29 @@ static int write_table(const struct label_params *p, const struct found *f, cons
     return code;
 }
 
-/* The table of planes that were read without the file's header, with its unit. */
-static int write_measures(const struct label_params *p, const struct found *f)
+/* Planes were read without the file's header, which has the unit of a table and labels' coordinates. */
+static void read_about(const struct label_params *p, struct found *f)
 {
-    airy_image about = {.data = NULL};
-    if (f->runs.whole)
-        return write_table(p, f, &f->runs.d.image);
-    if (airy_image_is_fits(p->common.inputs.items[0]) &&
-        airy_fits_read_planes(&about, p->common.inputs.items[0], 0, 0, 1) != AIRY_OK)
-        about = (airy_image){.data = NULL};
-    const int code = write_table(p, f, &about);
-    airy_image_free(&about);
-    return code;
+    const char *input = p->common.inputs.items[0];
+    const bool wanted = p->table || (p->output && image_is_fits_name(p->output));
+    if (!wanted || f->runs.whole || !airy_image_is_fits(input))
+        return;
+    if (airy_fits_read_planes(&f->about, input, 0, 0, 1) != AIRY_OK)
+        f->about = (airy_image){.data = NULL};
 }
 
 /* Labels of planes of FITS get their axes and header; false: these are not known, or cannot follow. */
-static bool add_header(const struct label_params *p, const struct found *f, airy_image *labels)
+static bool add_header(const struct label_params *p, struct found *f, airy_image *labels)
 {
-    const char *input = p->common.inputs.items[0];
     const size_t frames[3] = {f->runs.first, 0, f->runs.step};
-    airy_image about = {.data = NULL};
-    if (!image_is_fits_name(p->output) || !airy_image_is_fits(input))
+    if (!image_is_fits_name(p->output) || f->about.ndim == 0 ||
+        !image_take_header(&f->about, frames, f->runs.chosen) ||
+        tool_count(f->about.shape, f->about.ndim) != tool_count(labels->shape, labels->ndim))
         return false;
-    if (airy_fits_read_planes(&about, input, 0, 0, 1) != AIRY_OK ||
-        !image_take_header(&about, frames, f->runs.chosen) ||
-        tool_count(about.shape, about.ndim) != tool_count(labels->shape, labels->ndim)) {
-        airy_image_free(&about);
-        return false;
-    }
-    about.dtype = labels->dtype;
-    about.data = labels->data;
-    *labels = about;
+    f->about.dtype = labels->dtype;
+    f->about.data = labels->data;
+    *labels = f->about;
+    f->about = (airy_image){.data = NULL};
     return true;
 }
 
@@ -486,8 +480,10 @@ static int make_labels(const struct label_params *p, struct found *f, json_t *js
         say_values(p, f);
     if (code == AIRY_EXIT_OK)
         json_object_set_new(json, "labels", counts_json(p, f->counts, f->total));
+    if (code == AIRY_EXIT_OK)
+        read_about(p, f);
     if (code == AIRY_EXIT_OK && p->table)
-        code = write_measures(p, f);
+        code = write_table(p, f, f->runs.whole ? &f->runs.d.image : &f->about);
     return code == AIRY_EXIT_OK && p->output ? write_labels(p, f) : code;
 }
 

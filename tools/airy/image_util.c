@@ -145,16 +145,27 @@ static int find_planes(const struct common *common, const char *path, struct ima
     return AIRY_EXIT_OK;
 }
 
-static int read_of_fits(airy_image *image, struct image_plane *plane, const struct common *common,
-                        const char *path)
+static int take_plane(airy_image *image, struct image_plane *plane, const struct common *common,
+                      const char *path, airy_fits *fits)
 {
-    airy_status status = airy_fits_read_planes(image, path, 0, 0, 1); /* the shape */
+    airy_status status = airy_fits_read(image, fits, 0, 0, 1); /* the shape */
     const int code = status == AIRY_OK ? find_planes(common, path, plane, image) : AIRY_EXIT_OK;
     if (status != AIRY_OK || code != AIRY_EXIT_OK || plane->number >= plane->planes)
         return status == AIRY_OK ? code : tool_failed(common, status);
     airy_image_free(image);
-    status = airy_fits_read_planes(image, path, plane->number, 1, 1);
+    status = airy_fits_read(image, fits, plane->number, 1, 1);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+static int read_of_fits(airy_image *image, struct image_plane *plane, const struct common *common,
+                        const char *path)
+{
+    airy_fits *fits = NULL;
+    const airy_status status = airy_fits_open(&fits, path);
+    const int code = status == AIRY_OK ? take_plane(image, plane, common, path, fits)
+                                       : tool_failed(common, status);
+    airy_fits_close(&fits);
+    return code;
 }
 
 int image_read_plane(const struct common *common, const char *path, struct image_plane *plane,
