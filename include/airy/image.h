@@ -80,6 +80,8 @@ AIRY_API bool airy_image_is_plain(const char *path);
  * what it starts with. A pattern of names is none. Any thread.
  */
 AIRY_API bool airy_image_is_fits(const char *path);
+/** The same of a kernel of SExtractor, which is scaled as its NORM or NONORM asks. */
+AIRY_API bool airy_image_is_conv(const char *path);
 /** Whether the name is that of a format that airy_image_write knows, FILE.h5::DATASET too. */
 AIRY_API bool airy_image_has_format(const char *path);
 /** Give dst a copy of src's header (none if it has none), for an image made from src. */

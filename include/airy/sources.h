@@ -70,6 +70,7 @@ typedef struct airy_sources_params {
     int connectivity;       /**< 4 or 8; 0: 8 */
     const double *kernel;   /**< detection filter, host, tight; NULL: none */
     size_t kernel_shape[2]; /**< y, x; odd, at most AIRY_SOURCES_KERNEL_MAX */
+    bool kernel_as_is;      /**< do not divide it by sum |kernel|, as with NONORM of SExtractor */
     bool matched; /**< compare sum k f / s^2 over root(sum k^2 / s^2) with sigma, not g with it */
 
     int deblend_levels; /**< 1 to 1024; 0: 32; 1: no deblending */
@@ -111,7 +112,8 @@ typedef struct airy_sources_params {
  * Left out: pixels that are not finite or masked, and those whose noise_map is not a number above 0.
  * They are in no source and count as 0 for the filter; in apertures they take the mean of the rest
  * of the aperture.
- * Filter: correlation with kernel / sum |kernel|, zero outside the image.
+ * Filter: correlation with kernel / sum |kernel|, or with kernel itself, zero outside the image; in
+ * f32, which values times a large kernel may leave.
  * Apertures: exact overlap of pixels with the circle or ellipse; with gain, their variance has
  * flux / gain too where that is positive.
  * Precision: pixels are rounded to f32, as the filter and comparisons are; sums are f64. The same

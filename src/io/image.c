@@ -203,11 +203,21 @@ bool airy_image_is_plain(const char *path)
     return format != AIRY_FORMAT_UNKNOWN && format != AIRY_FORMAT_HDF5;
 }
 
-bool airy_image_is_fits(const char *path)
+static bool is_of_format(const char *path, enum airy_image_format wanted)
 {
     enum airy_image_format format;
     return path && *path && !airy_path_is_pattern(path) &&
-           airy_image_format_of(&format, path) == AIRY_OK && format == AIRY_FORMAT_FITS;
+           airy_image_format_of(&format, path) == AIRY_OK && format == wanted;
+}
+
+bool airy_image_is_fits(const char *path)
+{
+    return is_of_format(path, AIRY_FORMAT_FITS);
+}
+
+bool airy_image_is_conv(const char *path)
+{
+    return is_of_format(path, AIRY_FORMAT_CONV);
 }
 
 airy_status airy_image_read_with(airy_image *image, const char *path,

@@ -118,7 +118,7 @@ static airy_status plan_threshold(struct airy_source_plan *plan)
     return AIRY_OK;
 }
 
-/* The kernel over the sum of its absolute values. */
+/* The kernel, over the sum of its absolute values unless it is taken as it is. */
 static airy_status plan_kernel(struct airy_source_plan *plan)
 {
     const airy_sources_params *p = &plan->p;
@@ -138,7 +138,7 @@ static airy_status plan_kernel(struct airy_source_plan *plan)
     AIRY_TRY(airy_memory_calloc(&block, n, sizeof(double), "a kernel"));
     plan->kernel = block;
     for (size_t i = 0; i < n; i++)
-        plan->kernel[i] = p->kernel[i] / sum;
+        plan->kernel[i] = p->kernel_as_is ? p->kernel[i] : p->kernel[i] / sum;
     return AIRY_OK;
 }
 

@@ -265,6 +265,41 @@ static void check_measures(struct check *c)
     airy_sources_free(s);
 }
 
+/* NONORM: the kernel's sum of 16 is in the filtered values, which are exact, and in nothing else. */
+static void check_as_is(struct check *c)
+{
+    if (!check_case(c, "sources_kernel_as_is"))
+        return;
+    const size_t shape[2] = {70, 90}, n = shape[0] * shape[1];
+    airy_array *image = upload(c, make_values(c, STARS, shape), shape),
+               *labels[2] = {check_output(c, AIRY_DTYPE_U32, 2, shape),
+                             check_output(c, AIRY_DTYPE_U32, 2, shape)};
+    uint32_t *label[2];
+    airy_source *s[2] = {NULL, NULL};
+    size_t count[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        const airy_sources_params params = {.noise = 20,
+                                            .sigma = i ? 32 : 2,
+                                            .min_area = 3,
+                                            .deblend_levels = 1,
+                                            .kernel = blur,
+                                            .kernel_shape = {3, 3},
+                                            .kernel_as_is = i == 1};
+        label[i] = check_alloc(c, n * sizeof(uint32_t));
+        if (!CHECK_OK(c, airy_sources_find(c->queue, &s[i], &count[i], labels[i], image, &params)))
+            return;
+        CHECK_OK(c, airy_array_pull(c->queue, label[i], n * sizeof(uint32_t), labels[i]));
+    }
+    CHECK(c, count[0] > 3 && count[0] == count[1]);
+    CHECK(c, memcmp(label[0], label[1], n * sizeof(uint32_t)) == 0);
+    for (size_t i = 0; i < count[0] && count[0] == count[1]; i++)
+        CHECK(c, s[0][i].flux == s[1][i].flux && s[0][i].x == s[1][i].x &&
+                     16 * s[0][i].filtered_peak == s[1][i].filtered_peak &&
+                     16 * s[0][i].filtered_flux == s[1][i].filtered_flux);
+    airy_sources_free(s[0]);
+    airy_sources_free(s[1]);
+}
+
 static void check_measure_flags(struct check *c)
 {
     if (!check_case(c, "sources_flags"))
@@ -608,6 +643,7 @@ void check_sources(struct check *c)
     check_split_one(c, (const size_t[]){80, 96}, 8, 32, 1);
     check_overlap(c);
     check_measures(c);
+    check_as_is(c);
     check_measure_flags(c);
     check_odd(c);
     check_deep(c);

@@ -136,7 +136,7 @@ static const struct opt sources_options[] = {
      .use = OPT_READ,
      .argument = "FILE",
      .help = "detect in the image correlated with this kernel over the sum of its absolute values, "
-             "an image or SExtractor's .conv; sides are odd"},
+             "an image or SExtractor's .conv, which is taken as it is with NONORM; sides are odd"},
     {.name = "deblend",
      .type = OPT_PARSED,
      FIELD(deblending),

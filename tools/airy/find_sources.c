@@ -102,10 +102,27 @@ static size_t make_gaussian(double **kernel, double fwhm)
     return side;
 }
 
+/*
+ * By how much the filter enlarges values at most, and the noise of independent pixels after a filter
+ * whose result is compared with theirs.
+ */
+static void measure_filter(const airy_sources_params *p, double *gain, double *noise)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; p->kernel && i < p->kernel_shape[0] * p->kernel_shape[1]; i++) {
+        sum += fabs(p->kernel[i]);
+        squares += p->kernel[i] * p->kernel[i];
+    }
+    *gain = p->kernel && p->kernel_as_is ? sum : 1;
+    *noise = sum > 0 && !p->matched ? sqrt(squares) / sum * *gain : 1;
+}
+
 /* The full method works in f32, where such pixels would be infinite and left out in silence. */
 static int check_range(const struct sources_params *p, struct device_image *d, struct found *found,
-                       double sigma)
+                       const airy_sources_params *params)
 {
+    double gain, noise;
+    measure_filter(params, &gain, &noise);
     airy_statistics s;
     const airy_status status =
         airy_statistics_get(d->queue, &s, d->src, d->mask, AIRY_STATISTICS_MOMENTS);
@@ -117,7 +134,12 @@ static int check_range(const struct sources_params *p, struct device_image *d, s
                          "%s: has values up to %g, the full method takes them up to %g; scale the "
                          "image down, mask them, or take --method simple",
                          p->common.inputs.items[0], largest, (double)FLT_MAX);
-    found->expected_false = expected_false(sigma, (double)s.count);
+    if (largest * gain > (double)FLT_MAX)
+        return tool_fail(&p->common,
+                         "%s: has values up to %g, times the %g of --kernel %s, the full method "
+                         "takes them up to %g; scale the kernel down",
+                         p->common.inputs.items[0], largest, gain, p->kernel, (double)FLT_MAX);
+    found->expected_false = expected_false(p->sigma / noise, (double)s.count);
     if (!device_image_say_mask(&p->common, &p->bad, NULL))
         device_image_say_gaps(d, &p->common, &p->bad, &s, 1, sizeof(s));
     return AIRY_EXIT_OK;
@@ -202,12 +224,16 @@ static int check_kernel(const struct sources_params *p, int ndim)
                              p->kernel, shape[0], shape[1], AIRY_SOURCES_KERNEL_MAX);
     for (size_t i = 0; i < shape[0] * shape[1]; i++)
         sum += fabs(p->filter[i]);
-    return sum > 0 && isfinite(sum)
-               ? AIRY_EXIT_OK
-               : tool_fail(&p->common,
-                           "--kernel %s: the sum of absolute values is %g, expected a number above "
-                           "0",
-                           p->kernel, sum);
+    if (!(sum > 0) || !isfinite(sum))
+        return tool_fail(&p->common,
+                         "--kernel %s: the sum of absolute values is %g, expected a number above 0",
+                         p->kernel, sum);
+    if (p->filter_as_is && fabs(sum - 1) > 1e-6)
+        tool_say(&p->common,
+                 "--kernel %s: NONORM, and its absolute values add up to %.6g: --sigma %g is %.6g "
+                 "of a kernel of sum 1",
+                 p->kernel, sum, p->sigma, p->sigma / sum);
+    return AIRY_EXIT_OK;
 }
 
 int find_filter(struct sources_params *p)
@@ -223,6 +249,7 @@ int find_filter(struct sources_params *p)
     int code = p->kernel ? filter_read_kernel(&p->common, p->kernel, &p->filter, &ndim, shape)
                          : AIRY_EXIT_OK;
     memcpy(p->filter_shape, shape, sizeof(p->filter_shape));
+    p->filter_as_is = p->kernel && !p->sep && airy_image_is_conv(p->kernel); /* sep has no NONORM */
     return code == AIRY_EXIT_OK && p->kernel ? check_kernel(p, ndim) : code;
 }
 
@@ -234,24 +261,14 @@ static void choose_kernel(const struct sources_params *p, airy_sources_params *p
     /* without a filter of sep's: with one noise for the image it is a plain one */
     params->kernel = p->filter ? p->filter : p->sep ? small_kernel : NULL;
     memcpy(params->kernel_shape, p->filter ? p->filter_shape : small, sizeof(small));
-}
-
-/* The noise of independent pixels after a filter whose result is compared with theirs. */
-static double filtered_noise(const airy_sources_params *p)
-{
-    double sum = 0, squares = 0;
-    for (size_t i = 0; p->kernel && i < p->kernel_shape[0] * p->kernel_shape[1]; i++) {
-        sum += fabs(p->kernel[i]);
-        squares += p->kernel[i] * p->kernel[i];
-    }
-    return sum > 0 && !p->matched ? sqrt(squares) / sum : 1;
+    params->kernel_as_is = p->filter_as_is;
 }
 
 static int find_filtered(const struct sources_params *p, struct device_image *d,
                          struct found *found, airy_sources_params *params)
 {
     airy_array *flat = NULL;
-    const int checked = check_range(p, d, found, p->sigma / filtered_noise(params));
+    const int checked = check_range(p, d, found, params);
     if (checked != AIRY_EXIT_OK)
         return checked;
     airy_status status = subtract(p, d, found, &flat);

@@ -27,6 +27,7 @@ struct sources_params {
     const char *kernel, *catalog, *regions, *segmentation, *plot, *background, *noise;
     double *filter; /* of --kernel or --matched, of find_filter; or NULL */
     size_t filter_shape[2];
+    bool filter_as_is; /* not over the sum of its absolute values */
 };
 BAD_PIXELS_FIT(struct sources_params);
 
