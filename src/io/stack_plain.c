@@ -28,7 +28,7 @@ struct stack_plain {
     bool is_raw;
     airy_raw_frames raw;
     struct airy_plain_frames head; /* of the first file that could be read; no tables */
-    airy_fits *kept;   /* the file of FITS that was read last, or NULL */
+    airy_fits *kept;               /* the file of FITS that was read last, or NULL */
 };
 
 /* What threads look into. */

@@ -551,7 +551,7 @@ world)
     no_room room_compress compress '$in/small.h5 out.h5'
     no_room room_npy convert '$in/small.h5 -o out.npy'
     no_room room_fits convert '$in/sky.npy -o out.fits'
-    no_room room_tif convert '$in/sky.npy -o out.tif'
+    [ -z "$tiff" ] || no_room room_tif convert '$in/sky.npy -o out.tif'
     no_room room_png view '$in/sky.fits -o out.png'
     no_room room_peaks peaks '$in/small.h5 -o out.h5 --threads 2'
     no_room room_oct oct '$in/oct.raw --plan $in/plan.json -o out.h5'
