@@ -403,7 +403,7 @@ airy_status airy_patterns_link(const char *path, const char *const *inputs, size
                  "airy_patterns_link: path or inputs is empty");
     struct link *link = NULL;
     const char **names = NULL;
-    char *unfinished;
+    char *unfinished = NULL;
     airy_status status;
     AIRY_TRY(airy_memory_calloc((void **)&link, 1, sizeof(*link), "names of a file"));
     link->first = link->to = -1;
@@ -415,8 +415,13 @@ airy_status airy_patterns_link(const char *path, const char *const *inputs, size
         names[i] = name_beside(path, inputs[i]);
     link->inputs = names;
     AIRY_TRY_OR(out, airy_file_begin(&unfinished, path));
-    status = airy_file_settle(write_link(link, unfinished, inputs), unfinished, path, force);
+    status = write_link(link, unfinished, inputs);
+    if (status == AIRY_OK)
+        status = airy_file_rename(unfinished, path, force);
+    if (status != AIRY_OK)
+        airy_file_remove(unfinished);
 out:
+    free(unfinished);
     free(names);
     free(link->rows);
     free(link);
