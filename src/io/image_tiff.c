@@ -158,8 +158,12 @@ static airy_status describe_page(airy_image *page, TIFF *tiff)
         {SAMPLEFORMAT_IEEEFP, 32, AIRY_DTYPE_F32}, {SAMPLEFORMAT_IEEEFP, 64, AIRY_DTYPE_F64},
     };
     uint16_t bits = 1, format = SAMPLEFORMAT_UINT;
-    uint32_t width = 0, height = 0;
+    uint32_t width = 0, height = 0, depth = 1;
     AIRY_TRY(check_colours(tiff));
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_IMAGEDEPTH, &depth);
+    AIRY_FAIL_IF(
+        depth > 1, AIRY_ERR_UNSUPPORTED,
+        "its pixels are a volume of %u planes, expected a plane a page; save it as a stack", depth);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &bits);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &format);
     TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width);
@@ -176,6 +180,28 @@ static airy_status describe_page(airy_image *page, TIFF *tiff)
     *page = (airy_image){.dtype = types[i].dtype, .ndim = 2, .shape = {height, width}};
     size_t bytes;
     return airy_image_bytes(&bytes, page);
+}
+
+/*
+ * ImageJ writes stacks that 32-bit offsets do not reach, and others do all of theirs, as one page
+ * with the images behind one another. Those behind the first would be lost; a description that went
+ * along with a single image promises more than the file holds.
+ */
+static airy_status check_imagej(const struct tiff_file *f, const airy_image *page)
+{
+    const char *text = NULL;
+    size_t bytes;
+    if (!TIFFGetField(f->tiff, TIFFTAG_IMAGEDESCRIPTION, &text) || !text ||
+        strncmp(text, "ImageJ=", 7) != 0)
+        return AIRY_OK;
+    const char *images = strstr(text, "\nimages=");
+    const uint64_t count = images ? strtoull(images + 8, NULL, 10) : 1;
+    AIRY_TRY(airy_image_bytes(&bytes, page));
+    AIRY_FAIL_IF(count > 1 && f->size / bytes >= count, AIRY_ERR_UNSUPPORTED,
+                 "a stack of ImageJ with %llu images behind one page, expected a page each; save "
+                 "it as OME-TIFF or as an image sequence",
+                 (unsigned long long)count);
+    return AIRY_OK;
 }
 
 /* Reduced copies of a page are none themselves. */
@@ -256,6 +282,8 @@ static airy_status count_pages(airy_image *image, struct airy_tiff_index *index,
     } while (TIFFReadDirectory(f->tiff));
     AIRY_FAIL_IF(f->why[0], AIRY_ERR_FORMAT, "TIFF: %s", f->why);
     AIRY_FAIL_IF(pages == 0, AIRY_ERR_FORMAT, "TIFF: no page");
+    if (pages == 1)
+        AIRY_TRY(check_imagej(f, &first));
     *image = first;
     if (pages > 1) {
         image->ndim = 3;

@@ -89,13 +89,44 @@ static const char *tiff_file(struct check *c, const uint16_t (*tags)[3], size_t 
     return stack_spill(c, "x.tif", file, at + 4);
 }
 
-enum { SHORT = 3 };
+enum { ASCII = 2, SHORT = 3 };
 #define PLAIN_TAGS(bits, colour, samples, strip)                                                   \
     {256, SHORT, 3}, {257, SHORT, 2}, {258, SHORT, bits}, {259, SHORT, 1}, {262, SHORT, colour},   \
         {273, SHORT, 8}, {277, SHORT, samples}, {278, SHORT, 2},                                   \
     {                                                                                              \
         279, SHORT, strip                                                                          \
     }
+
+/* Images that one page does not show: a volume of pages, and ImageJ's stacks behind one page. */
+static void check_tiff_volumes(struct check *c)
+{
+    static const uint16_t deep[][3] = {PLAIN_TAGS(8, 1, 1, 6), {32997, SHORT, 2}};
+    static const uint16_t flat[][3] = {PLAIN_TAGS(8, 1, 1, 6), {32997, SHORT, 1}};
+    airy_image image = {0};
+    CHECK_FAILS(c, airy_image_read(&image, tiff_file(c, deep, 10, false)), AIRY_ERR_UNSUPPORTED,
+                "page 1: its pixels are a volume of 2 planes");
+    if (CHECK_OK(c, airy_image_read(&image, tiff_file(c, flat, 10, false))))
+        airy_image_free(&image);
+    /* 8 bytes of header, 6 pixels, a directory of 10 entries at 64, the description behind it */
+    static const uint16_t page[][3] = {
+        {256, SHORT, 3},   {257, SHORT, 2}, {258, SHORT, 8}, {259, SHORT, 1}, {262, SHORT, 1},
+        {270, ASCII, 190}, {273, SHORT, 8}, {277, SHORT, 1}, {278, SHORT, 2}, {279, SHORT, 6}};
+    static const char *const texts[] = {"ImageJ=1.53\nimages=4\nslices=4\n",
+                                        "ImageJ=1.53\nimages=90\n", "of ImageJ=\nimages=4\n"};
+    for (size_t i = 0; i < 3; i++) {
+        const char *path = tiff_file(c, page, 10, false);
+        size_t bytes = 0;
+        uint8_t *file = check_alloc(c, 256);
+        memset(file, 0, 256);
+        memcpy(file, stack_slurp(c, path, &bytes), 190);
+        file[66 + 5 * 12 + 4] = (uint8_t)(strlen(texts[i]) + 1);
+        memcpy(file + 190, texts[i], strlen(texts[i]));
+        const airy_status status = airy_image_read(&image, stack_spill(c, "x.tif", file, 256));
+        CHECK(c, status == (i ? AIRY_OK : AIRY_ERR_UNSUPPORTED));
+        CHECK(c, i || strstr(airy_last_error(), "4 images behind one page"));
+        airy_image_free(&image);
+    }
+}
 
 static void check_tiff(struct check *c)
 {
@@ -141,6 +172,7 @@ static void check_tiff(struct check *c)
                 "cannot hold the 8585740800");
     CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.tif", "II*", 3)), AIRY_ERR_FORMAT,
                 "TIFF");
+    check_tiff_volumes(c);
     CHECK_FAILS(c, airy_image_read(&image, "/proc/none/x.tif"), AIRY_ERR_NOT_FOUND, "cannot open");
 }
 
