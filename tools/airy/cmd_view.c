@@ -217,24 +217,20 @@ static double tick_step(double span)
     return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
 }
 
-enum { BAR_GAP = 4, BAR_WIDTH = 6, TEXT_WIDTH = 48 }; /* in units of the text size */
-
-/* What the bar needs beside the image, with the unit above it. */
-static size_t bar_room(const struct picture *picture)
-{
-    const size_t numbers = BAR_WIDTH + TEXT_WIDTH, unit = FONT_STEP * strlen(picture->unit);
-    return BAR_GAP + (unit > numbers ? unit : numbers);
-}
+/* In units of the text size; HEIGHT: of a picture with a bar at least. */
+enum { BAR_GAP = 4, BAR_WIDTH = 6, BAR_HEIGHT = 64, TICK_WIDTH = 3, TEXT_WIDTH = 48 };
 
 struct bar {
-    struct canvas *canvas;
+    struct canvas *canvas; /* NULL: numbers are only measured */
     const struct picture *picture;
     bool log;
     size_t x, top, height, width, size; /* of the coloured part; size: of the text */
+    int digits;                         /* of the numbers */
+    size_t longest;                     /* letters of the longest number */
 };
 
 /* A tick at a value, with its number or half as long without. */
-static void draw_tick(const struct bar *bar, double value, bool number)
+static void draw_tick(struct bar *bar, double value, bool number)
 {
     static const uint8_t black[3] = {0, 0, 0};
     const struct picture *picture = bar->picture;
@@ -243,16 +239,26 @@ static void draw_tick(const struct bar *bar, double value, bool number)
     if (!(at >= -1e-9 && at <= 1 + 1e-9))
         return;
     char text[32];
+    const size_t length = (size_t)snprintf(text, sizeof(text), "%.*g", bar->digits, value);
+    bar->longest = number && length > bar->longest ? length : bar->longest;
+    if (!bar->canvas)
+        return;
     const size_t size = bar->size,
                  y = bar->top + (size_t)(fmax(1 - at, 0) * (double)(bar->height - 1) + 0.5);
     fill(bar->canvas, y, bar->x + bar->width, (size + 1) / 2, number ? 2 * size : size, black);
-    snprintf(text, sizeof(text), "%.4g", value);
     if (number)
-        draw_text(bar->canvas, y > 3 * size ? y - 3 * size : 0, bar->x + bar->width + 3 * size,
-                  size, text);
+        draw_text(bar->canvas, y > 3 * size ? y - 3 * size : 0,
+                  bar->x + bar->width + TICK_WIDTH * size, size, text);
 }
 
-static void draw_ticks(const struct bar *bar)
+/* Digits, `least` or more, that tell numbers between lo and hi from those a step further. */
+static int tick_digits(int least, double lo, double hi, double step)
+{
+    const double digits = floor(log10(fmax(fabs(lo), fabs(hi)))) - floor(log10(step)) + 1;
+    return (int)fmin(fmax(least, digits), 17);
+}
+
+static void draw_ticks(struct bar *bar)
 {
     const double lo = bar->log ? pow(10, bar->picture->lo) : bar->picture->lo;
     const double hi = bar->log ? pow(10, bar->picture->hi) : bar->picture->hi;
@@ -266,27 +272,36 @@ static void draw_ticks(const struct bar *bar)
                                      : decades < 2 && (digit == 2 || digit == 5));
         return;
     }
-    const double step = tick_step(hi - lo);
-    for (double tick = ceil(lo / step) * step; tick <= hi + 1e-9 * step; tick += step)
-        draw_tick(bar, fabs(tick) < 1e-9 * step ? 0 : tick, true);
+    const double step = tick_step(hi - lo), first = ceil(lo / step);
+    bar->digits = tick_digits(4, lo, hi, step);
+    for (int i = 0; i < 8; i++) /* of at most 7: where a step is less than a number's last place */
+        draw_tick(bar, (first + i) * step, true);
+}
+
+/* What the bar needs beside the image, with the unit above it. */
+static size_t bar_room(const struct view_params *p, const struct picture *picture)
+{
+    struct bar bar = {.picture = picture, .log = p->log, .digits = 4};
+    draw_ticks(&bar);
+    const size_t text = TICK_WIDTH + FONT_STEP * bar.longest,
+                 numbers = BAR_WIDTH + (text > TEXT_WIDTH ? text : TEXT_WIDTH),
+                 unit = FONT_STEP * strlen(picture->unit);
+    return BAR_GAP + (unit > numbers ? unit : numbers);
 }
 
 static void draw_bar(struct canvas *canvas, const struct view_params *p,
                      const struct picture *picture, size_t size)
 {
-    const bool has_unit = *picture->unit && canvas->height >= 56 * size;
     struct bar bar = {.canvas = canvas,
                       .picture = picture,
                       .log = p->log,
                       .x = picture->width + BAR_GAP * size,
-                      .top = (has_unit ? 14 : 4) * size,
+                      .top = (*picture->unit ? 14 : 4) * size,
                       .width = BAR_WIDTH * size,
-                      .size = size};
-    if (canvas->height < 16 * size)
-        return;
+                      .size = size,
+                      .digits = 4};
     bar.height = canvas->height - bar.top - 4 * size;
-    if (has_unit)
-        draw_text(canvas, size, bar.x, size, picture->unit);
+    draw_text(canvas, size, bar.x, size, picture->unit);
     for (size_t y = 0; y < bar.height; y++) {
         uint8_t rgb[3];
         colormap_color(p->colormap, 1 - (double)y / (double)(bar.height - 1), rgb);
@@ -299,8 +314,10 @@ static int draw(const struct view_params *p, const struct picture *picture)
 {
     const struct common *common = &p->common;
     const size_t longer = picture->height > 400 ? picture->height : 400, size = longer / 400;
-    const size_t bar = p->colorbar ? bar_room(picture) * size : 0;
-    struct canvas canvas = {.height = picture->height, .width = picture->width + bar};
+    const size_t bar = p->colorbar ? bar_room(p, picture) * size : 0,
+                 least = p->colorbar ? BAR_HEIGHT * size : 1;
+    struct canvas canvas = {.height = picture->height > least ? picture->height : least,
+                            .width = picture->width + bar};
     canvas.rgb = malloc(3 * canvas.height * canvas.width);
     if (!canvas.rgb)
         return tool_fail(common, "out of memory for a picture of %zu x %zu", canvas.height,
@@ -312,7 +329,7 @@ static int draw(const struct view_params *p, const struct picture *picture)
                          from_x = p->flip == 'x' ? picture->width - 1 - x : x;
             double v = picture->values[from_y * picture->width + from_x];
             uint8_t *rgb = canvas.rgb + 3 * (y * canvas.width + x);
-            if (isnan(v)) {
+            if (!isfinite(v)) {
                 memcpy(rgb, p->colormap->bad, 3);
                 continue;
             }
@@ -374,9 +391,11 @@ static int run_view(void *user)
                       "shape", (json_int_t)picture.height, (json_int_t)picture.width, "limits", lo,
                       hi, "unit", *frame.unit ? tool_json_string(frame.unit) : json_null(), "log",
                       p->log));
+    const int digits = tick_digits(6, lo, hi, 0.01 * (hi - lo));
     if (code == AIRY_EXIT_OK)
-        tool_say(&p->common, "%s: %zu x %zu pixels, colours from %.6g to %.6g%s", p->output,
-                 picture.height, picture.width, lo, hi, p->log ? ", logarithmic" : "");
+        tool_say(&p->common, "%s: %zu x %zu pixels, colours from %.*g to %.*g%s", p->output,
+                 picture.height, picture.width, digits, lo, digits, hi,
+                 p->log ? ", logarithmic" : "");
     return code;
 }
 
