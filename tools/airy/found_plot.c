@@ -113,17 +113,22 @@ static void write_sources(FILE *s, const struct found *found, double least)
     fputs("NaN NaN 1 1 0\nEOD\n", s); /* gnuplot wants a point */
 }
 
-/* The numbers of the brightest: above them, or where that is outside below. */
-static void write_names(FILE *s, const struct found *found, double least, double height, bool below)
+/* The numbers of the brightest: above them, or where that is outside below, and between the sides. */
+static void write_names(FILE *s, const struct found *found, double least, const size_t *shape,
+                        bool below)
 {
     size_t top[FOUND_TOP];
     const size_t count = found_brightest(top, found);
+    const double height = (double)shape[0], width = (double)shape[1];
     fprintf(s, "$%s << EOD\n", below ? "below" : "above");
     for (size_t k = 0; k < count; k++) {
         const airy_ellipse e = found_outline(found, top[k]);
         const double a = fmax(e.a, least);
+        /* half of the text: a digit takes 0.014 of the longer side, `least` is 0.004 of it */
+        const double half = fmin(2 * least * snprintf(NULL, 0, "%zu", top[k] + 1), 0.5 * width);
         if ((e.y + a > 0.95 * height) == below)
-            fprintf(s, "%.9g %.9g %zu\n", e.x, below ? e.y - a : e.y + a, top[k] + 1);
+            fprintf(s, "%.9g %.9g %zu\n", fmin(fmax(e.x, half - 0.5), width - 0.5 - half),
+                    below ? e.y - a : e.y + a, top[k] + 1);
     }
     fputs("NaN NaN 0\nEOD\n", s);
 }
@@ -141,13 +146,16 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
             " noenhanced offset 1.5\nset rmargin 13\nset xlabel 'x (pixels)'\nset ylabel 'y "
             "(pixels)'\nset size ratio -1\n"
             "set tics out\nset xrange [-0.5:%.1f]\nset yrange [-0.5:%.1f]\n"
-            "set cbrange [%.9g:%.9g]\nset style ellipse units xx clip\nunset key\n",
+            "set cbrange [%.9g:%.9g]\nset style ellipse units xx clip\nunset key\n"
+            /* where there is no pixel white numbers are to be seen, too */
+            "set object rectangle from graph 0,0 to graph 1,1 behind fs solid noborder fc rgb "
+            "'#707070'\n",
             (double)shape[1] - 0.5, (double)shape[0] - 0.5, picture->lo, picture->hi);
     write_ticks(s, picture);
     const double least = 0.004 * (double)(shape[0] > shape[1] ? shape[0] : shape[1]);
     write_sources(s, found, least);
-    write_names(s, found, least, (double)shape[0], false);
-    write_names(s, found, least, (double)shape[0], true);
+    write_names(s, found, least, shape, false);
+    write_names(s, found, least, shape, true);
     fprintf(s,
             "plot '-' binary array=(%zu,%zu) format='%%float' origin=(%.9g,%.9g) dx=%.9g dy=%.9g "
             "with image notitle, "

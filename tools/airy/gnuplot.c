@@ -133,7 +133,7 @@ int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char 
     }
     write_terminal(plot->script, output, aspect);
     fputs("set encoding utf8\nset border lw 0.8 lc '#303030'\nset tics nomirror scale 0.6\n"
-          "set datafile missing 'NaN'\n",
+          "set datafile missing 'NaN'\nset format '%h'\n", /* by itself with a blank before */
           plot->script);
     return AIRY_EXIT_OK;
 }
