@@ -114,15 +114,19 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
     airy_tile_plan plan;
     airy_convolve_info info;
     airy_image result;
+    size_t shape[AIRY_MAX_DIMS];
     int code = filter_result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
     if (code == AIRY_EXIT_OK)
         code = device_image_check_format(d, common, p->output, target.dtype);
     if (code != AIRY_EXIT_OK)
         return code;
+    airy_status status = airy_convolve_shape(shape, p->params.mode, d->image.ndim, d->image.shape,
+                                             ndim, kernel_shape);
+    if (status != AIRY_OK)
+        return tool_fail(common, "--kernel %s: %s", p->kernel, airy_last_error());
     device_image_begin(d, common);
-    const airy_status status = airy_tile_convolve(d->queue, p->plan ? NULL : &result, &d->image,
-                                                  &target, kernel, ndim, kernel_shape, &p->params,
-                                                  &info, &plan);
+    status = airy_tile_convolve(d->queue, p->plan ? NULL : &result, &d->image, &target, kernel,
+                                ndim, kernel_shape, &p->params, &info, &plan);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     if (!p->plan) {

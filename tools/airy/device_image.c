@@ -249,9 +249,9 @@ int device_image_save(const struct device_image *d, const struct common *common,
     compare_end(common);
     airy_status status = restore_axes(d, result, output);
     if (status == AIRY_OK && d->image.header && !result->header && tool_has_suffix(output, ".fits"))
-        tool_say(common,
+        tool_say(common, /* of airy convolve alone */
                  "%s has another shape than the image, so that its header and coordinates are left "
-                 "out",
+                 "out; --mode same keeps them",
                  output);
     if (status == AIRY_OK)
         status = airy_image_write(result, output, common->force);

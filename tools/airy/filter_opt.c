@@ -156,8 +156,11 @@ int filter_read_kernel(const struct common *common, const char *path, double **v
         code = tool_fail(common, "--kernel %s: has 4 dimensions, expected 1 to 3", path);
     else if (!*values)
         code = tool_fail(common, "--kernel %s: out of memory for %zu values", path, n);
-    for (size_t i = 0; i < n && *values; i++)
+    for (size_t i = 0; i < n && *values && code == AIRY_EXIT_OK; i++) {
         (*values)[i] = airy_image_value(&image, i);
+        if (!isfinite((*values)[i]))
+            code = tool_fail(common, "--kernel %s: value %zu of %zu is not finite", path, i, n);
+    }
     if (*ndim <= 3)
         memcpy(shape, from, (size_t)*ndim * sizeof(*shape));
     airy_image_free(&image);
