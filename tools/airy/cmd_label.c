@@ -527,6 +527,16 @@ static int check_image(const struct label_params *p, const struct found *f)
                             expected[ndim - 1], ndim, tool_s((size_t)ndim));
 }
 
+/* A stack may have been meant. */
+static void say_volume(const struct label_params *p, const struct found *f)
+{
+    const airy_image *image = &f->runs.d.image;
+    if (!f->flat && !p->connectivity && image->ndim == 3 &&
+        (f->runs.whole ? image->shape[0] : f->runs.chosen) > 1)
+        tool_say(&p->common, "the volume is labelled as a whole, across its planes; --each labels "
+                             "each plane by itself");
+}
+
 static int run_label(void *user)
 {
     const struct label_params *p = user;
@@ -542,6 +552,8 @@ static int run_label(void *user)
         code = is_one_frame(&f)
                    ? tool_check_format(common, p->output, AIRY_DTYPE_I32, 2)
                    : device_image_check_format(&f.runs.d, common, p->output, AIRY_DTYPE_I32);
+    if (code == AIRY_EXIT_OK)
+        say_volume(p, &f);
     if (code == AIRY_EXIT_OK)
         code = make_labels(p, &f, json);
     if (code == AIRY_EXIT_OK)

@@ -27,6 +27,8 @@ done
 $airy convert cube.npy --frames 2:5 -o part.npy --quiet
 $airy label part.npy --above 0.4 --connectivity 26 --table two.csv -o two.npy --force --quiet >two || exit 10
 $airy label cube.npy --frames 2:5 --above 0.4 --connectivity 26 --table one.csv -o one.npy --force --quiet | cmp - two && cmp one.csv two.csv && cmp one.npy two.npy || exit 11
+# a stack may have been meant where neither neighbours nor one plane are asked for
+for options in '' '--frames 2:5' '--frames 2' '--connectivity 6' --each; do $airy label cube.npy --above 0.4 $options >s; done
 # what is said is said once, of the planes' numbers in the file
 { npy '3, 2, 4' '<f4' && head -c 96 /dev/zero; } >flat.npy
 $airy label flat.npy --each --sigma 3 --frames 1: >s
