@@ -327,6 +327,11 @@ static int read_table(struct points *points, const struct common *common, const 
                          path);
     char line[4096];
     int code = AIRY_EXIT_OK;
+    if (tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".vot") ||
+        tool_has_suffix(path, ".xml"))
+        code = tool_fail(common,
+                         "--%s %s: tables of FITS and VOTable are only written; give it as .csv",
+                         option, path);
     while (code == AIRY_EXIT_OK && fgets(line, sizeof(line), file)) {
         r.line++;
         const char *text = line + strspn(line, blank);
@@ -414,6 +419,17 @@ static int print_points(const struct common *common, const airy_sky_info *info,
     return AIRY_EXIT_OK;
 }
 
+/* Points in the sky that the projection does not show, as its other half. */
+static void say_lost(const struct common *common, const struct points *from, const double *to)
+{
+    size_t lost = 0;
+    for (size_t i = 0; i < from->count; i++)
+        lost += isnan(to[i]) && !isnan(from->a[i]) && !isnan(from->b[i]);
+    if (lost)
+        tool_say(common, "%zu of %zu points %s beyond what the projection shows: nan%s", lost,
+                 from->count, lost == 1 ? "is" : "are", common->json ? ", in JSON null" : "");
+}
+
 static int convert_points(const struct common *common, airy_sky *sky, const airy_sky_info *info,
                           const struct points *points, bool radec)
 {
@@ -428,6 +444,8 @@ static int convert_points(const struct common *common, airy_sky *sky, const airy
                   : airy_sky_from_pixel(sky, a, b, points->a, points->b, points->count);
         code = status == AIRY_OK ? print_points(common, info, points, a, b, radec)
                                  : tool_failed(common, status);
+        if (code == AIRY_EXIT_OK)
+            say_lost(common, points, a);
     }
     free(a);
     free(b);

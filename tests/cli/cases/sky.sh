@@ -17,3 +17,7 @@ $airy convert 'a.fits[0]' -o a.fits --force; echo $?
 sed 's/CDELT\([12]\) /CDELX\1 /g; s/CRVAL2 /CRVAX2 /' a.fits >lacks.fits
 $airy sky lacks.fits --pixels 15.5,15.5
 $airy sources lacks.fits --catalog lacks.csv 2>&1 >/dev/null | grep -c 'CDELT1 = 1 deg'
+# the other half of the sky, and tables that are none of text
+printf 'ra,dec\n86.4,29\n266.4168,-29.0078\n86.5,29\nnan,1\n' >half.csv
+$airy sky a.fits --radec half.csv | grep -c nan,nan
+$airy sources a.fits --catalog a.vot --quiet >/dev/null; $airy sky a.fits --pixels a.vot; echo $?
