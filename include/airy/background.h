@@ -9,8 +9,8 @@
  *   1. mean m and standard deviation s of all x, then of those from m - 2 s to m + 2 s; both are
  *      rounded to multiples of 2^-20 of the power of two below s, so that what follows does not
  *      depend on the order of sums;
- *   2. a histogram of all x in levels = min(4096, floor(5/4 sqrt(2/pi) n + 1)) bins of 10 s / levels,
- *      the first one about m - 5 s, n: pixels left by step 1;
+ *   2. a histogram of all x in levels = min(4096, floor(5/4 sqrt(2/pi) n + 1)) bins of 10 s /
+ *      levels, the first one about m - 5 s, n: pixels left by step 1;
  *   3. until the standard deviation in it is below 0.1 bins or changes by less than 1e-4, 100 times
  *      at most: median, mean and standard deviation of the bins that are left, then those stay that
  *      lie within 3 standard deviations of the median;
@@ -48,12 +48,13 @@ typedef struct airy_background_params {
     double filter_threshold; /**< a node whose level is nearer than this to its median stays */
     airy_background_estimate estimate;
     /**
-     * As SEP 1.4 and SExtractor: maps lie half a pixel too far down (nodes at y = (i + 1/2) mesh, but
-     * x = (i + 1/2) mesh - 1/2); second derivatives of the splines are divided by 6 once more at each
-     * node of the recurrence, and there are none along x where there is one row of meshes; pixels
-     * are read as f32 and so are bounds and bins, whose first one takes what lies up to a bin below
-     * it; meshes of equal pixels have bins of 1; the noise may be extrapolated to below 0. What is
-     * not taken over: sums that cancel far from zero, and 0 and 1 for an image without a good mesh.
+     * As SEP 1.4 and SExtractor: maps lie half a pixel too far down (nodes at y = (i + 1/2) mesh,
+     * but x = (i + 1/2) mesh - 1/2); second derivatives of the splines are divided by 6 once more
+     * at each node of the recurrence, and there are none along x where there is one row of meshes;
+     * pixels are read as f32 and so are bounds and bins, whose first one takes what lies up to a
+     * bin below it; meshes of equal pixels have bins of 1; the noise may be extrapolated to
+     * below 0. What is not taken over: sums that cancel far from zero, and 0 and 1 for an image
+     * without a good mesh.
      */
     bool compat_sep;
 } airy_background_params;
@@ -79,8 +80,8 @@ typedef struct airy_background_info {
  * Errors:   AIRY_ERR_PARAM (also an image without a good mesh, which has no background),
  *           AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED.
  * Source:   E. Bertin, S. Arnouts, Astron. Astrophys. Suppl. Ser. 117 (1996) 393, section 3, and
- *           the program's source for what the paper leaves open; K. Barbary, J. Open Source Softw. 1
- *           (2016) 58, doi:10.21105/joss.00058.
+ *           the program's source for what the paper leaves open; K. Barbary, J. Open Source Softw.
+ *           1 (2016) 58, doi:10.21105/joss.00058.
  */
 AIRY_API airy_status airy_background_create(airy_background **background, airy_queue *queue,
                                             const airy_array *image, const airy_array *mask,

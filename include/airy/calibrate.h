@@ -1,19 +1,19 @@
 /**
- * Refinement of a geometry from the powder rings of a calibrant: distance, point of normal incidence,
- * tilts and, where asked for, the wavelength. On the host, in double precision.
+ * Refinement of a geometry from the powder rings of a calibrant: distance, point of normal
+ * incidence, tilts and, where asked for, the wavelength. On the host, in double precision.
  *
- * A ring of spacing d stands at 2theta = 2 asin(wavelength / 2d) (W. L. Bragg). Where such rings are
- * in the image is measured in sectors: of the pixels near the ring, by their own 2theta, a Gaussian
- * on a straight background is fitted, which gives a control point. What is made small is
+ * A ring of spacing d stands at 2theta = 2 asin(wavelength / 2d) (W. L. Bragg). Where such rings
+ * are in the image is measured in sectors: of the pixels near the ring, by their own 2theta, a
+ * Gaussian on a straight background is fitted, which gives a control point. What is made small is
  *   sum w e^2,   e = (2theta(point; geometry) - 2theta(ring)) / |gradient of 2theta|,
- * the distance of the points from their rings in pixels, by K. Levenberg's and D. Marquardt's method
- * (J. Soc. Indust. Appl. Math. 11 (1963) 431) with analytic derivatives; points far off are left out
- * (P. Huber's weights first, then a cut at 4 robust standard deviations). Measuring and fitting are
- * repeated, with rings that stand alone first and narrower windows and closer rings later, until the
- * rings move no more.
- * Before that the guess is improved by a search: of distances, beam centres and tilts around it those
- * that put the rings on the brightest curves of the image, after its local mean has been taken away
- * and its local contrast made even.
+ * the distance of the points from their rings in pixels, by K. Levenberg's and D. Marquardt's
+ * method (J. Soc. Indust. Appl. Math. 11 (1963) 431) with analytic derivatives; points far off are
+ * left out (P. Huber's weights first, then a cut at 4 robust standard deviations). Measuring and
+ * fitting are repeated, with rings that stand alone first and narrower windows and closer rings
+ * later, until the rings move no more.
+ * Before that the guess is improved by a search: of distances, beam centres and tilts around it
+ * those that put the rings on the brightest curves of the image, after its local mean has been
+ * taken away and its local contrast made even.
  *
  * rot3 turns the detector about the beam, which no ring can see: it stays at the guess's value.
  */
@@ -55,8 +55,8 @@ AIRY_API size_t airy_calibrant_count(void);
 AIRY_API airy_status airy_calibrant_get(airy_calibrant_info *info, size_t index);
 /**
  * Rings of a calibrant in the table down to a spacing, those that the reflection conditions of its
- * space group (International Tables for Crystallography, vol. A) and, where all atoms share them, of
- * its sites leave. Case, blanks, '-' and '_' in the name are ignored.
+ * space group (International Tables for Crystallography, vol. A) and, where all atoms share them,
+ * of its sites leave. Case, blanks, '-' and '_' in the name are ignored.
  * @param smallest  m; at most AIRY_CALIBRANT_RINGS rings, those of the largest spacings, are made
  * Errors: AIRY_ERR_NOT_FOUND, naming those there are; AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
  */
@@ -153,7 +153,8 @@ typedef struct airy_calibration {
  * @param out  released by the caller; written on success only
  *
  * Accuracy: a simulated image of 10 rings and 100 counts comes back to 0.01 pixel and 1e-5 of the
- *           distance; standard errors count what scatters, not what is wrong in the same way everywhere.
+ *           distance; standard errors count what scatters, not what is wrong in the same way
+ *           everywhere.
  * Errors: AIRY_ERR_PARAM (params; rings that cannot be told apart, or none on the detector; too
  *         wide a search),
  *         AIRY_ERR_NOT_FOUND (the rings were not found, the fit does not settle, or its residual is

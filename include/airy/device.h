@@ -81,10 +81,10 @@ typedef struct airy_device_params {
  * Open a device.
  *
  * @param device  out
- * @param spec    "cpu", "gpu" (the only or first usable GPU), "gpu:N", "opencl" (where there is one usable
- *                device of OpenCL), "opencl:P:D", or a part of
- *                a name (case is ignored); one device, so not "gpu:all". NULL: the environment's AIRY_DEVICE, else the first GPU
- *                that works, else the CPU.
+ * @param spec    "cpu", "gpu" (the only or first usable GPU), "gpu:N", "opencl" (where there is one
+ *                usable device of OpenCL), "opencl:P:D", or a part of
+ *                a name (case is ignored); one device, so not "gpu:all". NULL: the environment's
+ *                AIRY_DEVICE, else the first GPU that works, else the CPU.
  * @param params  NULL for defaults
  * Errors: AIRY_ERR_DEVICE when nothing or more than one device answers to spec (the sentence lists
  *         what there is), or its driver fails; AIRY_ERR_PARAM for an odd spec. There is never a

@@ -3,13 +3,13 @@
  * elements moved about, or brought together in boxes.
  *
  * Arrays of one call have one shape, if not said otherwise; each has a pitch of its own. dst may be
- * one of the operands of arithmetic, but not overlap one in any other way. Calls return before the work is done, but for
- * AIRY_CONVERT_EXACT.
+ * one of the operands of arithmetic, but not overlap one in any other way. Calls return before the
+ * work is done, but for AIRY_CONVERT_EXACT.
  *
  * What it is computed in:
- *   integers  exactly where the operands are integers, and dst too unless 0 or 1 is written, but for
- *             divide, power, hypot, sqrt, exp and the logarithms; what leaves (-2^64, 2^64) stays at
- *             its limit
+ *   integers  exactly where the operands are integers, and dst too unless 0 or 1 is written, but
+ *             for divide, power, hypot, sqrt, exp and the logarithms; what leaves (-2^64, 2^64)
+ *             stays at its limit
  *   f64       else, where an operand or dst (unless 0 or 1 is written) is f64 or has integers of 32
  *             or 64 bits, of which those beyond 2^53 are rounded
  *   f32       else
@@ -139,15 +139,15 @@ AIRY_API const char *airy_projection_name(airy_projection projection); /**< "mea
 AIRY_API airy_status airy_projection_parse(airy_projection *projection, const char *name);
 
 /**
- * One value for each box of factor[i] elements along axis i; elements that fill no box at an end are
- * left out. An axis is projected by a factor of its whole length. One thread walks a box: for all of
- * a large array see airy_statistics_get.
+ * One value for each box of factor[i] elements along axis i; elements that fill no box at an end
+ * are left out. An axis is projected by a factor of its whole length. One thread walks a box: for
+ * all of a large array see airy_statistics_get.
  *
  * @param dst       any dtype, of src's lengths over the factors, rounded down; written as by
  *                  AIRY_CONVERT_SATURATE
  * @param factor    1 to the length of the axis
- * @param skip_nan  leave NaN out; of a box of nothing else the sum is 0, the rest NaN. Else NaN in a
- *                  box gives NaN.
+ * @param skip_nan  leave NaN out; of a box of nothing else the sum is 0, the rest NaN. Else NaN in
+ *                  a box gives NaN.
  * Accuracy: sums in f64, in an order that the shape alone says: |error| <= count 2^-53 sum |x|.
  *           Elements are read as f64. max, min and the elements of a median are exact.
  * Errors:   AIRY_ERR_UNSUPPORTED on an OpenCL device without f64.

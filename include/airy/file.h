@@ -25,22 +25,23 @@ extern "C" {
  * @param fd       out, open for reading and writing; the caller closes it
  * @param partial  out, that name; released with free()
  *
- * AIRY_ERR_IO with the system's words, AIRY_ERR_MEMORY; AIRY_ERR_PARAM where an argument is missing;
- * AIRY_ERR_EXISTS where other files have each of the few names that were tried. Any thread.
+ * AIRY_ERR_IO with the system's words, AIRY_ERR_MEMORY; AIRY_ERR_PARAM where an argument is
+ * missing; AIRY_ERR_EXISTS where other files have each of the few names that were tried. Any
+ * thread.
  */
 AIRY_API airy_status airy_file_create(int *fd, char **partial, const char *path);
 
 /**
- * Give it its name, in one step: without force a file that is there already stays (AIRY_ERR_EXISTS).
- * A symbolic link of that name counts as a file: it is replaced, and what it leads to stays as it is.
- * After a failure it is where it was. It is on the disk after fsync() of the file, before this, and
- * airy_file_sync_folder(). Any thread.
+ * Give it its name, in one step: without force a file that is there already stays
+ * (AIRY_ERR_EXISTS). A symbolic link of that name counts as a file: it is replaced, and what it
+ * leads to stays as it is. After a failure it is where it was. It is on the disk after fsync() of
+ * the file, before this, and airy_file_sync_folder(). Any thread.
  */
 AIRY_API airy_status airy_file_move(const char *partial, const char *path, bool force);
 
 /**
- * The folder that path lies in, to the disk: a name is only safe there when its folder is. Some file
- * systems cannot, which is no error. Any thread.
+ * The folder that path lies in, to the disk: a name is only safe there when its folder is. Some
+ * file systems cannot, which is no error. Any thread.
  */
 AIRY_API void airy_file_sync_folder(const char *path);
 

@@ -77,34 +77,35 @@ typedef struct airy_convolve_info {
  * @param params        NULL for defaults
  * @param info          out, or NULL
  *
- * NaN:      under the kernel give NaN, also where the kernel is 0, with every method, unless normalize
- *           is set: a tile of fft in which an element is not finite, or so large that sums over the
- *           tile might overflow, is done directly.
+ * NaN:      under the kernel give NaN, also where the kernel is 0, with every method, unless
+ *           normalize is set: a tile of fft in which an element is not finite, or so large that
+ *           sums over the tile might overflow, is done directly.
  * Gaps:     normalize leaves elements out that are not finite: dst = conv(w src) / conv(w) with
  *           w = 1 where src is finite, else 0; NaN where conv(w) is below 2^-64 (dst f32) or 2^-512
- *           (f64) of the kernel's sum. A constant stays that constant, whatever the kernel's sum. With
- *           a border of zero or a value, elements outside are of that value and no gaps. For kernels
- *           without negative elements (of others conv(w) says nothing) whose sum is finite and above
- *           0; done directly, or as one product of lines, whose elements are the weights then: the
- *           error of fft does not shrink with conv(w). |error| <= (2 taps + 6) e max |src| of what
- *           is under the kernel, where max |src| conv(w) is above 2^-88 (f32) or 2^-950 (f64) of the
- *           kernel's sum; below, products underflow. Memory: an array of the shape of src and one
- *           of that of dst, both in dst's dtype, and one of each shape in u8. Waits.
+ *           (f64) of the kernel's sum. A constant stays that constant, whatever the kernel's sum.
+ *           With a border of zero or a value, elements outside are of that value and no gaps. For
+ *           kernels without negative elements (of others conv(w) says nothing) whose sum is finite
+ *           and above 0; done directly, or as one product of lines, whose elements are the weights
+ *           then: the error of fft does not shrink with conv(w). |error| <= (2 taps + 6) e max
+ *           |src| of what is under the kernel, where max |src| conv(w) is above 2^-88 (f32) or
+ *           2^-950 (f64) of the kernel's sum; below, products underflow. Memory: an array of the
+ *           shape of src and one of that of dst, both in dst's dtype, and one of each shape in u8.
+ *           Waits.
  *           Source: Knutsson and Westin, Proc. IEEE CVPR 1993, 515 (normalized convolution); as
  *           astropy.convolution's nan_treatment='interpolate'.
  * Accuracy: direct: |error| <= (taps + 2) e sum |kernel src| (e = 2^-24 for f32, 2^-53 for f64);
- *           separable: the lengths of the lines and the rank in place of taps, the absolute values of
- *           the products in place of |kernel|, and residual max|kernel| sum |src| on top (residual
- *           is below 2^-24 for f32, 1e-14 for f64); fft: |error| <= 21 L e |kernel| |src| 2^(L/2), L
- *           the base-2 logarithm of a tile's elements, |kernel| and |src| the roots of the sums of
- *           squares of the kernel and of the two tiles that are done together. In practice an
- *           error of about e times the largest results nearby; but unlike the others it does not
- *           shrink with what is under the kernel: next to a star of 1e6, elements of f32 results
- *           are good to some 0.1, and integers do not come out exact. Not bit-equal between
+ *           separable: the lengths of the lines and the rank in place of taps, the absolute values
+ *           of the products in place of |kernel|, and residual max|kernel| sum |src| on top
+ *           (residual is below 2^-24 for f32, 1e-14 for f64); fft: |error| <= 21 L e |kernel| |src|
+ *           2^(L/2), L the base-2 logarithm of a tile's elements, |kernel| and |src| the roots of
+ *           the sums of squares of the kernel and of the two tiles that are done together. In
+ *           practice an error of about e times the largest results nearby; but unlike the others it
+ *           does not shrink with what is under the kernel: next to a star of 1e6, elements of f32
+ *           results are good to some 0.1, and integers do not come out exact. Not bit-equal between
  *           devices.
  * Memory:   separable in three dimensions as airy_gaussian_blur.
- * Errors:   AIRY_ERR_PARAM (a kernel that is no sum of 4 products for SEPARABLE, or is not finite; one
- *           that normalize is not for, and a method or a border's value),
+ * Errors:   AIRY_ERR_PARAM (a kernel that is no sum of 4 products for SEPARABLE, or is not finite;
+ *           one that normalize is not for, and a method or a border's value),
  *           AIRY_ERR_UNSUPPORTED (a kernel whose tiles would be too large for FFT; a device without
  *           double precision where an array has it, or with work-groups of less than 64 items),
  *           AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY.
@@ -235,16 +236,16 @@ typedef struct airy_rank_params {
  *            round; they take one or two arrays of the size of src besides.
  * Accuracy:  exact and equal on all devices; differences of floats are rounded once.
  * Work, for n elements under a footprint of r runs along x, per element of the result:
- *            CPU: on vectors, minimum and maximum of a box: 3 along y and z, log2 of the size along x;
- *            few elements (about 21 x 21): a network of about
- *            n^0.5 log2(n)^2 comparisons; larger boxes of 8 bits: histograms, whatever n; others: 2 r
- *            updates of a set of bits and a share of a sort.
- *            OpenCL: box minimum and maximum: the sum of 1 + size / 2 to 16 of each axis; medians of
- *            3 x 3, 5 x 5, 7 x 7, 3 x 3 x 3: a network; else n comparisons for each bit in which the
- *            elements of a tile differ, until the wanted one is found, and n once more.
- * Memory:    CPU: a tile a thread, of at most twice the footprint's lengths and 16 bytes an element,
- *            and one array of the size of src for minimum and maximum of a box in space; OpenCL: up
- *            to two arrays for those of a box.
+ *            CPU: on vectors, minimum and maximum of a box: 3 along y and z, log2 of the size along
+ *            x; few elements (about 21 x 21): a network of about
+ *            n^0.5 log2(n)^2 comparisons; larger boxes of 8 bits: histograms, whatever n; others: 2
+ *            r updates of a set of bits and a share of a sort.
+ *            OpenCL: box minimum and maximum: the sum of 1 + size / 2 to 16 of each axis; medians
+ *            of 3 x 3, 5 x 5, 7 x 7, 3 x 3 x 3: a network; else n comparisons for each bit in which
+ *            the elements of a tile differ, until the wanted one is found, and n once more.
+ * Memory:    CPU: a tile a thread, of at most twice the footprint's lengths and 16 bytes an
+ *            element, and one array of the size of src for minimum and maximum of a box in space;
+ *            OpenCL: up to two arrays for those of a box.
  * Errors:    AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED
  *            (more than 2^20 elements under a footprint, but for minimum and maximum of a box).
  */
@@ -277,23 +278,24 @@ typedef struct airy_hampel_params {
  *
  * MAD 0:     where more than half of a box are equal, what differs from them is replaced.
  * NaN:       larger than every number, as of airy_rank_filter_run, and so are deviations that are
- *            NaN. An element that is NaN stays; one next to so many that the median or MAD is NaN too.
+ *            NaN. An element that is NaN stays; one next to so many that the median or MAD is NaN
+ *            too.
  * Accuracy:  every element of dst is one of src's or the border's value, equal on all devices.
- *            Deviations are rounded once to f64, in which integers beyond 2^53 are rounded before; so
- *            are kappa 1.482602218505602 and its product with a deviation.
+ *            Deviations are rounded once to f64, in which integers beyond 2^53 are rounded before;
+ *            so are kappa 1.482602218505602 and its product with a deviation.
  * Work:      a median of airy_rank_filter_run, and a comparison for each element of a box.
  * Memory:    as airy_rank_filter_run.
  * Errors:    as airy_rank_filter_run; AIRY_ERR_UNSUPPORTED too on an OpenCL device without f64.
- * Source:    F. R. Hampel, J. Am. Stat. Assoc. 69 (1974) 383, doi:10.1080/01621459.1974.10482962, for
- *            median and MAD; R. K. Pearson, IEEE Trans. Control Syst. Technol. 10 (2002) 55,
+ * Source:    F. R. Hampel, J. Am. Stat. Assoc. 69 (1974) 383, doi:10.1080/01621459.1974.10482962,
+ *            for median and MAD; R. K. Pearson, IEEE Trans. Control Syst. Technol. 10 (2002) 55,
  *            doi:10.1109/87.974338, for their moving form.
  */
 AIRY_API airy_status airy_hampel_run(airy_queue *queue, airy_array *dst, const airy_array *src,
                                      const airy_hampel_params *params);
 
 /**
- * A disc or ball as a footprint: elements whose centres are at most `radius` px from the centre of a
- * box of 2 floor(radius) + 1 elements along each of `axes` axes.
+ * A disc or ball as a footprint: elements whose centres are at most `radius` px from the centre of
+ * a box of 2 floor(radius) + 1 elements along each of `axes` axes.
  *
  * @param footprint  out, malloc'ed, [length]^axes; free it with airy_footprint_free
  * @param length     out: elements along an axis

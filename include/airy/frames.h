@@ -115,7 +115,8 @@ AIRY_API airy_status airy_frame_writer_create(airy_frame_writer **writer, const 
 AIRY_API bool airy_frame_writer_has_format(const char *path);
 /**
  * Append frames that lie one behind the other.
- * Errors: AIRY_ERR_IO, AIRY_ERR_UNSUPPORTED (TIFF of more than 2^20 pages, which nothing here reads).
+ * Errors: AIRY_ERR_IO, AIRY_ERR_UNSUPPORTED (TIFF of more than 2^20 pages, which nothing here
+ *         reads).
  */
 AIRY_API airy_status airy_frame_writer_add(airy_frame_writer *writer, const void *frames,
                                            size_t count);

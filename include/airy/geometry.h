@@ -10,11 +10,12 @@
  *   2theta = atan2(hypot(x, y), z)   chi = atan2(y, x)   r = hypot(x, y)   q = 4 pi / wavelength
  *   sin(theta)
  * Orientations 1 to 4 re-index: i' = N1-1-i (1, 2), j' = N2-1-j (1, 4); 0 counts as 3.
- * Where a detector has corners, p1 and p2 are means of a pixel's four corners less the PONI, and p3 =
- * dist + z of them.
- * With parallax, a photon that enters the sensor at p0, at an angle alpha to its normal, is absorbed
- * mu^-1 (1 - x / (exp(x) - 1)) further on the way on average, x = mu thickness / cos(alpha), so it
- * is seen sin(alpha) times that further out along the sensor: angles and radii are those of p0.
+ * Where a detector has corners, p1 and p2 are means of a pixel's four corners less the PONI, and p3
+ * = dist + z of them.
+ * With parallax, a photon that enters the sensor at p0, at an angle alpha to its normal, is
+ * absorbed mu^-1 (1 - x / (exp(x) - 1)) further on the way on average, x = mu thickness /
+ * cos(alpha), so it is seen sin(alpha) times that further out along the sensor: angles and radii
+ * are those of p0.
  * Source: pyFAI's published geometry (J. Kieffer et al., J. Appl. Cryst. 48 (2015) 510,
  *         doi:10.1107/S1600576715000306).
  */
@@ -43,8 +44,8 @@ typedef struct airy_sensor {
 } airy_sensor;
 
 /**
- * Plain data; fill it by airy_detector_find, airy_detector_read, airy_geometry_read, or by hand. Copies
- * share the arrays.
+ * Plain data; fill it by airy_detector_find, airy_detector_read, airy_geometry_read, or by hand.
+ * Copies share the arrays.
  */
 typedef struct airy_detector {
     char name[64];          /**< the registry's name, "Detector" for a free one */
@@ -86,8 +87,9 @@ AIRY_API airy_status airy_detector_get(airy_detector *detector, size_t index);
  */
 AIRY_API airy_status airy_detector_find_shape(airy_detector *detector, size_t height, size_t width);
 /**
- * Name a detector of which shape and pixel sizes are known: by the description that a file or stream
- * gives ("" where it gives none), or by shape; only a registered one whose shape and pixels agree.
+ * Name a detector of which shape and pixel sizes are known: by the description that a file or
+ * stream gives ("" where it gives none), or by shape; only a registered one whose shape and pixels
+ * agree.
  */
 AIRY_API void airy_detector_recognize(airy_detector *detector, const char *description);
 /**
@@ -97,10 +99,10 @@ AIRY_API void airy_detector_recognize(airy_detector *detector, const char *descr
 AIRY_API void airy_detector_complete(airy_detector *detector);
 /**
  * Read what a NeXus detector file says, as pyFAI writes them: an NXdetector group with pixel_size,
- * shape, orientation, sensor and, for detectors that are no plane of equal rectangles, pixel_corners
- * [N1, N2, 4, 3] and mask. The arrays are not read: airy_detector_open does.
- * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (what is missing or impossible, by name),
- *         AIRY_ERR_UNSUPPORTED (pixels of other than four corners).
+ * shape, orientation, sensor and, for detectors that are no plane of equal rectangles,
+ * pixel_corners [N1, N2, 4, 3] and mask. The arrays are not read: airy_detector_open does.
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (what is missing or impossible, by
+ *         name), AIRY_ERR_UNSUPPORTED (pixels of other than four corners).
  */
 AIRY_API airy_status airy_detector_read(airy_detector *detector, const char *path);
 /**
@@ -138,8 +140,8 @@ AIRY_API airy_status airy_sensor_attenuation(double *attenuation, const char *ma
                                              double wavelength);
 
 /**
- * The registry's mask (module gaps), or what detector->bad says: out[height * width], 1 = bad. All 0
- * where the detector has none. A pixel of several of the sensor's is bad when any of them is.
+ * The registry's mask (module gaps), or what detector->bad says: out[height * width], 1 = bad. All
+ * 0 where the detector has none. A pixel of several of the sensor's is bad when any of them is.
  */
 AIRY_API airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask);
 
@@ -153,8 +155,8 @@ typedef struct airy_geometry {
                                     detector's sensor, which must be known */
     /**
      * Of the sample, for units at grazing incidence; no part of a PONI file: angle of incidence and
-     * tilt about the beam, rad, and how the detector's horizontal and vertical axes are exchanged or
-     * turned first: 1 (0) to 8 as EXIF counts orientations.
+     * tilt about the beam, rad, and how the detector's horizontal and vertical axes are exchanged
+     * or turned first: 1 (0) to 8 as EXIF counts orientations.
      */
     double incidence, tilt;
     int sample_orientation;
@@ -179,11 +181,11 @@ AIRY_API airy_status airy_geometry_write_noted(const airy_geometry *geometry, co
 AIRY_API airy_status airy_geometry_check(const airy_geometry *geometry);
 
 /**
- * Radial and azimuthal units, by the names that pyFAI has for them. In the laboratory x is horizontal, y vertical, z
- * along the beam; u = 2 pi / wavelength, n = (x, y, z) / |(x, y, z)|. Grazing incidence: the lab's q,
- * u (n - beam), turned by the angle of incidence about x and by the tilt about the beam.
- * d and the logarithms of q are infinite at the beam: pixels for which they are (a centre there, or
- * by splitting a corner) belong to no bin.
+ * Radial and azimuthal units, by the names that pyFAI has for them. In the laboratory x is
+ * horizontal, y vertical, z along the beam; u = 2 pi / wavelength, n = (x, y, z) / |(x, y, z)|.
+ * Grazing incidence: the lab's q, u (n - beam), turned by the angle of incidence about x and by the
+ * tilt about the beam. d and the logarithms of q are infinite at the beam: pixels for which they
+ * are (a centre there, or by splitting a corner) belong to no bin.
  */
 typedef enum airy_unit {
     AIRY_UNIT_Q_NM = 0,  /**< "q_nm^-1" */
@@ -262,9 +264,9 @@ AIRY_API airy_status airy_geometry_centers(const airy_geometry *geometry, airy_u
 /** chi at the centres, rad in (-pi, pi]. */
 AIRY_API airy_status airy_geometry_chi(const airy_geometry *geometry, double *out);
 /**
- * Solid angle relative to a pixel of the nominal size at the PONI: cos^3 of the incidence angle; with
- * corners area x cos(incidence) / distance^2, where area and normal are those of the corners. Of the
- * pixel itself, whatever the parallax.
+ * Solid angle relative to a pixel of the nominal size at the PONI: cos^3 of the incidence angle;
+ * with corners area x cos(incidence) / distance^2, where area and normal are those of the corners.
+ * Of the pixel itself, whatever the parallax.
  */
 AIRY_API airy_status airy_geometry_solid_angle(const airy_geometry *geometry, double *out);
 /**
@@ -275,8 +277,8 @@ AIRY_API airy_status airy_geometry_polarization(const airy_geometry *geometry, d
                                                 double offset_rad, double *out);
 
 /**
- * What the sensor absorbs relative to normal incidence: (1 - exp(-mu t / cos(alpha))) / (1 - exp(-mu
- * t)); 1 where its thickness is 0. AIRY_ERR_PARAM: the sensor is not known.
+ * What the sensor absorbs relative to normal incidence: (1 - exp(-mu t / cos(alpha))) / (1 -
+ * exp(-mu t)); 1 where its thickness is 0. AIRY_ERR_PARAM: the sensor is not known.
  */
 AIRY_API airy_status airy_geometry_efficiency(const airy_geometry *geometry, double *out);
 

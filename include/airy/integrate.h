@@ -17,10 +17,10 @@
  * Two dimensions (azimuth_bins > 0): bins are cells of radius and chi, planes of sums are
  * [azimuth_bins][bins], and a pixel's share of a cell is by area; chi is cut at its discontinuity
  * and at the ends of azimuth_range, pixels on either side of it belong to both ends. Instead of chi
- * the second axis can be any of airy_unit_is_azimuthal, see azimuth_unit. A quadrilateral that crosses
- * itself counts as the two triangles that it consists of.
- * Where the sign of qip changes, qip and chigi jump across what no pixel sees: such a pixel is taken to
- * lie on the side of its centre, without compat.
+ * the second axis can be any of airy_unit_is_azimuthal, see azimuth_unit. A quadrilateral that
+ * crosses itself counts as the two triangles that it consists of.
+ * Where the sign of qip changes, qip and chigi jump across what no pixel sees: such a pixel is
+ * taken to lie on the side of its centre, without compat.
  * Bins: half open, [lo, hi); without a range given lo and hi are the limits of the unmasked pixels
  * (centres, boxes or corners, by splitting; corners: 0 where such a pixel holds the beam), and hi
  * belongs to the last bin.
@@ -44,8 +44,8 @@ typedef enum airy_split {
     AIRY_SPLIT_FULL = 0, /**< the pixel's quadrilateral in (radius, chi), by area */
     AIRY_SPLIT_BBOX,     /**< the interval centre +- half width, by length */
     AIRY_SPLIT_NO,       /**< all of the pixel to the bin of its centre */
-    AIRY_SPLIT_PSEUDO, /**< two dimensions only: the quadrilateral's box, shrunk to its area about its
-                              middle, by area; the beam's pixel as full */
+    AIRY_SPLIT_PSEUDO,   /**< two dimensions only: the quadrilateral's box, shrunk to its area about
+                              its middle, by area; the beam's pixel as full */
     AIRY_SPLIT_COUNT
 } airy_split;
 
@@ -112,8 +112,8 @@ AIRY_API airy_status airy_error_model_parse(airy_error_model *v, const char *nam
  * kept whose interval [a, b] lies in [lower W, upper W] or contains it; where there are none, those
  * that meet it. So 0, 1 keeps all; 0.5, 0.5 keeps the weighted median, and where two entries meet
  * at W / 2, both. Weights are rounded to a multiple of 2^-52 of the smallest power of two above 1 +
- * 2^-40 times sqrt(m sum omega^2), m the number and the sum that of all entries of the bin, left out
- * ones with them, so that sums of weights are exact: which entries are kept is the same on all
+ * 2^-40 times sqrt(m sum omega^2), m the number and the sum that of all entries of the bin, left
+ * out ones with them, so that sums of weights are exact: which entries are kept is the same on all
  * devices.
  * Weights that are rounded to 0 take part at a point.
  *
@@ -168,8 +168,8 @@ typedef struct airy_integrator_params {
     bool mask_saturated;
     /**
      * In two dimensions the second axis, one of airy_unit_is_azimuthal; 0 (which is none of them):
-     * chi_deg. The radial unit then is any other but chi and chigi. Compat pyfai: chi_deg and chi_rad
-     * alone.
+     * chi_deg. The radial unit then is any other but chi and chigi. Compat pyfai: chi_deg and
+     * chi_rad alone.
      */
     airy_unit azimuth_unit;
 } airy_integrator_params;
@@ -182,19 +182,24 @@ typedef struct airy_integrator airy_integrator;
 
 /**
  * Errors: AIRY_ERR_PARAM (range empty or inverted, no wavelength, no valid pixel left, bins),
- *         AIRY_ERR_SHAPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED (device without double precision; clip
- *         or quantile on a back end without it; at the first frames: dummy values that do not go
- *         together with mask_saturated).
+ *         AIRY_ERR_SHAPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED (device without double precision;
+ *         clip or quantile on a back end without it; at the first frames: dummy values that do not
+ *         go together with mask_saturated).
  */
 AIRY_API airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device,
                                             const airy_geometry *geometry,
                                             const airy_integrator_params *params);
 AIRY_API void airy_integrator_destroy(airy_integrator **integrator);
-/** All bins of a plane of sums: in two dimensions those of the radius times those of chi. 0 for NULL. */
+/**
+ * All bins of a plane of sums: in two dimensions those of the radius times those of chi. 0 for
+ * NULL.
+ */
 AIRY_API size_t airy_integrator_bins(const airy_integrator *integrator);
 /** Bin centres in the unit, [bins]; lives as long as the integrator. NULL for NULL. */
 AIRY_API const double *airy_integrator_radial(const airy_integrator *integrator);
-/** Bin centres of the second axis in its unit, [azimuth_bins]; NULL for NULL and in one dimension. */
+/**
+ * Bin centres of the second axis in its unit, [azimuth_bins]; NULL for NULL and in one dimension.
+ */
 AIRY_API const double *airy_integrator_azimuth(const airy_integrator *integrator);
 
 /** Facts for --explain and logs. */

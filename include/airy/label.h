@@ -48,8 +48,8 @@ typedef struct airy_label_params {
  * @param regions  out, *count of them, label 1 first; free with airy_regions_free. NULL: not wanted
  *
  * The call waits for its work. Exact: labels, counts, boxes, places, extremes. Accuracy: sums 1e-12
- * of the sum of |I|, centers 1e-9 px where no pixel is negative, moments 1e-9 of the squared size of
- * the box. The bits do not depend on threads.
+ * of the sum of |I|, centers 1e-9 px where no pixel is negative, moments 1e-9 of the squared size
+ * of the box. The bits do not depend on threads.
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED.
  * Source: union-find over runs of foreground; K. Wu, E. Otoo, K. Suzuki, Pattern Anal. Applic. 12
  *         (2009) 117.
@@ -68,10 +68,10 @@ AIRY_API airy_status airy_measure(airy_queue *queue, airy_region *regions, size_
                                   const airy_array *labels, const airy_array *src);
 
 /**
- * The same of many images in one call, say the planes of a cube: counts[i], regions[i] and labels[i]
- * have the bits that airy_label gives for srcs[i]. What is alike in one array at equal distances, as
- * planes are, and labels that lie likewise in another array, a device does side by side, and the
- * call waits for some of these together; the others come one after the other.
+ * The same of many images in one call, say the planes of a cube: counts[i], regions[i] and
+ * labels[i] have the bits that airy_label gives for srcs[i]. What is alike in one array at equal
+ * distances, as planes are, and labels that lie likewise in another array, a device does side by
+ * side, and the call waits for some of these together; the others come one after the other.
  *
  * @param labels   out, images of them, each as airy_label has it; NULL: not wanted
  * @param srcs     images of them

@@ -40,7 +40,8 @@ AIRY_API void airy_accumulator_clear(airy_accumulator *accumulator);
 /**
  * Add a frame.
  * @param sums   [AIRY_SUM_PLANES][bins]
- * @param stats  of the frame; NULL: not known. One whose status is not good adds nothing: AIRY_ERR_PARAM
+ * @param stats  of the frame; NULL: not known. One whose status is not good adds nothing:
+ *               AIRY_ERR_PARAM
  * @param normalization  of this frame alone, 1 for none, as of airy_integrator_finish
  * Accuracy: sums are kept in about 106 bits, so that their order moves a result by 2^-104 of the
  *           sum of absolute terms.

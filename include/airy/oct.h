@@ -1,16 +1,17 @@
 /**
  * Optical coherence tomography: raw spectra to depth profiles.
  *
- * A line is one spectrum of `samples` numbers, a frame (B-scan) `lines` of them. airy_oct_create makes
- * all tables once, in double precision; airy_oct_process takes raw frames and gives profiles. Of each
- * line x, in this order:
+ * A line is one spectrum of `samples` numbers, a frame (B-scan) `lines` of them. airy_oct_create
+ * makes all tables once, in double precision; airy_oct_process takes raw frames and gives profiles.
+ * Of each line x, in this order:
  *   1. samples are unpacked, put into the machine's byte order and shifted right by bit_shift;
  *   2. the background is subtracted;
  *   3. the window is applied here instead of in 5, where window_first is set;
  *   4. resampling: z[j] = x at position r[j], interpolated;
  *   5. z[j] *= window[j];
  *   6. dispersion: z[j] *= exp(+i phase[j]);
- *   7. F[p] = sum_j z[j] exp(-2 pi i p j / samples), not divided; bins depth_first to depth_last - 1;
+ *   7. F[p] = sum_j z[j] exp(-2 pi i p j / samples), not divided; bins depth_first to depth_last -
+ *      1;
  *   8. the fixed pattern, a complex number for each bin, is subtracted;
  *   9. quantity: power |F|^2, magnitude |F|, db 10 log10 of the power (at least -300 dB), phase in
  *      radians from -pi to pi, or F itself;
@@ -57,8 +58,8 @@ typedef enum airy_oct_background {
     AIRY_OCT_BACKGROUND_NONE = 0,
     AIRY_OCT_BACKGROUND_LINE,    /**< a recorded line: background_line */
     AIRY_OCT_BACKGROUND_MEAN,    /**< the mean of the frame's lines */
-    AIRY_OCT_BACKGROUND_ROLLING, /**< x[i] less the mean of x[i - W + 1] to x[i + W], cut at the ends
-                                      of the line, W = rolling */
+    AIRY_OCT_BACKGROUND_ROLLING, /**< x[i] less the mean of x[i - W + 1] to x[i + W], cut at the
+                                      ends of the line, W = rolling */
     AIRY_OCT_BACKGROUND_COUNT
 } airy_oct_background;
 
@@ -84,8 +85,8 @@ typedef enum airy_oct_window {
     AIRY_OCT_WINDOW_HANN,
     AIRY_OCT_WINDOW_HAMMING,
     AIRY_OCT_WINDOW_BLACKMAN,
-    AIRY_OCT_WINDOW_GAUSS, /**< exp(-10 u^2), u = (j - floor(center samples)) / (fill (samples - 1));
-                                not cut */
+    AIRY_OCT_WINDOW_GAUSS, /**< exp(-10 u^2), u = (j - floor(center samples)) / (fill (samples -
+                                1)); not cut */
     AIRY_OCT_WINDOW_SINE,
     AIRY_OCT_WINDOW_FLATTOP, /**< 5 terms */
     AIRY_OCT_WINDOW_TUKEY,   /**< flat in the middle half, half a Hann window at either end */
@@ -130,10 +131,10 @@ typedef enum airy_oct_compat {
      */
     AIRY_OCT_COMPAT_PYMOTIONOCT,
     /**
-     * As OCTproZ 1.8: the inverse transform, not divided; power is |F|^2 / (samples / 2), db of that,
-     * magnitude |F| / (samples / 2); positions may be beyond the line; cubic reads sample 1 left of
-     * sample 0; Lanczos weights are not divided by their sum; windows are 0 outside of 0.0001 to
-     * 0.999 of the filled width.
+     * As OCTproZ 1.8: the inverse transform, not divided; power is |F|^2 / (samples / 2), db of
+     * that, magnitude |F| / (samples / 2); positions may be beyond the line; cubic reads sample 1
+     * left of sample 0; Lanczos weights are not divided by their sum; windows are 0 outside of
+     * 0.0001 to 0.999 of the filled width.
      */
     AIRY_OCT_COMPAT_OCTPROZ,
     AIRY_OCT_COMPAT_COUNT
@@ -176,9 +177,9 @@ typedef struct airy_oct_params {
     airy_oct_output output;
     size_t depth_first, depth_last; /**< bins; last 0: samples / 2; at most samples / 2 + 1 */
     /**
-     * Frames that airy_oct_learn estimates the fixed pattern from; 0: none. Their lines are cut into 9
-     * equal segments (what is left over is not used); for each bin the mean of the segment of least
-     * variance is the pattern. Source: S. Moon et al., Opt. Express 18 (2010) 24395.
+     * Frames that airy_oct_learn estimates the fixed pattern from; 0: none. Their lines are cut
+     * into 9 equal segments (what is left over is not used); for each bin the mean of the segment
+     * of least variance is the pattern. Source: S. Moon et al., Opt. Express 18 (2010) 24395.
      */
     size_t fixed_pattern;
 
@@ -242,9 +243,9 @@ AIRY_API airy_status airy_oct_get_info(const airy_oct *oct, airy_oct_info *info)
 AIRY_API airy_status airy_oct_learn(airy_queue *queue, airy_oct *oct, const airy_array *src);
 
 /**
- * Have all ready for calls of airy_oct_process with so many frames. A device compiles its kernels at
- * the first call, for a number of frames each: hundreds of milliseconds, and the camera does not wait.
- * Goes once through all of it with frames of zeros, and returns when it is done. A stream
+ * Have all ready for calls of airy_oct_process with so many frames. A device compiles its kernels
+ * at the first call, for a number of frames each: hundreds of milliseconds, and the camera does not
+ * wait. Goes once through all of it with frames of zeros, and returns when it is done. A stream
  * (airy_oct_stream_create) does so by itself.
  *
  * @param frames  a multiple of frames_per_result
@@ -265,13 +266,13 @@ AIRY_API airy_status airy_oct_rehearse(airy_queue *queue, const airy_oct *oct, s
  *
  * Returns before it is done.
  *
- * NaN:       a line with a sample that is read and not finite gives NaN in all its bins (integers: 0),
- *            and no other line changes, except through means (the background's too) and flow.
- * Accuracy:  of F relative to its largest in two lines that follow each other: 4e-7 root mean square,
- *            2e-6 at most; a background that is subtracted adds the rounding of samples, about
- *            6e-8 sqrt(samples) of the largest one. db, power and magnitude follow from that. Not
- *            bit-equal between devices; the same line gives the same result at any place of a call of
- *            the same device, but for its neighbour's share.
+ * NaN:       a line with a sample that is read and not finite gives NaN in all its bins (integers:
+ *            0), and no other line changes, except through means (the background's too) and flow.
+ * Accuracy:  of F relative to its largest in two lines that follow each other: 4e-7 root mean
+ *            square, 2e-6 at most; a background that is subtracted adds the rounding of samples,
+ *            about 6e-8 sqrt(samples) of the largest one. db, power and magnitude follow from that.
+ *            Not bit-equal between devices; the same line gives the same result at any place of a
+ *            call of the same device, but for its neighbour's share.
  * Errors:    AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_PARAM (airy_oct_learn was to come first),
  *            AIRY_ERR_MEMORY.
  */

@@ -2,14 +2,14 @@
  * Calibration of an OCT spectrometer from recordings of a mirror: where samples lie on the axis of
  * wavenumbers, and the dispersion between the arms. On the host, in double precision.
  *
- * A mirror's fringe has the phase 2 pi p K(i) + D(i) + constant at sample i: p is its depth in bins, K
- * the place on the k axis from 0 to 1, D the dispersion. Of two mirrors on the same side of zero depth
- * the difference of the phases has K alone, and with K known D is left. Phases come from the analytic
- * signal (Hilbert transform) of a band around the fringe, weighted by its power; with what was found
- * the line is resampled, which narrows the band, and the rest is found again until nothing changes.
- * Where that leaves a peak more than 2 percent wider than theory, the lowest terms are moved for the
- * sharpest peaks: the largest sum P^2 / (sum P)^2 of the power P around them (J. Nelder, R. Mead, Comput.
- * J. 7 (1965) 308).
+ * A mirror's fringe has the phase 2 pi p K(i) + D(i) + constant at sample i: p is its depth in
+ * bins, K the place on the k axis from 0 to 1, D the dispersion. Of two mirrors on the same side of
+ * zero depth the difference of the phases has K alone, and with K known D is left. Phases come from
+ * the analytic signal (Hilbert transform) of a band around the fringe, weighted by its power; with
+ * what was found the line is resampled, which narrows the band, and the rest is found again until
+ * nothing changes. Where that leaves a peak more than 2 percent wider than theory, the lowest terms
+ * are moved for the sharpest peaks: the largest sum P^2 / (sum P)^2 of the power P around them (J.
+ * Nelder, R. Mead, Comput. J. 7 (1965) 308).
  */
 #ifndef AIRY_OCT_CALIBRATE_H
 #define AIRY_OCT_CALIBRATE_H
@@ -48,7 +48,9 @@ typedef struct airy_oct_calibrate_params {
     airy_oct_mirror mirror[2];
     size_t mirrors; /**< 1 or 2 */
     airy_oct_fit fit;
-    /** Of the positions' polynomial; 0: the lowest from 3 on that leaves no more phase than noise. */
+    /**
+     * Of the positions' polynomial; 0: the lowest from 3 on that leaves no more phase than noise.
+     */
     int degree;
     /** Axis, interpolation and dispersion that are not fitted, and the window; NULL: none, Hann. */
     const airy_oct_params *start;
@@ -71,8 +73,8 @@ typedef struct airy_oct_calibration {
     double poly[AIRY_OCT_TERMS]; /**< as airy_oct_params.poly */
     double dispersion
         [AIRY_OCT_TERMS]; /**< compensates: as airy_oct_params.dispersion; 0 at both ends */
-    double
-        depth_step_m; /**< of a bin: from distance_m, or the ends of start's wavelengths or k; else NaN */
+    /** of a bin: from distance_m, or the ends of start's wavelengths or k; else NaN */
+    double depth_step_m;
     size_t mirrors;
     airy_oct_peak before[2], after[2];
     size_t profile_count; /**< of each of mirrors' two profiles, before and after */
@@ -84,9 +86,10 @@ typedef struct airy_oct_calibration {
  * @param out     released by the caller
  * @param params  host memory
  *
- * Errors: AIRY_ERR_PARAM (params, a value that is not finite; recordings that do not do: no fringe, one
- *         too near to depth 0 or to the last bin, a saturated one, mirrors at the same depth, an axis that
- *         is not monotonic; the sentence says what to change), AIRY_ERR_SHAPE (samples), AIRY_ERR_MEMORY.
+ * Errors: AIRY_ERR_PARAM (params, a value that is not finite; recordings that do not do: no fringe,
+ *         one too near to depth 0 or to the last bin, a saturated one, mirrors at the same depth,
+ *         an axis that is not monotonic; the sentence says what to change), AIRY_ERR_SHAPE
+ *         (samples), AIRY_ERR_MEMORY.
  * Threads: any.
  */
 AIRY_API airy_status airy_oct_calibrate(airy_oct_calibration *out,

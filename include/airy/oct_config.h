@@ -1,8 +1,8 @@
 /**
  * OCT plans as files: the JSON that `airy oct --plan` reads and `airy oct calibrate` writes.
  *
- * Keys are those of docs/oct.md; unknown ones are errors. Files that it names (background, axis, window,
- * dispersion table) are NPY or text of one number a line, looked for beside the plan.
+ * Keys are those of docs/oct.md; unknown ones are errors. Files that it names (background, axis,
+ * window, dispersion table) are NPY or text of one number a line, looked for beside the plan.
  */
 #ifndef AIRY_OCT_CONFIG_H
 #define AIRY_OCT_CONFIG_H
@@ -30,15 +30,16 @@ typedef struct airy_oct_config {
  * @param config  out; released by the caller
  * @param path    JSON, at most 1 MiB
  *
- * Lengths of tables, values and kinds are checked: the sentence names key, value and what is expected.
+ * Lengths of tables, values and kinds are checked: the sentence names key, value and what is
+ * expected.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (no JSON, unknown or doubtful key, wrong
  *         type), AIRY_ERR_SHAPE (a table of another length), AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_oct_config_read(airy_oct_config *config, const char *path);
 
 /**
- * Write a plan that airy_oct_config_read gives back; under its final name only when complete. Tables go
- * into the JSON as lists of numbers.
+ * Write a plan that airy_oct_config_read gives back; under its final name only when complete.
+ * Tables go into the JSON as lists of numbers.
  * Errors: AIRY_ERR_IO, AIRY_ERR_EXISTS (force is false), AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_oct_config_write(const airy_oct_config *config, const char *path,

@@ -100,8 +100,8 @@ AIRY_API airy_status airy_oct_stream_take_wait(airy_oct_stream *stream, void **b
  */
 AIRY_API airy_status airy_oct_stream_give(airy_oct_stream *stream, size_t frames);
 /**
- * Frames that lie somewhere else, as in the ring of a frame grabber: nothing is copied, and they stay
- * as they are until their result came. Page-locked memory (airy_host_create) the device reads
+ * Frames that lie somewhere else, as in the ring of a frame grabber: nothing is copied, and they
+ * stay as they are until their result came. Page-locked memory (airy_host_create) the device reads
  * itself; other memory the stream's thread copies, which takes longer. Devices that work in the
  * host's memory get a copy at once. Never waits.
  * @param frames  as of airy_oct_stream_give

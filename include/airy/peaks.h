@@ -16,8 +16,8 @@
  * candidates in the patch, itself among them. Of the patch's pixels with v > 0:
  *   intensity = sum v, y = sum v y / sum v, x likewise, sigma = sqrt(sum u^2).
  * Pixels that do not count, are left out of this frame or lie outside of the radial range are
- * neither, and are as if they were not there; with the integrator's compat pyfai such a pixel in the
- * patch makes the peak none, and pixels left out of a frame are not kept.
+ * neither, and are as if they were not there; with the integrator's compat pyfai such a pixel in
+ * the patch makes the peak none, and pixels left out of a frame are not kept.
  *
  * Source: definition; the separation follows J. Kieffer et al., J. Appl. Cryst. 58 (2025), jo5109.
  */

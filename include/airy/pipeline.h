@@ -136,9 +136,10 @@ AIRY_API airy_status airy_integrate_stack(const char *path, const airy_stack *st
  *
  * airy_run_create makes PATH.partial, or checks that resume can go on with it (info->resumed: rows
  * that are done); it stays, whatever happens. airy_run_work writes the rows of its part, or those
- * that it claims (params->claim; info->resumed is 0 then), that are not done; what fails in one process is the caller's to tell the others. Until airy_run_finish,
- * sum_normalization, sum_normalization2 and count of frames with invalid pixels of their own are
- * not to be seen in the partial file. airy_run_finish gives the file its final name.
+ * that it claims (params->claim; info->resumed is 0 then), that are not done; what fails in one
+ * process is the caller's to tell the others. Until airy_run_finish, sum_normalization,
+ * sum_normalization2 and count of frames with invalid pixels of their own are not to be seen in the
+ * partial file. airy_run_finish gives the file its final name.
  *
  * Errors: as airy_integrate_stack; airy_run_work: AIRY_ERR_NOT_FOUND without PATH.partial,
  *         AIRY_ERR_FORMAT where it belongs to another run; airy_run_finish: AIRY_ERR_STOPPED where
@@ -168,8 +169,8 @@ typedef struct airy_peaks_run_info {
  * @param finders  one a device, of integrators of the same parameters and geometry
  * @param params   monitor, resume, parts, group, rois and grid must not be set; carried is not used
  * @param info     out, also on failure; may be NULL
- * A frame that cannot be read or decoded, or of which more pixels stand out than the finder lists, is
- * bad: without skip_bad it ends the run, and there is no file.
+ * A frame that cannot be read or decoded, or of which more pixels stand out than the finder lists,
+ * is bad: without skip_bad it ends the run, and there is no file.
  * Errors: as airy_integrate_stack; AIRY_ERR_STOPPED leaves no file.
  */
 AIRY_API airy_status airy_peaks_stack(const char *path, const airy_stack *stack,

@@ -2,8 +2,8 @@
  * Statistics of an array: moments, order statistics, histogram, iterated clipping, threshold.
  *
  * Any dtype and shape, views too. Elements that are not finite, and those that a mask excludes, are
- * left out and counted. Elements are read as f64: 64-bit integers beyond 2^53 as the nearest one, by
- * which they are compared, with a threshold or a bound of a clip too.
+ * left out and counted. Elements are read as f64: 64-bit integers beyond 2^53 as the nearest one,
+ * by which they are compared, with a threshold or a bound of a clip too.
  * Results are host memory and are there when the call returns: it waits for the work that is
  * queued before it.
  */
@@ -40,8 +40,8 @@ typedef struct airy_statistics {
  * @param mask   u8, shape of src, not 0 = left out; NULL: none
  * @param flags  of airy_statistics_flags; 0: all
  *
- * Accuracy: counts, min, max, places, median exact; mad too but for the rounding of x - median. sum,
- *           mean, std: relative 1e-12 of the larger of |mean| and std, whatever the offset
+ * Accuracy: counts, min, max, places, median exact; mad too but for the rounding of x - median.
+ *           sum, mean, std: relative 1e-12 of the larger of |mean| and std, whatever the offset
  *           (sums about an element near the median, blocks of 4,096 in f64, those in double words).
  *           The bits do not depend on threads.
  * Errors:   AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE (mask), AIRY_ERR_MEMORY,
@@ -68,8 +68,8 @@ AIRY_API airy_status airy_statistics_each(airy_queue *queue, airy_statistics *st
                                           unsigned flags);
 
 /**
- * Quantiles by linear interpolation between neighbours (NumPy's default): position fraction (count -
- * 1).
+ * Quantiles by linear interpolation between neighbours (NumPy's default): position fraction
+ * (count - 1).
  * @param values     out, count of them; NaN where there are no elements
  * @param fractions  count of them, in [0, 1]
  * Exact but for the rounding of the interpolation. Errors: as airy_statistics_get.
@@ -124,9 +124,9 @@ typedef struct airy_clip_result {
 } airy_clip_result;
 
 /**
- * Kappa-sigma clip: of what is left keep center - kappa_low spread < x < center + kappa_high spread,
- * again and again. Bounds in f64. Where the spread is 0 nothing lies strictly between the bounds and
- * nothing is left; with `inclusive` what equals the center stays.
+ * Kappa-sigma clip: of what is left keep center - kappa_low spread < x < center + kappa_high
+ * spread, again and again. Bounds in f64. Where the spread is 0 nothing lies strictly between the
+ * bounds and nothing is left; with `inclusive` what equals the center stays.
  * Accuracy: of the statistics as airy_statistics_get; an element within that of a bound may fall on
  *           either side of it.
  */

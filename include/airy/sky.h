@@ -2,7 +2,8 @@
  * Sky coordinates of an image that came from FITS.
  *
  * Pixels count from 0 at the centre of the first one: x along a row, y down the rows as they lie in
- * memory. FITS counts from 1: x here is FITS's first pixel coordinate minus 1, y the second minus 1.
+ * memory. FITS counts from 1: x here is FITS's first pixel coordinate minus 1, y the second
+ * minus 1.
  */
 #ifndef AIRY_SKY_H
 #define AIRY_SKY_H
@@ -41,7 +42,8 @@ typedef struct airy_sky_info {
     /** of RADESYS; without it ICRS, or with an EQUINOX FK4 before 1984 and FK5 since */
     airy_sky_system system;
     /** keywords that the header lacks, and what FITS says of these: "CDELT1 = 1 deg"; of the
-        scale nothing where CD gives it, or PC another one than 1 deg a pixel. "": it has them all */
+        scale nothing where CD gives it, or PC another one than 1 deg a pixel. "": it has them
+        all */
     char assumed[96];
 } airy_sky_info;
 
@@ -79,8 +81,8 @@ typedef enum airy_angle {
  * An angle in degrees: "83.63" (any decimal number, or nan) or sexagesimal, "05:34:31.9",
  * "5h34m31.9s", "-0d15m3s", "22:00"; only the last part may have a fraction, the last letter may be
  * left out behind seconds.
- * Errors: AIRY_ERR_PARAM where text is no such angle, minutes or seconds are not below 60, hours not
- * 0 to below 24, latitudes not -90 to 90 or longitudes not -360 to 360; what is wrong is told.
+ * Errors: AIRY_ERR_PARAM where text is no such angle, minutes or seconds are not below 60, hours
+ * not 0 to below 24, latitudes not -90 to 90 or longitudes not -360 to 360; what is wrong is told.
  * Threads: any, in any locale.
  */
 AIRY_API airy_status airy_angle_parse(double *degrees, const char *text, airy_angle kind);

@@ -109,9 +109,9 @@ typedef struct airy_sources_params {
  * @param image         2-D, any dtype, fewer than 2^31 pixels
  * @param params        not NULL: noise, noise_map or threshold have to be given
  *
- * Left out: pixels that are not finite or masked, and those whose noise_map is not a number above 0.
- * They are in no source and count as 0 for the filter; in apertures they take the mean of the rest
- * of the aperture.
+ * Left out: pixels that are not finite or masked, and those whose noise_map is not a number
+ * above 0. They are in no source and count as 0 for the filter; in apertures they take the mean of
+ * the rest of the aperture.
  * Filter: correlation with kernel / sum |kernel|, or with kernel itself, zero outside the image; in
  * f32, which values times a large kernel may leave.
  * Apertures: exact overlap of pixels with the circle or ellipse; with gain, their variance has

@@ -2,10 +2,10 @@
  * Sparse frames: a file of the pixels that stand out (peaks.h) and of the background of each frame,
  * and frames put together again from it.
  *
- * The file is NeXus, laid out as sparsify-Bragg of pyFAI writes it and fabio reads it (docs/peaks.md):
- * NXdata /entry/sparse_frames {frame_ptr, index, intensity, radius, mask, background_avg,
- * background_std, normalization, dummy, and dark where there is one}, NXdata /entry/peaks with CXI's
- * names, NXprocess /entry/sparsify.
+ * The file is NeXus, laid out as sparsify-Bragg of pyFAI writes it and fabio reads it
+ * (docs/peaks.md): NXdata /entry/sparse_frames {frame_ptr, index, intensity, radius, mask,
+ * background_avg, background_std, normalization, dummy, and dark where there is one}, NXdata
+ * /entry/peaks with CXI's names, NXprocess /entry/sparsify.
  */
 #ifndef AIRY_SPARSE_H
 #define AIRY_SPARSE_H
@@ -107,8 +107,8 @@ typedef struct airy_densify_params {
  *
  * @param pixels  out, size = height * width * bytes of the dtype
  * @param params  NULL for defaults
- * Errors: AIRY_ERR_PARAM, AIRY_ERR_SHAPE (size), AIRY_ERR_CORRUPT (an index outside of the frame; no
- *         background: the frame was bad when the file was made), AIRY_ERR_IO, AIRY_ERR_FORMAT.
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_SHAPE (size), AIRY_ERR_CORRUPT (an index outside of the frame;
+ *         no background: the frame was bad when the file was made), AIRY_ERR_IO, AIRY_ERR_FORMAT.
  */
 AIRY_API airy_status airy_sparse_densify(const airy_sparse *sparse, size_t frame, void *pixels,
                                          size_t size, const airy_densify_params *params);

@@ -72,11 +72,11 @@ typedef struct airy_stack_info {
  * Other files, told by suffix or first bytes: CBF (byte-offset), EDF and NPY (also .gz; several
  * images, either byte order; NPY of float16 as f32), TIFF (pages, strips or tiles), and what else
  * airy_image_read takes. Of NPY in Fortran order, FITS packed by gzip or in tiles of several
- * frames, and volumes of CBF all frames are kept in memory. A path that is no file may be a pattern:
- * "run_*.cbf", or "frame_####.cbf" (n # are n digits, or more); its files come in the order of the
- * numbers in their names. Up to 4096 files are looked into here, by several threads, and one that
- * cannot be read fails frame by frame; of a longer series of single frames only the first is, and
- * each later one is compared with it when it is read.
+ * frames, and volumes of CBF all frames are kept in memory. A path that is no file may be a
+ * pattern: "run_*.cbf", or "frame_####.cbf" (n # are n digits, or more); its files come in the
+ * order of the numbers in their names. Up to 4096 files are looked into here, by several threads,
+ * and one that cannot be read fails frame by frame; of a longer series of single frames only the
+ * first is, and each later one is compared with it when it is read.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates
  *         where several datasets would do), AIRY_ERR_UNSUPPORTED (a filter this build lacks, by
  *         name and number), AIRY_ERR_SHAPE (files that do not fit each other).
@@ -84,8 +84,9 @@ typedef struct airy_stack_info {
 AIRY_API airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count);
 
 /**
- * The same while the files are being written: frames end in front of the first data file of a series
- * that is not there yet, or cannot be opened yet, and of which nobody says how many frames it has.
+ * The same while the files are being written: frames end in front of the first data file of a
+ * series that is not there yet, or cannot be opened yet, and of which nobody says how many frames
+ * it has.
  */
 AIRY_API airy_status airy_stack_create_growing(airy_stack **stack, const char *const *paths,
                                                size_t count);
@@ -165,8 +166,8 @@ AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_met
 /** The file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none. */
 AIRY_API airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask);
 /**
- * One number per frame from a dataset (a monitor, timestamps) of the first file, which has all, or of
- * every file, as in airy_stack_values. AIRY_ERR_SHAPE when it has not frames elements.
+ * One number per frame from a dataset (a monitor, timestamps) of the first file, which has all, or
+ * of every file, as in airy_stack_values. AIRY_ERR_SHAPE when it has not frames elements.
  */
 AIRY_API airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset,
                                         double *values);
@@ -187,14 +188,14 @@ enum {
 
 /**
  * Read datasets that have one number or text a frame: of the first file where it has one for each
- * frame of the stack; else, where it has one for each of its own, of all files of the stack, one after
- * the other.
+ * frame of the stack; else, where it has one for each of its own, of all files of the stack, one
+ * after the other.
  *
  * @param values    out, released with airy_frame_values_free
  * @param datasets  [wanted] paths in the file; NULL: all such datasets of one dimension in the
- *                  entry of the frames, in the order of the file, the first AIRY_FRAME_VALUES_MAX of
- *                  them; none where the file is not HDF5 or the stack has one frame, nor of files of one
- *                  frame each
+ *                  entry of the frames, in the order of the file, the first AIRY_FRAME_VALUES_MAX
+ *                  of them; none where the file is not HDF5 or the stack has one frame, nor of
+ *                  files of one frame each
  * Names are unique: one that is there twice gets its parent's before it.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (no numbers or text), AIRY_ERR_SHAPE (not one a
  *         frame), AIRY_ERR_PARAM (too many), AIRY_ERR_IO; with datasets NULL what cannot be read is
@@ -249,14 +250,14 @@ typedef struct airy_stack_writer_params {
  * The file appears under its name when airy_stack_writer_finish has succeeded; before, it is
  * PATH.XXXXXXXX.partial with digits of its own.
  *
- * With frames_per_file, PATH is a master as an Eiger's: /entry/data/data_000001 and its siblings are
- * links to the files beside it that airy_stack_data_path names, /entry/data/data is a virtual
+ * With frames_per_file, PATH is a master as an Eiger's: /entry/data/data_000001 and its siblings
+ * are links to the files beside it that airy_stack_data_path names, /entry/data/data is a virtual
  * dataset of all frames. Linux lets one thread at a time write to a file; threads that put frames
- * of different files do not wait for each other. A file is open from the first of its frames that is
- * placed to the last that is put; it is on the disk after that. Data files get their names before
- * the master does; where one cannot, none does. With force an old master goes before the first
- * data file is replaced (so that an error of the disk from there on leaves neither the old stack nor
- * the new one), and the data files of higher numbers that the old master linked to, as
+ * of different files do not wait for each other. A file is open from the first of its frames that
+ * is placed to the last that is put; it is on the disk after that. Data files get their names
+ * before the master does; where one cannot, none does. With force an old master goes before the
+ * first data file is replaced (so that an error of the disk from there on leaves neither the old
+ * stack nor the new one), and the data files of higher numbers that the old master linked to, as
  * airy_stack_data_count counts them, go when the new master has its name; others are not touched.
  * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO (full disk, unwritable), AIRY_ERR_PARAM (more than 100,000
  * files).

@@ -2,10 +2,10 @@
  * Frames from a detector's stream: messages of DECTRIS Stream V2, ZeroMQ sockets that receive them,
  * series, and patterns published again.
  *
- * A message is one CBOR map (RFC 8949) whose first key is "type": "start", "image" or "end"; the map
- * may stand in tag 55799. Pixels are a multi-dimensional array (tag 40 of [[height, width], data]),
- * data a typed array (RFC 8746) of a byte string, or of tag 56500: ["bslz4", bytes of an element,
- * byte string] or ["lz4", 0, byte string], framed as in airy/codec.h.
+ * A message is one CBOR map (RFC 8949) whose first key is "type": "start", "image" or "end"; the
+ * map may stand in tag 55799. Pixels are a multi-dimensional array (tag 40 of [[height, width],
+ * data]), data a typed array (RFC 8746) of a byte string, or of tag 56500: ["bslz4", bytes of an
+ * element, byte string] or ["lz4", 0, byte string], framed as in airy/codec.h.
  * Source: DECTRIS, "Stream V2" and "CBOR tag for DECTRIS compressed byte strings" (public interface
  *         descriptions); RFC 8949; RFC 8746. Jungfraujoch speaks the same.
  *
@@ -114,7 +114,8 @@ AIRY_API airy_status airy_stream_mask(uint8_t *mask, const airy_stream_start_mes
                                       const char *channel);
 /**
  * Pixels of a channel of an image; "": the only one.
- * Errors: AIRY_ERR_NOT_FOUND and, several and none named, AIRY_ERR_PARAM: lists those that are there.
+ * Errors: AIRY_ERR_NOT_FOUND and, several and none named, AIRY_ERR_PARAM: lists those that are
+ *         there.
  */
 AIRY_API airy_status airy_stream_find_channel(const airy_stream_pixels **pixels,
                                               const airy_stream_image_message *image,
@@ -206,8 +207,8 @@ AIRY_API airy_status airy_stream_serve(airy_stream_receiver *receiver,
 /**
  * A PUB socket on which patterns go out, each as one CBOR map:
  *   {"type": "start", "series_id", "series_unique_id", "number_of_images", "unit", "radial": tag 86
- *    (f64), "azimuthal": tag 86 where there are two dimensions}: first, and again once a second, for
- *    those who came later
+ *    (f64), "azimuthal": tag 86 where there are two dimensions}: first, and again once a second,
+ *    for those who came later
  *   {"type": "pattern", "series_id", "image_id", "status": 0 (good) or not, "message": of bad ones,
  *    "total", "max", "saturated", "invalid", "intensity": tag 85 (f32), in two dimensions tag 40 of
  *    [[azimuthal, radial], tag 85]; "std" and "sem" the same, with an error model}

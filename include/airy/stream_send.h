@@ -5,7 +5,8 @@
  * A series is a start message, an image message for each exposure and an end message. Over several
  * sockets each gets the start and the end, and the images are dealt out.
  *
- *     airy_stream_sender_create(&sender, &(airy_stream_sender_params){.url = "tcp://127.0.0.1:31001"});
+ *     airy_stream_sender_create(&sender,
+ *                               &(airy_stream_sender_params){.url = "tcp://127.0.0.1:31001"});
  *     airy_stream_send_start(sender, &series, timeout, &sent);
  *     airy_stream_image_create(&image, &series, &codec, &size);
  *     read the frame as it is stored into airy_stream_image_data(image, 0);
@@ -113,8 +114,8 @@ AIRY_API airy_status airy_stream_sender_create(airy_stream_sender **sender,
 AIRY_API const char *airy_stream_sender_url(const airy_stream_sender *sender);
 
 /**
- * Hand a message over. *sent: it was; false: no receiver had room for it within timeout_ns (or there is
- * none).
+ * Hand a message over. *sent: it was; false: no receiver had room for it within timeout_ns (or
+ * there is none).
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_IO, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_stream_send_start(airy_stream_sender *sender,

@@ -52,8 +52,8 @@ typedef struct airy_table {
 /**
  * Write a table; the suffix decides. The file appears when it is complete.
  *
- * .csv         RFC 4180 but for lines that end in a line feed alone: a line of names, then the rows.
- *              It has no place for units, notes and the frame.
+ * .csv         RFC 4180 but for lines that end in a line feed alone: a line of names, then the
+ *              rows. It has no place for units, notes and the frame.
  * .fits, .fit  a binary table behind an empty primary HDU: TTYPE, TFORM, TUNIT, TNULL, and TUCD and
  *              TCOMM as TOPCAT has them; RADESYS, EQUINOX; notes as keywords. Needs no CFITSIO.
  * .vot, .xml   VOTable 1.4, TABLEDATA, with COOSYS.
@@ -63,7 +63,8 @@ typedef struct airy_table {
  * unsigned integers but bytes; the others become the next wider signed type.
  *
  * Errors: AIRY_ERR_PARAM (names, notes; a u64 of 2^63 or more), AIRY_ERR_DTYPE,
- *         AIRY_ERR_UNSUPPORTED (suffix), AIRY_ERR_EXISTS unless force, AIRY_ERR_MEMORY, AIRY_ERR_IO.
+ *         AIRY_ERR_UNSUPPORTED (suffix), AIRY_ERR_EXISTS unless force, AIRY_ERR_MEMORY,
+ *         AIRY_ERR_IO.
  * Threads: any.
  * Source: FITS Standard 4.0 (IAU FITS Working Group, 2018), section 7.3; VOTable 1.4 (IVOA, 2019).
  */
