@@ -97,6 +97,24 @@ static json_t *planes_json(const airy_clip_result *results, size_t count)
     return json_pack("{s:o}", "planes", list);
 }
 
+/* Of values that are alike, or lie on both bounds, nothing is left: null in the answer. */
+static void say_nothing_left(const struct clip_params *p, const airy_clip_result *all, size_t count)
+{
+    size_t empty = 0;
+    for (size_t i = 0; i < count; i++)
+        empty += all[i].kept.count == 0 && all[i].clipped > 0;
+    if (!empty || p->inclusive)
+        return;
+    if (p->each)
+        tool_say(&p->common,
+                 "nothing is left of %zu of %zu planes: no value lies strictly between the bounds; "
+                 "--inclusive keeps those on a bound",
+                 empty, count);
+    else
+        tool_say(&p->common, "nothing is left: no value lies strictly between the bounds; "
+                             "--inclusive keeps those on a bound");
+}
+
 /* The answer, or NULL and an exit code. */
 static json_t *clip_planes(const struct clip_params *p, struct plane_runs *runs, int *code)
 {
@@ -121,6 +139,7 @@ static json_t *clip_planes(const struct clip_params *p, struct plane_runs *runs,
         if (!device_image_say_mask(&p->common, &p->bad, runs->stack))
             device_image_say_gaps(&runs->d, &p->common, &p->bad, &all->kept, runs->total,
                                   sizeof(*all));
+        say_nothing_left(p, all, runs->total);
         json = p->each ? planes_json(all, runs->total) : result_json(&all[0]);
     }
     free(all);

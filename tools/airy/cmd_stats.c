@@ -72,7 +72,8 @@ static const struct opt stats_options[] = {
      FIELD(histogram),
      .argument = "N[,LO,HI]",
      .help = "counts in N equal bins from LO to HI (default: smallest to largest value, of each "
-             "plane by itself; null where a plane has none)"},
+             "plane by itself; null where a plane has none), as {lo, hi, below, above, counts}; "
+             "infinities are below or above"},
     {.name = "mad",
      .type = OPT_FLAG,
      FIELD(mad),
