@@ -301,7 +301,7 @@ airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char 
                  "airy_hdf5_list: an argument is NULL");
     AIRY_TRY(airy_hdf5_lock());
     hid_t file;
-    airy_status status = airy_hdf5_open(&file, path);
+    airy_status status = airy_hdf5_open_any(&file, path);
     if (status == AIRY_OK) {
         airy_hdf5_entry *made = NULL;
         status = make_list(&made, count, file, true);

@@ -13,6 +13,7 @@
 #include "base/size.h"
 #include "io/file_probe.h"
 #include "io/file_sink.h"
+#include "io/image_formats.h"
 #include "io/plain_file.h"
 
 /* More than libhdf5 takes to begin, or to open a file: 1.10 reads through NULL without it. */
@@ -234,6 +235,19 @@ airy_status airy_hdf5_open(hid_t *file, const char *path)
                               "cannot open '%s' as HDF5", path);
     *file = opened;
     return AIRY_OK;
+}
+
+airy_status airy_hdf5_open_any(hid_t *file, const char *path)
+{
+    enum airy_image_format format;
+    const airy_status status = airy_hdf5_open(file, path);
+    if (status == AIRY_ERR_FORMAT && airy_image_format_of(&format, path) == AIRY_OK &&
+        format == AIRY_FORMAT_UNKNOWN)
+        return airy_fail(AIRY_ERR_FORMAT,
+                         "'%s' is of no known format: neither its suffix nor what it begins with "
+                         "is of one",
+                         path);
+    return status;
 }
 
 bool airy_hdf5_exists(hid_t file, const char *path)

@@ -47,6 +47,8 @@ airy_status airy_hdf5_check_room(const char *path);
  * HDF5, or cut); the path is named.
  */
 airy_status airy_hdf5_open(hid_t *file, const char *path);
+/* The same of a path that may be of any format: one of none is said to be that. */
+airy_status airy_hdf5_open_any(hid_t *file, const char *path);
 /* Access properties of files opened by our driver; owned by this module. */
 hid_t airy_hdf5_read_access(void);
 /*

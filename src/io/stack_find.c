@@ -228,7 +228,7 @@ airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const 
         status = choose(choices, count, name, dataset);
     } else {
         hid_t file;
-        status = airy_hdf5_open(&file, name);
+        status = airy_hdf5_open_any(&file, name);
         if (status == AIRY_OK) {
             status = find_in_file(choices, count, name, file, least);
             /* An unreadable link looks like none, and another dataset would be taken. */

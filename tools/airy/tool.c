@@ -69,7 +69,9 @@ static const char *advice(const struct common *common, airy_status status, const
                    ? "; put the whole file beside its master, or leave its frames out by "
                      "--on-error skip"
                    : "; put the whole file beside its master";
-    if (strstr(sentence, "its signature is missing") && opt_has(common->command, "raw"))
+    if ((strstr(sentence, "its signature is missing") ||
+         strstr(sentence, "is of no known format: neither")) &&
+        opt_has(common->command, "raw"))
         return "; check the file, or say by --raw what its frames are";
     if (strstr(sentence, "shorter than its index says"))
         return "; it may still be written, or its copy was cut";
