@@ -138,6 +138,10 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
                          const size_t *shape)
 {
     const double step = (double)picture->step;
+    /* gnuplot draws no single row or column: its pixels are drawn as two halves */
+    const size_t across = picture->width > 1 ? 1 : 2, down = picture->height > 1 ? 1 : 2,
+                 width = across * picture->width, height = down * picture->height;
+    const double dx = step / (double)across, dy = step / (double)down;
     fputs("set title ", s);
     gnuplot_quote(s, p->common.inputs.items[0]);
     fputs(" noenhanced\nset cblabel ", s);
@@ -151,6 +155,8 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
             "set object rectangle from graph 0,0 to graph 1,1 behind fs solid noborder fc rgb "
             "'#707070'\n",
             (double)shape[1] - 0.5, (double)shape[0] - 0.5, picture->lo, picture->hi);
+    gnuplot_whole_ticks(s, "x", shape[1]);
+    gnuplot_whole_ticks(s, "y", shape[0]);
     write_ticks(s, picture);
     const double least = 0.004 * (double)(shape[0] > shape[1] ? shape[0] : shape[1]);
     write_sources(s, found, least);
@@ -162,8 +168,10 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
             "$sources using 1:2:3:4:5 with ellipses fs empty border lc rgb '#ff6a3d' lw 1.2, "
             "$above using 1:2:3 with labels offset 0,0.6 font ',15' tc rgb '#ffffff' noenhanced, "
             "$below using 1:2:3 with labels offset 0,-0.6 font ',15' tc rgb '#ffffff' noenhanced\n",
-            picture->width, picture->height, (step - 1) / 2, (step - 1) / 2, step, step);
-    fwrite(picture->values, sizeof(float), picture->width * picture->height, s);
+            width, height, (dx - 1) / 2, (dy - 1) / 2, dx, dy);
+    for (size_t i = 0; i < width * height; i++) /* down: of one row, the same again */
+        fwrite(picture->values + i / across % (picture->width * picture->height), sizeof(float), 1,
+               s);
 }
 
 int found_plot(const struct sources_params *p, const struct found *found,

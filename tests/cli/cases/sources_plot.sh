@@ -7,7 +7,9 @@ $airy simulate sky edge.npy --height 64 --width 96 --sources 0 --source 95,30,5,
 right=$(sed -n "s/.*rgb(112, 112, 112)' points = '[^ ]* \([0-9]*\).*/\1/p" edge.svg)
 label=$(sed -n 's/.*translate(\([0-9]*\).*rgb(255,255,255).*/\1/p' edge.svg)
 [ "$label" -gt 0 ] && [ $((label + 5)) -le "$right" ] || echo "the number is at $label, the end at $right"
-rm edge.*
+# a row of pixels is drawn, too
+$airy simulate sky row.npy --height 1 --width 96 --sources 0 --source none --quiet && $airy sources row.npy --method simple --plot row.svg --quiet >/dev/null && grep -c '<image' row.svg
+rm edge.* row.*
 # nothing to draw round, and a pixel alone
 $airy sources a.npy --method simple --sigma 1e9 --plot c.png --quiet | grep -e '"sources' -e expected
 $airy sources a.npy --method simple --plot a.gif --quiet; echo $?
