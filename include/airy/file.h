@@ -52,8 +52,8 @@ AIRY_API void airy_file_sync_folder(const char *path);
  * @param file  of the descriptor, by fdopen()
  * @param sync  the file and its name are on the disk then
  *
- * AIRY_ERR_IO with the system's words and path, AIRY_ERR_EXISTS; AIRY_ERR_PARAM, and nothing is done,
- * where an argument is missing. Any thread.
+ * AIRY_ERR_IO with the system's words and path, AIRY_ERR_EXISTS; AIRY_ERR_PARAM, and nothing is
+ * done, where an argument is missing. Any thread.
  */
 AIRY_API airy_status airy_file_end(FILE *file, char *partial, const char *path, bool force,
                                    bool sync);
