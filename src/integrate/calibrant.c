@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/word.h"
+#include "io/plain_file.h"
 
 #define PI 3.14159265358979323846
 
@@ -445,7 +446,8 @@ static airy_status read_lines(struct growing *found, FILE *file, const char *pat
         number++;
         airy_calibrant_ring ring;
         const bool whole = strchr(line, '\n') != NULL;
-        const int got = read_line(&ring, line);
+        const size_t mark = number == 1 ? airy_file_text_mark(line, strlen(line)) : 0;
+        const int got = read_line(&ring, line + mark);
         AIRY_FAIL_IF(got < 0, AIRY_ERR_FORMAT,
                      "%s line %zu: expected a spacing from 0.001 to 1000000 angstrom, or a comment",
                      path, number);

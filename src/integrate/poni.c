@@ -101,7 +101,7 @@ static char *trim(char *text)
 static void split_lines(struct poni *poni, char *text)
 {
     size_t number = 0;
-    for (char *line = text; line; number++) {
+    for (char *line = text + airy_file_text_mark(text, strlen(text)); line; number++) {
         char *end = strchr(line, '\n');
         if (end)
             *end = '\0';

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "airy/image.h"
 #include "airy/stack.h"
@@ -240,11 +239,7 @@ static airy_status read_group(airy_detector *out, const struct nexus *nexus)
 
 static airy_status open_nexus(struct nexus *nexus, airy_hdf5_entry **entries, const char *path)
 {
-    struct stat entry;
     *nexus = (struct nexus){.path = path};
-    /* The path may come from a PONI: a pipe must not be waited for. */
-    AIRY_FAIL_IF(stat(path, &entry) == 0 && !S_ISREG(entry.st_mode), AIRY_ERR_IO,
-                 "'%s' is no regular file", path);
     AIRY_TRY(airy_hdf5_list(entries, &nexus->count, path));
     nexus->entries = *entries;
     return find_group(nexus);

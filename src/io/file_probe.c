@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "io/plain_file.h"
 
 /* Larger than any file: libhdf5 compares it with the size that the superblock claims. */
 #define ENDLESS ((haddr_t)1 << 60)
@@ -49,12 +50,18 @@ static H5FD_t *probe_open(const char *name, unsigned flags, hid_t fapl, haddr_t 
         PUSH("'%s' is not there: it is looked for beside the file that names it only", name);
         return NULL;
     }
-    const int fd = open(name, O_RDONLY | O_CLOEXEC);
+    struct stat about;
+    const bool there = stat(name, &about) == 0;
+    const char *other = there ? airy_file_other_kind(about.st_mode) : NULL;
+    if (other) { /* a link may name a pipe, which must not be waited for */
+        PUSH("'%s' is %s, no regular file", name, other);
+        return NULL;
+    }
+    const int fd = there ? open(name, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0) {
         PUSH("cannot open '%s': %s", name, strerror(errno));
         return NULL;
     }
-    struct stat about;
     airy_probe *probe = NULL;
     char *path = NULL;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {

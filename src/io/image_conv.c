@@ -141,7 +141,7 @@ static airy_status normalise(airy_image *image)
 airy_status airy_conv_parse(airy_image *image, char *text, size_t size)
 {
     airy_image made = {.dtype = AIRY_DTYPE_F64, .ndim = 2};
-    struct line line = {.at = text, .next = text};
+    struct line line = {.at = text, .next = text + airy_file_text_mark(text, size)};
     struct airy_c_locale locale;
     bool normalised;
     const char *zero = memchr(text, 0, size);

@@ -722,7 +722,8 @@ static airy_status load(char **text, size_t *size, const char *path)
 static airy_status parse(struct plan *plan, const char *text, size_t size)
 {
     json_error_t error;
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    const size_t mark = airy_file_text_mark(text, size);
+    json_t *root = json_loadb(text + mark, size - mark, JSON_REJECT_DUPLICATES, &error);
     AIRY_FAIL_IF(!root, AIRY_ERR_FORMAT, "no JSON: line %d: %s", error.line, error.text);
     const airy_status status = read_keys(plan, root);
     json_decref(root);

@@ -62,7 +62,7 @@ static airy_status parse_text(double *values, size_t *count, size_t most, const 
 {
     AIRY_FAIL_IF(memchr(text, 0, size), AIRY_ERR_FORMAT, "neither NPY nor text");
     size_t number = 1;
-    for (size_t at = 0; at < size; number++) {
+    for (size_t at = airy_file_text_mark(text, size); at < size; number++) {
         const char *feed = memchr(text + at, '\n', size - at);
         const size_t length = feed ? (size_t)(feed - text) - at : size - at;
         char line[MAX_LINE];

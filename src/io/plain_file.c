@@ -65,19 +65,43 @@ airy_status airy_file_pwritev(int fd, struct iovec *parts, size_t count, uint64_
     return AIRY_OK;
 }
 
+const char *airy_file_other_kind(mode_t mode)
+{
+    return S_ISREG(mode)    ? NULL
+           : S_ISDIR(mode)  ? "a folder"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+airy_status airy_file_stat(struct stat *about, const char *path)
+{
+    AIRY_FAIL_IF(stat(path, about) != 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
+                 "cannot open '%s': %s", path, strerror(errno));
+    const char *other = airy_file_other_kind(about->st_mode);
+    AIRY_FAIL_IF(other, AIRY_ERR_IO, "'%s' is %s, no regular file", path, other);
+    return AIRY_OK;
+}
+
 airy_status airy_file_open(int *fd, uint64_t *size, const char *path)
 {
+    struct stat about;
+    AIRY_TRY(airy_file_stat(&about, path)); /* a pipe would wait for its writer */
     const int opened = open(path, O_RDONLY | O_CLOEXEC);
     AIRY_FAIL_IF(opened < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
                  "cannot open '%s': %s", path, strerror(errno));
-    struct stat about;
     const bool regular = fstat(opened, &about) == 0 && S_ISREG(about.st_mode);
     if (!regular)
         close(opened);
-    AIRY_FAIL_IF(!regular, AIRY_ERR_IO, "'%s' is no regular file", path);
+    AIRY_FAIL_IF(!regular, AIRY_ERR_IO, "'%s' is no regular file any more", path);
     *fd = opened;
     *size = (uint64_t)about.st_size;
     return AIRY_OK;
+}
+
+size_t airy_file_text_mark(const char *text, size_t size)
+{
+    return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
 airy_status airy_file_open_locked(int *fd, const char *path, bool shared)

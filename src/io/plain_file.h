@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "airy/file.h"
 
@@ -18,8 +19,15 @@ airy_status airy_file_pwrite(int fd, const void *data, size_t size, uint64_t off
 /* The same from several places; parts is used up. */
 struct iovec;
 airy_status airy_file_pwritev(int fd, struct iovec *parts, size_t count, uint64_t offset);
-/* Open a regular file for reading; AIRY_ERR_NOT_FOUND, AIRY_ERR_IO. */
+/* What a file is called that is no regular one, "a pipe"; NULL: it is one. */
+const char *airy_file_other_kind(mode_t mode);
+/* stat of a regular file, which another is not; AIRY_ERR_NOT_FOUND, AIRY_ERR_IO. */
+struct stat;
+airy_status airy_file_stat(struct stat *about, const char *path);
+/* Open a regular file for reading, never waiting for one that is none; the same errors. */
 airy_status airy_file_open(int *fd, uint64_t *size, const char *path);
+/* Bytes of UTF-8's byte order mark, which is no part of the text, at its start: 3 or 0. */
+size_t airy_file_text_mark(const char *text, size_t size);
 
 /*
  * Open for writing, against other runs: two must not write one file, the parts of one run share

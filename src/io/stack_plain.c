@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/thread.h"
+#include "io/plain_file.h"
 #include "io/plain_frames.h"
 #include "io/stack_internal.h"
 
@@ -60,8 +61,7 @@ static airy_status look_up(struct stack_file *file, const char *path)
     char room[4096];
     struct stat about;
     const char *name = file_part(room, path);
-    AIRY_FAIL_IF(stat(name, &about) != 0, AIRY_ERR_NOT_FOUND, "cannot open '%s': %m", name);
-    AIRY_FAIL_IF(!S_ISREG(about.st_mode), AIRY_ERR_IO, "'%s' is no regular file", name);
+    AIRY_TRY(airy_file_stat(&about, name));
     *file = (struct stack_file){.path = strdup(name),
                                 .device = about.st_dev,
                                 .inode = about.st_ino,

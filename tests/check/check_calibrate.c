@@ -116,13 +116,25 @@ static void check_file(struct check *c)
         CHECK(c, found.rings[2].hkl[0] == 0 && found.rings[2].hkl[1] == 0); /* out of range */
     }
     airy_calibrant_free(&found);
+    write_text(path, "\xef\xbb\xbf"
+                     "4\r\n"); /* as Windows writes it */
+    if (CHECK_OK(c, airy_calibrant_read(&found, path)))
+        CHECK(c, found.count == 1 && found.rings[0].spacing == 4e-10);
+    airy_calibrant_free(&found);
     static const struct {
         const char *text, *part;
     } bad[] = {
-        {"", "has no spacing"}, {"# only\n", "has no spacing"},
-        {"4\nx\n", "line 2"},   {"4 5\n", "line 1"},
-        {"-1\n", "line 1"},     {"nan\n", "line 1"},
-        {"1e30\n", "line 1"},   {"0\n", "line 1"},
+        {"", "has no spacing"},
+        {"# only\n", "has no spacing"},
+        {"4\nx\n", "line 2"},
+        {"4 5\n", "line 1"},
+        {"-1\n", "line 1"},
+        {"nan\n", "line 1"},
+        {"1e30\n", "line 1"},
+        {"0\n", "line 1"},
+        {"4\n\xef\xbb\xbf"
+         "5\n",
+         "line 2"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         write_text(path, bad[i].text);

@@ -246,16 +246,16 @@ static void check_good_text(struct check *c)
     airy_geometry g;
     snprintf(path, sizeof path, "%s/good.poni", check_tmp(c));
     /*
-     * Windows line ends, unknown keys, a key without value, comments, the last entry without line
+     * Windows line ends and byte order mark, unknown keys, a key without value, comments, the last entry without line
      * end.
      */
-    static const char odd[] = "\xef\xbb\xbf# x\r\nWhat: ever\r\nPixelSize1:1e-4\r\nPixelSize2: "
+    static const char odd[] = "\xef\xbb\xbfPixelSize1:1e-4\r\n# x\r\nWhat: ever\r\nPixelSize2: "
                               "2E-4\r\nno colon\r\nWavelength: None\r\n"
                               "  distance  :  .5\r\nRot1: \r\nPoni1: -3";
     write_text(path, odd, sizeof odd - 1);
     if (CHECK_OK(c, airy_geometry_read(&g, path)))
-        CHECK(c, g.dist == 0.5 && g.detector.pixel2 == 2e-4 && g.poni1 == -3 && g.rot1 == 0 &&
-                     g.wavelength == 0);
+        CHECK(c, g.dist == 0.5 && g.detector.pixel1 == 1e-4 && g.detector.pixel2 == 2e-4 &&
+                     g.poni1 == -3 && g.rot1 == 0 && g.wavelength == 0);
     /* A registered detector with pixels twice as large is its image binned by two. */
     static const char binned[] =
         "Detector: Pilatus1M\nPixelSize1: 0.000344\nPixelSize2: 0.000344\nDistance: 1\n";

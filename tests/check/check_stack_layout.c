@@ -308,6 +308,7 @@ static void check_refused(struct check *c)
     H5Pset_filter(optional, 32015, H5Z_FLAG_OPTIONAL, 0, NULL);
     H5Dclose(put_dataset(file, "/zstd", H5T_NATIVE_INT, 3, shape, optional));
     H5Lcreate_external("gone.h5", "/entry/data", file, "/away", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("pipe.h5", "/entry/data", file, "/pipe", H5P_DEFAULT, H5P_DEFAULT);
     const hid_t space = H5Screate_simple(3, none, growing);
     H5Dclose(H5Dcreate2(file, "/empty", H5T_NATIVE_INT, space, H5P_DEFAULT, creation, H5P_DEFAULT));
     H5Sclose(space);
@@ -327,10 +328,18 @@ static void check_refused(struct check *c)
     refuse(c, path, "zstd", AIRY_ERR_UNSUPPORTED, "filter 32015 (zstd)");
     refuse(c, path, "none", AIRY_ERR_NOT_FOUND, "none");
     refuse(c, path, "away", AIRY_ERR_NOT_FOUND, "gone.h5");
+    /* A pipe that nobody writes is not waited for. */
+    const char *pipe = tmp_path(c, "pipe.h5");
+    if (CHECK(c, mkfifo(pipe, 0600) == 0)) {
+        refuse(c, path, "pipe", AIRY_ERR_NOT_FOUND, "'pipe.h5' is missing or cut");
+        refuse(c, pipe, NULL, AIRY_ERR_IO, "is a pipe, no regular file");
+        unlink(pipe);
+    }
+    refuse(c, "/dev/null", NULL, AIRY_ERR_IO, "is a device, no regular file");
     refuse(c, path, NULL, AIRY_ERR_FORMAT, "choose one");
     refuse(c, path, "", AIRY_ERR_PARAM, "expected FILE or FILE::DATASET");
     refuse(c, "/proc/none/x.h5", NULL, AIRY_ERR_NOT_FOUND, "No such file");
-    refuse(c, "/", NULL, AIRY_ERR_IO, "no regular file");
+    refuse(c, "/", NULL, AIRY_ERR_IO, "is a folder, no regular file");
     refuse(c, stack_spill(c, "junk.h5", "not HDF5", 8), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
     refuse(c, stack_spill(c, "empty.h5", "", 0), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
     refuse(c, stack_spill(c, "short.h5", "\211HDF\r\n\032\n", 8), NULL, AIRY_ERR_FORMAT,

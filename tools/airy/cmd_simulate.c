@@ -141,7 +141,7 @@ static const struct opt simulate_options[] = {
 static int read_curve(const struct simulate_params *p, double **q, double **curve, size_t *count)
 {
     const struct common *common = &p->geometry.common;
-    FILE *file = fopen(p->curve, "r");
+    FILE *file = tool_open_text(p->curve);
     if (!file)
         return tool_fail(common, "--curve %s: cannot be opened; check path and permissions",
                          p->curve);

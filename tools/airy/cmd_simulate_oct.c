@@ -307,7 +307,7 @@ static int read_numbers(const struct common *common, const char *option, const c
             to[i] = airy_image_value(&image, i);
         airy_image_free(&image);
     } else {
-        FILE *file = fopen(path, "r");
+        FILE *file = tool_open_text(path);
         if (!file)
             return tool_fail(common, "%s %s: %s; check path and permissions", option, path,
                              strerror(errno));

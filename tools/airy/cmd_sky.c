@@ -321,7 +321,7 @@ static int read_table(struct points *points, const struct common *common, const 
 {
     struct reading r = {
         .common = common, .option = option, .path = path, .kind = kind, .listed = no_names};
-    FILE *file = fopen(path, "r");
+    FILE *file = tool_open_text(path);
     if (!file)
         return tool_fail(common, "--%s %s: neither two numbers A,B nor a file that opens", option,
                          path);

@@ -292,6 +292,22 @@ int tool_check_files(const struct common *common)
     return code;
 }
 
+FILE *tool_open_text(const char *path)
+{
+    static const int mark[] = {0xef, 0xbb, 0xbf}; /* U+FEFF in UTF-8 */
+    FILE *file = fopen(path, "r");
+    int c = EOF;
+    size_t n = 0;
+    while (file && n < 3 && (c = fgetc(file)) == mark[n])
+        n++;
+    if (n == 3 || !file)
+        return file;
+    ungetc(c, file); /* a pipe does not go back */
+    while (n > 0)
+        ungetc(mark[--n], file);
+    return file;
+}
+
 int tool_file_begin(struct tool_file *file, const struct common *common, const char *path)
 {
     int fd;

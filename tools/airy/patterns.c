@@ -167,10 +167,8 @@ static void skip_chi_header(FILE *file, size_t *number, struct patterns *pattern
 {
     char line[1024];
     const int first = tool_has_suffix(path, ".chi") ? fgetc(file) : EOF;
-    if (first == EOF || ungetc(first, file) == EOF || first == '#') {
-        rewind(file);
+    if (first == EOF || ungetc(first, file) == EOF || first == '#')
         return;
-    }
     for (size_t lines = 0; lines < 4 && fgets(line, sizeof(line), file);) {
         const bool ends = strchr(line, '\n') != NULL;
         line[strcspn(line, "\r\n")] = 0;
@@ -185,7 +183,7 @@ static void skip_chi_header(FILE *file, size_t *number, struct patterns *pattern
 static int read_points(double **points, size_t *count, int *columns, struct patterns *patterns,
                        const struct common *common, const char *path)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = tool_open_text(path);
     if (!file)
         return tool_fail(common, "%s: cannot be opened; check path and permissions", path);
     char line[1024];

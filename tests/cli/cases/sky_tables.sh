@@ -30,7 +30,11 @@ printf 'flux  ra   dec\n1 17:45:00 -29:30:00\n1\t05:35:00 +00:30:00\r\n' >c.cat
 printf '17:45:00 -29:30:00\n5h35m 0d30m' >d.cat
 printf 'name,ra,dec\n"a",17:45:00,-29:30:00\n"b b",5h35m,0d30m\n' >e.csv
 printf '# made by hand\n266.25,-29.5\n83.75,0.5\n' >f.csv
-for f in a.cat b.cat c.cat d.cat e.csv f.csv; do $airy sky a.fits --radec $f | cmp - want || echo $f; done
+{ printf '\357\273\277'; sed 's/$/\r/' e.csv; } >g.csv # as Windows writes it
+printf '\357\273\277#%s\n' ' dec ra' >h.cat && printf '%s\n' '-29.5 266.25' '0.5 83.75' >>h.cat
+for f in a.cat b.cat c.cat d.cat e.csv f.csv g.csv h.cat; do $airy sky a.fits --radec $f | cmp - want || echo $f; done
+$airy sky a.fits --radec /dev/stdin <want.csv | cmp - want || echo stdin
+cat f.csv | $airy sky a.fits --radec /dev/stdin | cmp - want || echo pipe
 # SExtractor's pixels count from 1
 printf '#   1 X_IMAGE  Object position along x [pixel]\n#   2 Y_IMAGE  Object position along y [pixel]\n  16.5   16.5\n' >x.cat
 $airy sky a.fits --pixels 15.5,15.5 >want; $airy sky a.fits --pixels x.cat | cmp - want || echo x.cat
