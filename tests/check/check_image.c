@@ -226,6 +226,12 @@ static void check_conv(struct check *c)
                         "no format that is written");
             airy_image_free(&image);
         }
+    static const char marked[] = "\xef\xbb\xbf"
+                                 "CONV NONORM\r\n1 2\r\n";
+    airy_image image = {0};
+    if (CHECK_OK(c, airy_image_read(&image, stack_spill(c, "x.conv", marked, sizeof(marked) - 1))))
+        CHECK(c, image.shape[1] == 2 && ((double *)image.data)[1] == 2);
+    airy_image_free(&image);
 }
 
 static const char *repeat(struct check *c, const char *start, const char *part, size_t count)

@@ -57,20 +57,21 @@ static void check_all_keys(struct check *c)
     put_npy(c, folder, "window.npy", AIRY_DTYPE_F32, window, 4);
     put_npy(c, folder, "dark.npy", AIRY_DTYPE_F64, background, 4);
     put_text(c, folder, "lambda.txt",
-             "# index, nm\n0, 850.5\n1;\t848.25 # second\r\n\n2 846\n3 844e0");
+             "\xef\xbb\xbf# index, nm\n0, 850.5\n1;\t848.25 # second\r\n\n2 846\n3 844e0");
     airy_oct_config config;
     if (!CHECK_OK(
-            c, read_text(c, &config, folder,
-                         "{\"samples\": 4, \"lines\": 3, \"dtype\": \"i16\", \"byte_order\": "
-                         "\"big\", \"header_bytes\": 512, \"bit_shift\": 4, \"background\": "
-                         "\"dark.npy\", \"axis\": {\"wavelength\": \"lambda.txt\", \"unit\": "
-                         "\"nm\"}, \"interpolation\": \"cubic\", \"window\": {\"kind\": "
-                         "\"window.npy\", \"before_resampling\": true}, \"dispersion\": [0.5, -2], "
-                         "\"output\": \"db\", \"depth\": [1, 2], \"fixed_pattern\": 3, "
-                         "\"db_range\": [-10, 60.5], \"display\": \"u16\", \"multiply\": 2, "
-                         "\"add\": -0.25, \"post_background\": {\"weight\": 0.5, \"offset\": 1}, "
-                         "\"average_lines\": 3, \"average_frames\": 2, \"flip\": true, "
-                         "\"sinusoidal\": true, \"compat\": \"octproz\"}")))
+            c, read_text(
+                   c, &config, folder,
+                   "\xef\xbb\xbf{\"samples\": 4, \"lines\": 3, \"dtype\": \"i16\", \"byte_order\": "
+                   "\"big\", \"header_bytes\": 512, \"bit_shift\": 4, \"background\": "
+                   "\"dark.npy\", \"axis\": {\"wavelength\": \"lambda.txt\", \"unit\": "
+                   "\"nm\"}, \"interpolation\": \"cubic\", \"window\": {\"kind\": "
+                   "\"window.npy\", \"before_resampling\": true}, \"dispersion\": [0.5, -2], "
+                   "\"output\": \"db\", \"depth\": [1, 2], \"fixed_pattern\": 3, "
+                   "\"db_range\": [-10, 60.5], \"display\": \"u16\", \"multiply\": 2, "
+                   "\"add\": -0.25, \"post_background\": {\"weight\": 0.5, \"offset\": 1}, "
+                   "\"average_lines\": 3, \"average_frames\": 2, \"flip\": true, "
+                   "\"sinusoidal\": true, \"compat\": \"octproz\"}")))
         return;
     const airy_oct_params *p = &config.params;
     CHECK(c, p->samples == 4 && p->lines == 3 && p->dtype == AIRY_DTYPE_I16 && config.has_dtype);

@@ -135,8 +135,9 @@ static void shape_text(char text[512], const airy_image *image)
 static void print_difference(const char *name, const struct difference *d, const airy_image *a,
                              const airy_image *b)
 {
-    char where[96] = "", text[2][32];
+    char where[96] = "", text[2][32], shown[TOOL_SHOWN];
     index_text(where, a, d->worst);
+    name = tool_shown(shown, name);
     if (d->different)
         printf("%s: %zu of %zu elements differ, worst at [%s]: %s and %s\n", name, d->different,
                d->elements, where, value_text(text[0], a, d->worst),
@@ -177,7 +178,7 @@ static int diff_pair(const struct diff_params *p, const char *name, const char *
     for (int i = 0; shapes && i < a.ndim; i++)
         shapes = a.shape[i] == b.shape[i];
     struct difference d = {0};
-    char text[2][512] = {"", ""};
+    char text[2][512] = {"", ""}, shown[TOOL_SHOWN];
     if (shapes) {
         compare(&d, &a, &b, p->rtol, p->atol);
     } else {
@@ -188,7 +189,7 @@ static int diff_pair(const struct diff_params *p, const char *name, const char *
     if (!p->common.json && shapes)
         print_difference(name, &d, &a, &b);
     else if (!p->common.json)
-        printf("%s: shapes differ: %s and %s\n", name, text[0], text[1]);
+        printf("%s: shapes differ: %s and %s\n", tool_shown(shown, name), text[0], text[1]);
     else if (shapes)
         json_array_append_new(list, difference_json(name, &d, &a, &b));
     else

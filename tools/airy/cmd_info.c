@@ -61,10 +61,10 @@ static json_t *entry_json(const airy_hdf5_entry *e)
     json_t *chunk = e->chunk[0] ? shape_json(e->chunk, e->ndim) : json_null();
     json_t *ratio = is_compressed(e) ? json_real((double)e->bytes / (double)e->stored_bytes)
                                      : json_null();
-    return json_pack("{s:o, s:o, s:s, s:o, s:s, s:I, s:I, s:o}", "path", tool_json_string(e->path),
+    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:I, s:I, s:o}", "path", tool_json_string(e->path),
                      "shape", shape_json(e->shape, e->ndim), "dtype", e->dtype, "chunk", chunk,
-                     "filter", e->filters, "bytes", (json_int_t)e->bytes, "stored_bytes",
-                     (json_int_t)e->stored_bytes, "ratio", ratio);
+                     "filter", tool_json_string(e->filters), "bytes", (json_int_t)e->bytes,
+                     "stored_bytes", (json_int_t)e->stored_bytes, "ratio", ratio);
 }
 
 static void print_entry(const airy_hdf5_entry *e)
@@ -78,7 +78,8 @@ static void print_entry(const airy_hdf5_entry *e)
     }
     printf("  %-44s %-8s %s", path, e->dtype, shape_text(shape, e->shape, e->ndim));
     if (e->chunk[0])
-        printf(", chunk %s, %s", shape_text(chunk, e->chunk, e->ndim), e->filters);
+        printf(", chunk %s, %s", shape_text(chunk, e->chunk, e->ndim),
+               tool_shown(filters, e->filters));
     if (e->chunk[0] && e->stored_bytes)
         printf(", %s", tool_bytes(bytes, (double)e->stored_bytes));
     if (is_compressed(e))
@@ -132,10 +133,10 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
         json_t *geometry = meta.has_geometry ? geometry_json(&meta.geometry) : json_null();
         json_t *saturation = meta.has_saturation ? json_real(meta.saturation) : json_null();
         json = json_pack(
-            "{s:o, s:[I,I,I], s:I, s:s, s:s, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset",
+            "{s:o, s:[I,I,I], s:I, s:s, s:o, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset",
             tool_json_string(info.dataset), "shape", (json_int_t)info.frames,
             (json_int_t)info.height, (json_int_t)info.width, "lost_frames", (json_int_t)info.lost,
-            "dtype", airy_dtype_name(info.dtype), "filter", info.filters, "path",
+            "dtype", airy_dtype_name(info.dtype), "filter", tool_json_string(info.filters), "path",
             stack_path_name(info.path), "files", (json_int_t)info.files, "bytes_per_frame", frame,
             "ratio", stored > 0 ? all / stored : 0.0, "geometry", geometry, "mask", meta.has_mask,
             "saturation", saturation, "frames_that_fit", limits_json(frame));
@@ -144,12 +145,6 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
     }
     airy_stack_destroy(&stack);
     return json;
-}
-
-static const char *text_of(const json_t *json, const char *key)
-{
-    const char *text = json_string_value(json_object_get(json, key));
-    return text ? text : "";
 }
 
 static void print_fit(const char *what, const json_t *frames)
@@ -161,18 +156,17 @@ static void print_fit(const char *what, const json_t *frames)
 static void print_stack(const json_t *stack)
 {
     const json_t *shape = json_object_get(stack, "shape"), *g = json_object_get(stack, "geometry");
-    char bytes[32], name[128], dataset[TOOL_SHOWN];
+    char bytes[32], name[128];
     printf(
         "stack %s\n  %lld frame%s of %lld x %lld %s, %s, read %s, %s a frame, %.2fx compressed\n",
-        tool_shown(dataset, text_of(stack, "dataset")),
-        (long long)json_integer_value(json_array_get(shape, 0)),
+        tool_json_shown(stack, "dataset"), (long long)json_integer_value(json_array_get(shape, 0)),
         tool_s(json_integer_value(json_array_get(shape, 0))),
         (long long)json_integer_value(json_array_get(shape, 1)),
-        (long long)json_integer_value(json_array_get(shape, 2)), text_of(stack, "dtype"),
-        text_of(stack, "filter"),
-        strcmp(text_of(stack, "path"), "direct") == 0  ? "chunk by chunk"
-        : strcmp(text_of(stack, "path"), "files") == 0 ? "file by file"
-                                                       : "through libhdf5",
+        (long long)json_integer_value(json_array_get(shape, 2)), tool_json_shown(stack, "dtype"),
+        tool_json_shown(stack, "filter"),
+        strcmp(tool_json_shown(stack, "path"), "direct") == 0  ? "chunk by chunk"
+        : strcmp(tool_json_shown(stack, "path"), "files") == 0 ? "file by file"
+                                                               : "through libhdf5",
         tool_bytes(bytes, json_real_value(json_object_get(stack, "bytes_per_frame"))),
         json_real_value(json_object_get(stack, "ratio")));
     const long long lost = json_integer_value(json_object_get(stack, "lost_frames"));
@@ -182,7 +176,7 @@ static void print_stack(const json_t *stack)
     if (json_is_object(g)) {
         const json_t *wavelength = json_object_get(g, "wavelength");
         printf("  geometry %s, distance %.6g m, PONI %.6g, %.6g m, wavelength",
-               text_of(g, "detector"), json_number_value(json_object_get(g, "dist")),
+               tool_json_shown(g, "detector"), json_number_value(json_object_get(g, "dist")),
                json_number_value(json_object_get(g, "poni1")),
                json_number_value(json_object_get(g, "poni2")));
         if (json_is_number(wavelength))
@@ -201,7 +195,7 @@ static void print_stack(const json_t *stack)
     json_t *device;
     json_array_foreach(json_object_get(fit, "devices"), i, device)
     {
-        snprintf(name, sizeof(name), "device %s", text_of(device, "spec"));
+        snprintf(name, sizeof(name), "device %s", tool_json_shown(device, "spec"));
         print_fit(name, json_object_get(device, "total"));
     }
 }
@@ -255,7 +249,7 @@ static json_t *result_json(const char *file, const airy_hdf5_entry *entries, siz
         char object[128], *text = NULL;
         snprintf(object, sizeof(object), "%s%s", root, names[i][1]);
         if (airy_hdf5_text(&text, file, object) == AIRY_OK)
-            json_object_set_new(json, names[i][0], json_string(text));
+            json_object_set_new(json, names[i][0], tool_json_string(text));
         free(text);
     }
     char *text = NULL;
@@ -372,16 +366,16 @@ static json_t *detector_json(const struct common *common, const char *file)
         least = fminf(least, d.corners[3 * i]);
         most = fmaxf(most, d.corners[3 * i]);
     }
-    json_t *json = json_pack("{s:s, s:[I,I], s:f, s:f, s:i, s:I, s:b}", "name", d.name, "shape",
-                             (json_int_t)d.height, (json_int_t)d.width, "pixel1", d.pixel1,
-                             "pixel2", d.pixel2, "orientation", d.orientation, "masked",
-                             (json_int_t)bad, "corners", d.corners != NULL);
+    json_t *json = json_pack(
+        "{s:o, s:[I,I], s:f, s:f, s:i, s:I, s:b}", "name", tool_json_string(d.name), "shape",
+        (json_int_t)d.height, (json_int_t)d.width, "pixel1", d.pixel1, "pixel2", d.pixel2,
+        "orientation", d.orientation, "masked", (json_int_t)bad, "corners", d.corners != NULL);
     if (json && d.corners)
         json_object_set_new(json, "z", json_pack("[f,f]", (double)least, (double)most));
     if (json && d.sensor.material[0])
         json_object_set_new(json, "sensor",
-                            json_pack("{s:s, s:f}", "material", d.sensor.material, "thickness",
-                                      d.sensor.thickness));
+                            json_pack("{s:o, s:f}", "material", tool_json_string(d.sensor.material),
+                                      "thickness", d.sensor.thickness));
     airy_detector_arrays_destroy(&arrays);
     return json;
 }
@@ -392,7 +386,7 @@ static void print_detector(const json_t *json)
                  *sensor = json_object_get(json, "sensor");
     printf("NeXus detector file: %s, %lld x %lld pixels of %g x %g m, orientation %lld, %lld "
            "masked\n",
-           text_of(json, "name"), (long long)json_integer_value(json_array_get(shape, 0)),
+           tool_json_shown(json, "name"), (long long)json_integer_value(json_array_get(shape, 0)),
            (long long)json_integer_value(json_array_get(shape, 1)),
            json_number_value(json_object_get(json, "pixel1")),
            json_number_value(json_object_get(json, "pixel2")),
@@ -402,7 +396,7 @@ static void print_detector(const json_t *json)
         printf("  pixels have corners of their own, z from %g to %g m\n",
                json_number_value(json_array_get(z, 0)), json_number_value(json_array_get(z, 1)));
     if (sensor)
-        printf("  sensor: %s, %g m\n", text_of(sensor, "material"),
+        printf("  sensor: %s, %g m\n", tool_json_shown(sensor, "material"),
                json_number_value(json_object_get(sensor, "thickness")));
 }
 
@@ -444,12 +438,12 @@ static int info_hdf5(const struct common *common, const char *path)
                      (long long)json_integer_value(json_object_get(result, "bins")),
                      (long long)json_integer_value(azimuth));
             snprintf(axes, sizeof(axes), azimuth ? "%.70s and %.70s" : "%.70s",
-                     text_of(result, "axis"), text_of(result, "azimuth_axis"));
+                     tool_json_shown(result, "axis"), tool_json_shown(result, "azimuth_axis"));
             const long long frames = json_integer_value(json_object_get(result, "frames"));
             printf("result of airy integrate %s: %lld frame%s of %s bins over %s, %s errors, %s\n",
-                   text_of(result, "version"), frames, tool_s((size_t)frames), bins, axes,
+                   tool_json_shown(result, "version"), frames, tool_s((size_t)frames), bins, axes,
                    json_is_true(json_object_get(result, "errors")) ? "with" : "without",
-                   text_of(result, "date"));
+                   tool_json_shown(result, "date"));
             print_rows(result);
         } else if (stack)
             print_stack(stack);

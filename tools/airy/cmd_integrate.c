@@ -448,12 +448,14 @@ static int explain_text(const struct integration *job, const struct explanation 
 {
     const airy_integrator_info *matrix = &e->matrix;
     const airy_run_info *plan = &e->plan;
-    char text[4][32], axes[240];
+    char text[4][32], axes[240], shown[2][TOOL_SHOWN];
     axes_words(axes, matrix, job->params->pattern.unit);
-    printf("stack    %s: %zu frame%s of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames,
-           tool_s(job->info.frames), job->info.height, job->info.width,
-           airy_dtype_name(job->info.dtype), job->info.filters);
-    printf("geometry %s, from %s", job->geometry.detector.name, geometry_source(job));
+    printf("stack    %s: %zu frame%s of %zu x %zu %s, %s\n",
+           tool_shown(shown[0], job->info.dataset), job->info.frames, tool_s(job->info.frames),
+           job->info.height, job->info.width, airy_dtype_name(job->info.dtype),
+           tool_shown(shown[1], job->info.filters));
+    printf("geometry %s, from %s", tool_shown(shown[0], job->geometry.detector.name),
+           geometry_source(job));
     printf(job->integrator_params.has_dummy ? "; pixels of %g, within %g, are left out\n" : "\n",
            job->integrator_params.dummy, job->integrator_params.delta_dummy);
     printf("layout   %s: %s\n", layout_name(job->layout.layout), job->layout.why);
@@ -480,7 +482,8 @@ static int explain_text(const struct integration *job, const struct explanation 
         printf("rate     %.4g frames/s %son the first frames: about %.3g s\n", e->rate,
                several ? "of one process " : "", (double)job->frames / e->rate);
     else
-        printf("rate     unknown: the first frames cannot be read (%s)\n", airy_last_error());
+        printf("rate     unknown: the first frames cannot be read (%s)\n",
+               tool_shown(shown[0], airy_last_error()));
     return AIRY_EXIT_OK;
 }
 

@@ -57,12 +57,6 @@ int fits_info(const struct common *common, json_t *json, const char *path, const
     return AIRY_EXIT_OK;
 }
 
-static const char *text_of(const json_t *json, const char *key)
-{
-    const char *text = json_string_value(json_object_get(json, key));
-    return text ? text : "";
-}
-
 static double number_of(const json_t *json, const char *key)
 {
     return json_number_value(json_object_get(json, key));
@@ -79,9 +73,8 @@ void fits_print(const json_t *json)
     json_t *hdu, *extent;
     json_array_foreach(json_object_get(json, "hdus"), i, hdu)
     {
-        char name[TOOL_SHOWN];
-        printf("  [%zu] %-12s %-16s", i, text_of(hdu, "kind"),
-               tool_shown(name, text_of(hdu, "name")));
+        printf("  [%zu] %-12s %-16s", i, tool_json_shown(hdu, "kind"),
+               tool_json_shown(hdu, "name"));
         json_array_foreach(json_object_get(hdu, "shape"), k, extent)
         {
             printf(k ? " x %lld" : " %lld", (long long)json_integer_value(extent));
@@ -89,17 +82,17 @@ void fits_print(const json_t *json)
         if (json_is_integer(json_object_get(hdu, "bitpix")))
             printf(", BITPIX %lld", (long long)json_integer_value(json_object_get(hdu, "bitpix")));
         if (json_is_string(json_object_get(hdu, "compression")))
-            printf(", %s", text_of(hdu, "compression"));
+            printf(", %s", tool_json_shown(hdu, "compression"));
         putchar('\n');
     }
     const json_t *wcs = json_object_get(json, "wcs"), *beam = json_object_get(json, "beam");
     if (json_is_object(wcs))
         printf("  sky %s, %s %s: %.9g, %.9g deg at pixel %.9g, %.9g (from 0); pixels of %.6g "
                "arcsec^2\n",
-               text_of(wcs, "longitude"), text_of(wcs, "latitude"), text_of(wcs, "frame"),
-               item_of(wcs, "reference_deg", 0), item_of(wcs, "reference_deg", 1),
-               item_of(wcs, "reference_px", 0), item_of(wcs, "reference_px", 1),
-               number_of(wcs, "pixel_deg2") * 3600 * 3600);
+               tool_json_shown(wcs, "longitude"), tool_json_shown(wcs, "latitude"),
+               tool_json_shown(wcs, "frame"), item_of(wcs, "reference_deg", 0),
+               item_of(wcs, "reference_deg", 1), item_of(wcs, "reference_px", 0),
+               item_of(wcs, "reference_px", 1), number_of(wcs, "pixel_deg2") * 3600 * 3600);
     if (json_is_object(beam))
         printf("  beam %.6g x %.6g arcsec at %.6g deg, %.6g pixels\n",
                number_of(beam, "major_deg") * 3600, number_of(beam, "minor_deg") * 3600,

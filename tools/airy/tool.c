@@ -485,6 +485,16 @@ json_t *tool_json_string(const char *text)
     return json;
 }
 
+const char *tool_json_shown(const json_t *object, const char *key)
+{
+    char shown[TOOL_SHOWN];
+    json_t *string = json_object_get(object, key);
+    if (!json_is_string(string) ||
+        json_string_set_nocheck(string, tool_shown(shown, json_string_value(string))) != 0)
+        return "";
+    return json_string_value(string);
+}
+
 /*
  * Rewrite the real number of some length at text with as few digits as give it back; returns what
  * was written.

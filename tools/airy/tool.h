@@ -88,6 +88,8 @@ void tool_work(size_t threads, void *(*work)(void *), void *user);
 
 /* A string; bytes that are not UTF-8 are read as Latin-1, so that any file name has a text. */
 json_t *tool_json_string(const char *text);
+/* The string of a key of an object, as tool_shown has it from now on; "" where there is none. */
+const char *tool_json_shown(const json_t *object, const char *key);
 /* A number, or null where it is not finite. */
 json_t *tool_json_number(double value);
 /* A number, or from 2^63 on, which jansson has no integers for, its digits as a string. */
