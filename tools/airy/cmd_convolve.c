@@ -118,6 +118,10 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
     int code = filter_result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
     if (code == AIRY_EXIT_OK)
         code = device_image_check_format(d, common, p->output, target.dtype);
+    if (code == AIRY_EXIT_OK &&
+        airy_convolve_shape((size_t[AIRY_MAX_DIMS]){0}, p->params.mode, d->image.ndim,
+                            d->image.shape, ndim, kernel_shape) != AIRY_OK)
+        code = tool_fail(common, "--kernel %s: %s", p->kernel, airy_last_error());
     if (code != AIRY_EXIT_OK)
         return code;
     airy_status status = airy_convolve_shape(shape, p->params.mode, d->image.ndim, d->image.shape,
@@ -162,6 +166,9 @@ static int run_convolve(void *user)
     struct device_image d = {.device = NULL};
     int code = filter_read_kernel(common, p->kernel, &kernel, &ndim, shape);
     if (code == AIRY_EXIT_OK)
+        code = filter_check_kernel(common, p->kernel, kernel, tool_count(shape, ndim),
+                                   p->params.normalize);
+    if (code == AIRY_EXIT_OK)
         code = filter_open(&d, common, &p->bad, p->dtype);
     json_t *json = json_object();
     if (code == AIRY_EXIT_OK)
@@ -186,7 +193,7 @@ static int run_convolve(void *user)
     return code;
 }
 
-/* --sigma, *count numbers of which one is above 0; exit code. */
+/* --sigma, *count numbers of which one is above 0, and none too large; exit code. */
 static int parse_sigma(const struct blur_params *p, double numbers[3], int *count)
 {
     const int code = filter_numbers(&p->common, "sigma", p->sigma, numbers, count);
@@ -195,7 +202,9 @@ static int parse_sigma(const struct blur_params *p, double numbers[3], int *coun
         any |= numbers[i] > 0;
     if (code == AIRY_EXIT_OK && !any)
         return tool_usage(&p->common, "--sigma %s: expected one above 0", p->sigma);
-    return code;
+    return code == AIRY_EXIT_OK
+               ? filter_check_reach(&p->common, "sigma", p->sigma, numbers, *count, p->truncate)
+               : code;
 }
 
 /* The same for the image's axes, the last `axes` of them. */

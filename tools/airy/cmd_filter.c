@@ -60,7 +60,7 @@ static const struct kind kinds[] = {
             "blur by --sigma S less blur by --sigma2 S"),
 };
 static const char options_of_all[] = "planes border plan output";
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), MOST_SIZE = 1025 };
 
 static const char *parse_rank(void *field, const char *text)
 {
@@ -225,22 +225,24 @@ static int read_size(const struct filter_params *p, struct axes *axes, size_t si
     const int code = p->size ? read_numbers(&p->common, "size", p->size, axes, values)
                              : AIRY_EXIT_OK;
     for (int i = 0; i < 3 && code == AIRY_EXIT_OK; i++) {
-        if (values[i] < 1 || values[i] > 1025 || values[i] != floor(values[i]))
-            return tool_usage(&p->common, "--size %s: expected whole numbers from 1 to 1025",
-                              p->size);
+        if (values[i] < 1 || values[i] > MOST_SIZE || values[i] != floor(values[i]))
+            return tool_usage(&p->common, "--size %s: expected whole numbers from 1 to %d", p->size,
+                              MOST_SIZE);
         size[i] = (size_t)values[i];
     }
     return code;
 }
 
-static int read_sigma(const struct common *common, const char *name, const char *text,
+static int read_sigma(const struct filter_params *p, const char *name, const char *text,
                       struct axes *axes, double values[3])
 {
+    const struct common *common = &p->common;
     const int code = read_numbers(common, name, text, axes, values);
     for (int i = 0; i < 3 && code == AIRY_EXIT_OK; i++)
         if (!(values[i] > 0))
             return tool_usage(common, "--%s %s: expected numbers above 0", name, text);
-    return code;
+    return code == AIRY_EXIT_OK ? filter_check_reach(common, name, text, values, 3, p->truncate)
+                                : code;
 }
 
 /* --footprint is ball=R with this radius, or *radius is NaN: an image. Exit code. */
@@ -267,9 +269,9 @@ static int check_numbers(const struct filter_params *p, const struct kind *kind)
             return tool_usage(
                 &p->common, "--size %s: expected odd numbers, so that a box has a middle", p->size);
     if (code == AIRY_EXIT_OK && p->sigma)
-        code = read_sigma(&p->common, "sigma", p->sigma, &axes, values);
+        code = read_sigma(p, "sigma", p->sigma, &axes, values);
     if (code == AIRY_EXIT_OK && p->sigma2)
-        code = read_sigma(&p->common, "sigma2", p->sigma2, &axes, values);
+        code = read_sigma(p, "sigma2", p->sigma2, &axes, values);
     if (code == AIRY_EXIT_OK && p->planes && axes.count > 2)
         return tool_usage(&p->common, "--planes: three numbers are for a volume, expected one or "
                                       "two");
@@ -296,21 +298,94 @@ static int settle_axes(const struct filter_params *p, struct axes *axes)
     return AIRY_EXIT_OK;
 }
 
-/* --rank of a box of these lengths; the library knows how many elements a footprint has. */
-static int check_rank(const struct filter_params *p, int axes, const size_t size[3])
+/* Elements of a box of these lengths, or of its footprint. */
+static int64_t count_elements(int axes, const size_t size[3], const uint8_t *footprint)
 {
-    int64_t elements = 1;
+    int64_t box = 1, elements = 0;
     for (int i = 0; i < axes; i++)
-        elements *= (int64_t)size[i]; /* 1025 at most */
-    if (!p->has_rank || p->footprint || (p->rank >= -elements && p->rank < elements))
-        return AIRY_EXIT_OK;
-    return tool_usage(&p->common,
-                      "--rank %" PRId64 ": the box has %" PRId64 " element%s, expected %" PRId64
-                      " to %" PRId64,
-                      p->rank, elements, tool_s(elements), -elements, elements - 1);
+        box *= (int64_t)size[i]; /* 1025 at most */
+    for (int64_t i = 0; i < box && footprint; i++)
+        elements += footprint[i] != 0;
+    return footprint ? elements : box;
 }
 
-/* The image of --footprint for so many axes; malloc'ed. Exit code. */
+/* Of so many elements sorted it is one in between, not the first or the last. */
+static bool is_between(const struct filter_params *p, const struct kind *kind, int64_t elements)
+{
+    const double at = (double)elements * p->percentile / 100;
+    return kind->family == FAMILY_HAMPEL || kind->rank == AIRY_RANK_MEDIAN ||
+           (kind->rank == AIRY_RANK_PERCENTILE && at >= 1 && at < (double)(elements - 1)) ||
+           (kind->rank == AIRY_RANK_NTH && p->rank % elements != 0 &&
+            (p->rank + 1) % elements != 0);
+}
+
+/* --rank, and what can be sorted: elements of a box, or of its footprint if not NULL. Exit code. */
+static int check_elements(const struct filter_params *p, const struct kind *kind, int axes,
+                          const size_t size[3], const uint8_t *footprint)
+{
+    enum { MOST_SORTED = 1 << 20 };
+    const int64_t box = count_elements(axes, size, NULL),
+                  elements = count_elements(axes, size, footprint);
+    const char *what = footprint ? "footprint" : "box";
+    if (p->has_rank && (p->rank < -elements || p->rank >= elements))
+        return tool_usage(&p->common,
+                          "--rank %" PRId64 ": the %s has %" PRId64 " element%s, expected %" PRId64
+                          " to %" PRId64,
+                          p->rank, what, elements, tool_s(elements), -elements, elements - 1);
+    if (elements > MOST_SORTED && (elements < box || is_between(p, kind, elements)))
+        return tool_usage(&p->common,
+                          "--%s %s: the %s has %" PRId64 " elements, expected at most %d",
+                          footprint ? "footprint" : "size", footprint ? p->footprint : p->size,
+                          what, elements, MOST_SORTED);
+    return AIRY_EXIT_OK;
+}
+
+/* --border value=V of results that keep the image's type. Exit code. */
+static int check_border(const struct filter_params *p, airy_dtype dtype)
+{
+    const double value = p->border.border_value, most = image_limit(dtype),
+                 least = airy_dtype_is_signed(dtype) ? -most - 1 : 0;
+    if (!p->has_border || p->border.border != AIRY_BORDER_VALUE || airy_dtype_is_float(dtype) ||
+        (value >= least && value <= most && value == floor(value)))
+        return AIRY_EXIT_OK;
+    return tool_usage(&p->common, "--border value=%.17g: expected a value of %s, as the image has",
+                      value, airy_dtype_name(dtype));
+}
+
+/* Elements of an image that are not 0, of a box of so many axes; malloc'ed. Exit code. */
+static int take_footprint(const struct filter_params *p, int axes, const airy_image *image,
+                          uint8_t **footprint, size_t size[3])
+{
+    const size_t *shape = image->shape, n = tool_count(image->shape, image->ndim);
+    int ndim = image->ndim;
+    bool any = false;
+    for (; ndim > axes && shape[0] == 1; ndim--)
+        shape++;
+    if (ndim != axes)
+        return tool_fail(&p->common, "--footprint %s: has %d dimension%s, the filter %d",
+                         p->footprint, ndim, tool_s(ndim), axes);
+    for (int i = 0; i < axes; i++) {
+        if (shape[i] > MOST_SIZE)
+            return tool_fail(&p->common,
+                             "--footprint %s: has %zu elements along an axis, expected at most %d",
+                             p->footprint, shape[i], MOST_SIZE);
+        size[i] = shape[i];
+    }
+    *footprint = malloc(n);
+    if (!*footprint)
+        return tool_fail(&p->common, "--footprint %s: out of memory for %zu values", p->footprint,
+                         n);
+    for (size_t i = 0; i < n; i++) {
+        (*footprint)[i] = airy_image_value(image, i) != 0;
+        any = any || (*footprint)[i];
+    }
+    return any ? AIRY_EXIT_OK
+               : tool_fail(&p->common,
+                           "--footprint %s: all %zu elements are 0, expected one that is not",
+                           p->footprint, n);
+}
+
+/* What --footprint is for so many axes; malloc'ed, in a failure too. Exit code. */
 static int read_footprint(const struct filter_params *p, int axes, uint8_t **footprint,
                           size_t size[3])
 {
@@ -329,20 +404,7 @@ static int read_footprint(const struct filter_params *p, int axes, uint8_t **foo
     const airy_status status = airy_image_read(&image, p->footprint);
     if (status != AIRY_OK)
         return tool_failed(&p->common, status);
-    const size_t *shape = image.shape, n = tool_count(image.shape, image.ndim);
-    int ndim = image.ndim, code = AIRY_EXIT_OK;
-    for (; ndim > axes && shape[0] == 1; ndim--)
-        shape++;
-    if (ndim != axes)
-        code = tool_fail(&p->common, "--footprint %s: has %d dimension%s, the filter %d",
-                         p->footprint, ndim, tool_s(ndim), axes);
-    else if (!(*footprint = malloc(n)))
-        code =
-            tool_fail(&p->common, "--footprint %s: out of memory for %zu values", p->footprint, n);
-    for (size_t i = 0; i < n && *footprint; i++)
-        (*footprint)[i] = airy_image_value(&image, i) != 0;
-    if (ndim == axes)
-        memcpy(size, shape, (size_t)axes * sizeof(*size));
+    const int code = take_footprint(p, axes, &image, footprint, size);
     airy_image_free(&image);
     return code;
 }
@@ -365,7 +427,9 @@ static int run_rank(const struct filter_params *p, const struct kind *kind,
     if (code == AIRY_EXIT_OK && p->footprint)
         code = read_footprint(p, axes.count, &footprint, params.size);
     if (code == AIRY_EXIT_OK)
-        code = check_rank(p, axes.count, params.size);
+        code = check_elements(p, kind, axes.count, params.size, footprint);
+    if (code == AIRY_EXIT_OK)
+        code = check_border(p, d->image.dtype);
     params.axes = axes.count;
     params.footprint = footprint;
     if (code == AIRY_EXIT_OK) {
@@ -378,8 +442,8 @@ static int run_rank(const struct filter_params *p, const struct kind *kind,
     return code;
 }
 
-static int run_hampel(const struct filter_params *p, const struct device_image *d,
-                      airy_image *result, airy_tile_plan *plan)
+static int run_hampel(const struct filter_params *p, const struct kind *kind,
+                      const struct device_image *d, airy_image *result, airy_tile_plan *plan)
 {
     struct axes axes = {.ndim = d->image.ndim};
     airy_hampel_params params = {.kappa = p->kappa,
@@ -389,6 +453,10 @@ static int run_hampel(const struct filter_params *p, const struct device_image *
     int code = read_size(p, &axes, params.size);
     if (code == AIRY_EXIT_OK)
         code = settle_axes(p, &axes);
+    if (code == AIRY_EXIT_OK)
+        code = check_elements(p, kind, axes.count, params.size, NULL);
+    if (code == AIRY_EXIT_OK)
+        code = check_border(p, d->image.dtype);
     params.axes = axes.count;
     if (code != AIRY_EXIT_OK)
         return code;
@@ -413,9 +481,9 @@ static int run_stencil(const struct filter_params *p, const struct kind *kind,
     const airy_tile_target target = {.dtype = dtype};
     int code = read_size(p, &axes, params.size);
     if (code == AIRY_EXIT_OK && p->sigma)
-        code = read_sigma(&p->common, "sigma", p->sigma, &axes, params.sigma);
+        code = read_sigma(p, "sigma", p->sigma, &axes, params.sigma);
     if (code == AIRY_EXIT_OK && p->sigma2)
-        code = read_sigma(&p->common, "sigma2", p->sigma2, &axes, params.sigma2);
+        code = read_sigma(p, "sigma2", p->sigma2, &axes, params.sigma2);
     if (code == AIRY_EXIT_OK)
         code = settle_axes(p, &axes);
     params.axes = axes.count;
@@ -490,7 +558,7 @@ static int filter_image(const struct filter_params *p, const struct kind *kind,
         code = device_image_check_format(d, &p->common, p->output, dtype);
     if (code == AIRY_EXIT_OK)
         code = kind->family == FAMILY_RANK     ? run_rank(p, kind, d, &result, &plan)
-               : kind->family == FAMILY_HAMPEL ? run_hampel(p, d, &result, &plan)
+               : kind->family == FAMILY_HAMPEL ? run_hampel(p, kind, d, &result, &plan)
                                                : run_stencil(p, kind, d, dtype, &result, &plan);
     if (code != AIRY_EXIT_OK)
         return code;

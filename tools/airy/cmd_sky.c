@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "catalog.h"
 #include "device_image.h"
@@ -323,8 +322,7 @@ static int read_table(struct points *points, const struct common *common, const 
         .common = common, .option = option, .path = path, .kind = kind, .listed = no_names};
     FILE *file = tool_open_text(path);
     if (!file)
-        return tool_fail(common, "--%s %s: neither two numbers A,B nor a file that opens", option,
-                         path);
+        return tool_fail(common, "--%s %s: cannot be opened (%s)", option, path, strerror(errno));
     char line[4096];
     int code = AIRY_EXIT_OK;
     if (tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".vot") ||
@@ -372,19 +370,37 @@ static bool split_pair(char pair[2][64], const char *text)
     return true;
 }
 
+/*
+ * Two coordinates of the command line, from the first or the second on. What has nothing between
+ * two of them is the name of a file, which is not there. Exit code.
+ */
+static int parse_pair(double v[2], const struct common *common, const char *text,
+                      const airy_sky_info *kind, int from)
+{
+    const char *option = kind ? "radec" : "pixels", *why = NULL;
+    char pair[2][64];
+    if (!strpbrk(text, ", \t"))
+        return tool_fail(common, "--%s %s: neither two numbers A,B nor a file that is there",
+                         option, text);
+    bool good = split_pair(pair, text);
+    for (int k = from; k < 2 && good; k++)
+        good = parse_coordinate(&v[k], pair[k], kind, k, &why);
+    return good  ? AIRY_EXIT_OK
+           : why ? tool_usage(common, "--%s %s: %s", option, text, why)
+                 : tool_usage(common, "--%s %s: neither two numbers A,B nor a file that is there",
+                              option, text);
+}
+
 /* The points of --pixels or --radec. Exit code. */
 static int read_points(struct points *points, const struct common *common, const char *text,
                        const airy_sky_info *kind)
 {
-    const char *option = kind ? "radec" : "pixels", *why = NULL;
-    char pair[2][64];
     double v[2];
-    if (!split_pair(pair, text) || access(text, F_OK) == 0)
-        return read_table(points, common, option, text, kind);
-    for (int k = 0; k < 2; k++)
-        if (!parse_coordinate(&v[k], pair[k], kind, k, &why))
-            return why ? tool_fail(common, "--%s %s: %s", option, text, why)
-                       : read_table(points, common, option, text, kind);
+    if (tool_exists(text))
+        return read_table(points, common, kind ? "radec" : "pixels", text, kind);
+    const int code = parse_pair(v, common, text, kind, 0);
+    if (code != AIRY_EXIT_OK)
+        return code;
     return add_point(points, v[0], v[1]) ? AIRY_EXIT_OK : tool_fail(common, "out of memory");
 }
 
@@ -455,8 +471,15 @@ static int convert_points(const struct common *common, airy_sky *sky, const airy
 static int check_sky(void *user)
 {
     const struct sky_params *p = user;
-    return !p->pixels == !p->radec ? tool_usage(&p->common, "give one of --pixels and --radec")
-                                   : AIRY_EXIT_OK;
+    if (!p->pixels == !p->radec)
+        return tool_usage(&p->common, "give one of --pixels and --radec");
+    /* Whether a longitude may be in hours, the image says. */
+    static const airy_sky_info any;
+    const char *text = p->pixels ? p->pixels : p->radec;
+    double v[2];
+    return tool_exists(text)
+               ? AIRY_EXIT_OK
+               : parse_pair(v, &p->common, text, p->radec ? &any : NULL, p->radec ? 1 : 0);
 }
 
 static int run_sky(void *user)

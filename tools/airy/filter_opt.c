@@ -72,6 +72,23 @@ int filter_check(const struct common *common, const char *output, const char *dt
                : code;
 }
 
+int filter_check_reach(const struct common *common, const char *name, const char *text,
+                       const double *sigma, int count, double truncate)
+{
+    enum { MAX_RADIUS = 512 };
+    for (int i = 0; i < count; i++) {
+        const double reach = floor((truncate > 0 ? truncate : 4) * sigma[i] + 0.5);
+        if (reach > MAX_RADIUS)
+            return tool_usage(
+                common,
+                "--%s %s: a sigma of %g needs a radius of %g px, expected at most %d; "
+                "lower --truncate, or blur more than once, by sigmas whose squares "
+                "add up",
+                name, text, sigma[i], reach, MAX_RADIUS);
+    }
+    return AIRY_EXIT_OK;
+}
+
 int filter_check_normalize(const struct common *common, const airy_convolve_params *params)
 {
     if (params->normalize && params->method == AIRY_CONVOLVE_FFT)
@@ -165,4 +182,27 @@ int filter_read_kernel(const struct common *common, const char *path, double **v
         memcpy(shape, from, (size_t)*ndim * sizeof(*shape));
     airy_image_free(&image);
     return code;
+}
+
+int filter_check_kernel(const struct common *common, const char *path, const double *values,
+                        size_t count, bool normalize)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(values[i]))
+            return tool_fail(common, "--kernel %s: element %zu is not finite", path, i);
+        if (normalize && values[i] < 0)
+            return tool_fail(common,
+                             "--kernel %s: element %zu is %g, and sums of such weights do not "
+                             "normalize; replace gaps first and leave --normalize out, or take a "
+                             "kernel of no negative elements",
+                             path, i, values[i]);
+        sum += values[i];
+    }
+    if (normalize && (!(sum > 0) || isinf(sum)))
+        return tool_fail(common,
+                         "--kernel %s: the sum is %g, expected a finite one above 0 to normalize "
+                         "with",
+                         path, sum);
+    return AIRY_EXIT_OK;
 }

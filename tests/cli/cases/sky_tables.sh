@@ -43,4 +43,9 @@ for f in 1 2 3 4 5 6; do $airy sky a.fits --pixels $f; done 2>&1
 printf 'ra dec\n5:60:00 1\n' >7; printf 'ra dec\n5:00:00 1\n1:2:3 -95:00:00\n' >8; printf '5:60:00 1\n' >9; for f in 7 8 9; do $airy sky a.fits --radec $f; done 2>&1
 # degrees have the same bounds; nan has no sign
 for text in 83.6,95 inf,0 1e308,0 -83.6,-90.5; do $airy sky a.fits --radec $text; done 2>&1
+# wrong use is said before the image is read, where it can be
+for text in 1,2,3 a,b '1 2 3'; do $airy sky none.fits --pixels "$text"; echo $?; done 2>&1
+for text in 1,2,3 1,x 1,95; do $airy sky none.fits --radec "$text"; echo $?; done 2>&1
+$airy sky none.fits --pixels none.csv 2>&1; echo $?
+$airy sky a.fits --radec 25:00:00,1 2>&1; echo $?
 $airy sky a.fits --pixels 1e308,1; $airy sky a.fits --radec nan,-nan
