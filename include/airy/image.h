@@ -64,6 +64,12 @@ AIRY_API airy_status airy_image_write(const airy_image *image, const char *path,
  */
 AIRY_API airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim);
 /**
+ * The suffixes of the formats that this build writes and that hold images of this dtype
+ * (AIRY_DTYPE_COUNT: of any) and number of dimensions (0: any), as ".npy, .h5 or .fits". Cut where
+ * size is short of 64 bytes. Any thread.
+ */
+AIRY_API void airy_image_suffixes(char *text, size_t size, airy_dtype dtype, int ndim);
+/**
  * Whether writing FILE.h5::DATASET would lose anything else: AIRY_ERR_EXISTS where FILE is there
  * and holds more than DATASET and the groups it lies in; the errors of airy_image_read where FILE
  * is no HDF5 file that can be read. Any other path is fine. Any thread.

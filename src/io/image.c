@@ -12,22 +12,80 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/size.h"
+#include "base/word.h"
 #include "io/fits_header.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 #include "io/stack_pattern.h"
 
-/* In lists of formats: what this build reads, and what it knows at all. */
-#if AIRY_HAVE_FITS
-#define READS_FITS ".fits, "
-#else
-#define READS_FITS ""
-#endif
-#if AIRY_HAVE_TIFF
-#define KNOWS_TIFF ".tif, "
-#else
-#define KNOWS_TIFF ""
-#endif
+#define BIT(dtype) (1u << AIRY_DTYPE_##dtype)
+enum {
+    ALL_TYPES = (1 << AIRY_DTYPE_COUNT) - 1,
+    INTEGERS_32 = BIT(U8) | BIT(I8) | BIT(U16) | BIT(I16) | BIT(U32) | BIT(I32)
+};
+
+/*
+ * The formats in the order of lists. What one holds that does not hold everything: in words, and as
+ * bits of dtypes and a range of dimensions.
+ */
+static const struct {
+    const char *name, *suffix;
+    bool reads, writes; /* this build does */
+    const char *types;
+    unsigned dtypes;
+    const char *shapes;
+    int least, most;
+} formats[] = {
+    [AIRY_FORMAT_NPY] = {"NPY", ".npy", true, true, NULL, ALL_TYPES, NULL, 1, AIRY_MAX_DIMS},
+    [AIRY_FORMAT_HDF5] = {"HDF5", ".h5", true, true, NULL, ALL_TYPES, NULL, 1, AIRY_MAX_DIMS},
+    [AIRY_FORMAT_EDF] = {"EDF", ".edf", true, true, NULL, ALL_TYPES,
+                         "images of at most 3 dimensions", 1, 3},
+    [AIRY_FORMAT_FITS] = {"FITS", ".fits", AIRY_HAVE_FITS, true, NULL, ALL_TYPES, NULL, 1,
+                          AIRY_MAX_DIMS},
+    [AIRY_FORMAT_TIFF] = {"TIFF", ".tif", AIRY_HAVE_TIFF, AIRY_HAVE_TIFF, NULL, ALL_TYPES,
+                          "images and stacks, of 2 or 3 dimensions", 2, 3},
+    [AIRY_FORMAT_PNG] = {"PNG", ".png", true, true, "uint8 and uint16", BIT(U8) | BIT(U16),
+                         "one image of 2 dimensions", 2, 2},
+    [AIRY_FORMAT_CBF] = {"CBF", ".cbf", true, true, "integers of 8, 16 or 32 bits", INTEGERS_32,
+                         "one image of 2 dimensions", 2, 2},
+    [AIRY_FORMAT_CONV] = {"CONV", ".conv", true, false, NULL, 0, NULL, 0, 0},
+};
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]), LIST = 96 /* bytes of their suffixes */ };
+
+static bool holds_type(size_t format, airy_dtype dtype)
+{
+    return (unsigned)dtype >= AIRY_DTYPE_COUNT || formats[format].dtypes >> dtype & 1;
+}
+
+static bool holds_shape(size_t format, int ndim)
+{
+    return !ndim || (ndim >= formats[format].least && ndim <= formats[format].most);
+}
+
+void airy_image_suffixes(char *text, size_t size, airy_dtype dtype, int ndim)
+{
+    const char *list[FORMATS];
+    size_t count = 0;
+    if (!text || size == 0)
+        return;
+    for (size_t i = AIRY_FORMAT_NPY; i < FORMATS; i++)
+        if (formats[i].writes && holds_type(i, dtype) && holds_shape(i, ndim))
+            list[count++] = formats[i].suffix;
+    airy_join_words(text, size, list, count);
+}
+
+static airy_status fail_unknown(const char *path)
+{
+    const char *list[FORMATS + 1];
+    size_t count = 0;
+    char text[LIST];
+    for (size_t i = AIRY_FORMAT_NPY; i < FORMATS; i++)
+        if (formats[i].reads)
+            list[count++] = formats[i].suffix;
+    list[count++] = "FILE::DATASET";
+    airy_join_words(text, sizeof(text), list, count);
+    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s' is of no known format, expected %s", path, text);
+}
 
 static const struct {
     const char *suffix;
@@ -270,10 +328,7 @@ airy_status airy_image_read_as(airy_image *image, enum airy_image_format format,
     case AIRY_FORMAT_HDF5:
         return airy_image_read_hdf5(image, path);
     default:
-        return airy_fail(AIRY_ERR_UNSUPPORTED,
-                         "'%s' is of no known format, expected .npy, .edf, " READS_FITS KNOWS_TIFF
-                         ".png, .cbf, .conv, .h5 or FILE::DATASET",
-                         path);
+        return fail_unknown(path);
     }
 }
 
@@ -297,26 +352,22 @@ airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim
                  (int)dtype);
     AIRY_FAIL_IF(ndim < 0 || ndim > AIRY_MAX_DIMS, AIRY_ERR_SHAPE,
                  "image of %d dimensions, expected 1 to %d", ndim, AIRY_MAX_DIMS);
-    switch (format_of_name(path)) {
-    case AIRY_FORMAT_NPY:
-    case AIRY_FORMAT_FITS:
-    case AIRY_FORMAT_HDF5:
-        return AIRY_OK;
-    case AIRY_FORMAT_EDF:
-        return airy_image_check_edf(path, ndim);
-    case AIRY_FORMAT_CBF:
-        return airy_image_check_cbf(path, dtype, ndim);
-    case AIRY_FORMAT_PNG:
-        return airy_image_check_png(path, dtype, ndim);
-    case AIRY_FORMAT_TIFF:
-        return airy_image_check_tiff(path, ndim);
-    default:
-        return airy_fail(
-            AIRY_ERR_UNSUPPORTED,
-            "'%s': suffix of no format that is written, expected .npy, .edf, .fits, " KNOWS_TIFF
-            ".png, .cbf or .h5",
-            path);
+    const size_t format = format_of_name(path);
+    char text[LIST];
+    if (format == AIRY_FORMAT_UNKNOWN || format == AIRY_FORMAT_CONV) {
+        airy_image_suffixes(text, sizeof(text), dtype, ndim);
+        return airy_fail(AIRY_ERR_UNSUPPORTED,
+                         "'%s': suffix of no format that is written, expected %s", path, text);
     }
+    AIRY_FAIL_IF(!formats[format].writes, AIRY_ERR_UNSUPPORTED,
+                 "'%s': this build knows no TIFF, it lacks libtiff", path);
+    AIRY_FAIL_IF(!holds_type(format, dtype), AIRY_ERR_UNSUPPORTED,
+                 "'%s': %s holds %s, this image is %s", path, formats[format].name,
+                 formats[format].types, airy_dtype_name(dtype));
+    AIRY_FAIL_IF(!holds_shape(format, ndim), AIRY_ERR_UNSUPPORTED,
+                 "'%s': %s holds %s, this one has %d", path, formats[format].name,
+                 formats[format].shapes, ndim);
+    return AIRY_OK;
 }
 
 airy_status airy_image_write(const airy_image *image, const char *path, bool force)

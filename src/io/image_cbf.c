@@ -165,16 +165,6 @@ static size_t find_type(airy_dtype dtype)
     return type;
 }
 
-airy_status airy_image_check_cbf(const char *path, airy_dtype dtype, int ndim)
-{
-    AIRY_FAIL_IF(find_type(dtype) == sizeof(types) / sizeof(types[0]), AIRY_ERR_UNSUPPORTED,
-                 "'%s': CBF holds integers of 8, 16 or 32 bits, this image is %s", path,
-                 airy_dtype_name(dtype));
-    AIRY_FAIL_IF(ndim && ndim != 2, AIRY_ERR_UNSUPPORTED,
-                 "'%s': CBF holds one image of 2 dimensions, this one has %d", path, ndim);
-    return AIRY_OK;
-}
-
 airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool force)
 {
     static const char tail[] = "\r\n--CIF-BINARY-FORMAT-SECTION----\r\n;\r\n";

@@ -281,13 +281,6 @@ static void make_header(char header[2 * BLOCK], const airy_image *image, size_t 
     memcpy(header + 2 * BLOCK - 2, "}\n", 2);
 }
 
-airy_status airy_image_check_edf(const char *path, int ndim)
-{
-    AIRY_FAIL_IF(ndim > 3, AIRY_ERR_UNSUPPORTED, "'%s': %d dimensions, EDF takes at most 3", path,
-                 ndim);
-    return AIRY_OK;
-}
-
 airy_status airy_image_write_edf(const airy_image *image, const char *path, bool force)
 {
     const size_t planes = image->ndim == 3 ? image->shape[0] : 1;

@@ -23,19 +23,11 @@ airy_status airy_image_format_of(enum airy_image_format *format, const char *pat
 /* By the name's suffix alone; [EXT] and ".gz" behind it do not count. */
 bool airy_name_is_fits(const char *path);
 
-/*
- * What airy_image_check_format asks of a format that does not hold everything. ndim 0: not known.
- * Writers are called with what these hold.
- */
-airy_status airy_image_check_edf(const char *path, int ndim);
-airy_status airy_image_check_cbf(const char *path, airy_dtype dtype, int ndim);
-airy_status airy_image_check_png(const char *path, airy_dtype dtype, int ndim);
-airy_status airy_image_check_tiff(const char *path, int ndim);
-
 /* Open the file and read it so; after a failure the name stands in front of why. */
 airy_status airy_image_read_with(airy_image *image, const char *path,
                                  airy_status (*read)(airy_image *image, int fd, uint64_t size));
 airy_status airy_image_read_npy(airy_image *image, const char *path);
+/* Writers are called with what their format holds (airy_image_check_format). */
 airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);
 enum { AIRY_NPY_HEADER = 256 }; /* bytes; four axes of 2^64 take less */
 /* A header of at_least bytes (0, or what this gave for a larger shape) in C order; its bytes. */

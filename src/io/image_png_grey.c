@@ -173,16 +173,6 @@ static bool encode(struct png_output *out, const airy_image *image)
     return true;
 }
 
-airy_status airy_image_check_png(const char *path, airy_dtype dtype, int ndim)
-{
-    AIRY_FAIL_IF(dtype != AIRY_DTYPE_U8 && dtype != AIRY_DTYPE_U16, AIRY_ERR_UNSUPPORTED,
-                 "'%s': PNG holds uint8 and uint16, this image is %s", path,
-                 airy_dtype_name(dtype));
-    AIRY_FAIL_IF(ndim && ndim != 2, AIRY_ERR_UNSUPPORTED,
-                 "'%s': PNG holds one image of 2 dimensions, this one has %d", path, ndim);
-    return AIRY_OK;
-}
-
 airy_status airy_image_write_png(const airy_image *image, const char *path, bool force)
 {
     enum { MOST = 1000000 }; /* libpng's own limit */

@@ -617,14 +617,6 @@ static airy_status write_all(int fd, const airy_image *image)
     return status;
 }
 
-airy_status airy_image_check_tiff(const char *path, int ndim)
-{
-    AIRY_FAIL_IF(ndim && ndim != 2 && ndim != 3, AIRY_ERR_UNSUPPORTED,
-                 "'%s': TIFF holds images and stacks, of 2 or 3 dimensions, this one has %d", path,
-                 ndim);
-    return AIRY_OK;
-}
-
 airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force)
 {
     for (int axis = image->ndim - 2; axis < image->ndim; axis++)

@@ -2,24 +2,23 @@
 #include "base/error.h"
 #include "io/image_formats.h"
 
+static airy_status fail_lacking(const char *path)
+{
+    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': this build knows no TIFF, it lacks libtiff",
+                     path);
+}
+
 airy_status airy_image_read_tiff(airy_image *image, const char *path)
 {
     (void)image;
-    return airy_image_check_tiff(path, 0);
-}
-
-airy_status airy_image_check_tiff(const char *path, int ndim)
-{
-    (void)ndim;
-    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': this build knows no TIFF, it lacks libtiff",
-                     path);
+    return fail_lacking(path);
 }
 
 airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force)
 {
     (void)image;
     (void)force;
-    return airy_image_check_tiff(path, 0);
+    return fail_lacking(path);
 }
 
 airy_status airy_tiff_open(struct airy_tiff_pages **pages, airy_image *shape, const char *path)

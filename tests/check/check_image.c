@@ -44,7 +44,8 @@ static void check_round_trip(struct check *c, airy_dtype dtype, int ndim, const 
     snprintf(name, sizeof(name), "image%s", suffix);
     const char *path = tmp_path(c, name);
     if (strcmp(suffix, ".edf") == 0 && ndim == 4) {
-        CHECK_FAILS(c, airy_image_write(&image, path, false), AIRY_ERR_UNSUPPORTED, "4 dimensions");
+        CHECK_FAILS(c, airy_image_write(&image, path, false), AIRY_ERR_UNSUPPORTED,
+                    "at most 3 dimensions");
         return;
     }
     CHECK_OK(c, airy_image_write(&image, path, false));
@@ -471,6 +472,21 @@ static void check_format(struct check *c)
             CHECK(c, (airy_image_check_format(path, (airy_dtype)dtype, 0) == AIRY_OK) == any);
         }
     }
+    char list[128];
+    for (int ndim = 0; ndim <= AIRY_MAX_DIMS; ndim++)
+        for (int dtype = 0; dtype <= AIRY_DTYPE_COUNT; dtype++) {
+            airy_image_suffixes(list, sizeof(list), (airy_dtype)dtype, ndim);
+            CHECK(c, strstr(list, " or ") && strlen(list) < 64);
+            for (size_t s = 0;
+                 s < sizeof(suffixes) / sizeof(suffixes[0]) && dtype < AIRY_DTYPE_COUNT; s++)
+                CHECK(c, (strstr(list, suffixes[s]) != NULL) ==
+                             (airy_image_check_format(suffixes[s], (airy_dtype)dtype, ndim) ==
+                              AIRY_OK));
+        }
+    CHECK(c, strstr(list, ".npy") && !strstr(list, ".png")); /* of any type, four dimensions */
+    airy_image_suffixes(list, 3, AIRY_DTYPE_U8, 2);
+    CHECK(c, strcmp(list, ".n") == 0);
+    airy_image_suffixes(NULL, 0, AIRY_DTYPE_U8, 2);
     CHECK_FAILS(c, airy_image_check_format(NULL, AIRY_DTYPE_U8, 2), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_image_check_format("a.npy", AIRY_DTYPE_COUNT, 2), AIRY_ERR_DTYPE,
                 "not known");

@@ -30,8 +30,8 @@ static const struct opt convert_options[] = {
      .offset = offsetof(struct convert_params, output),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
-     .help = IMAGE_SUFFIXES "; the suffix decides; FILE.h5::DATASET is a file of that dataset "
-                            "alone, and --force replaces no file that holds others"},
+     .help = "of the format that its suffix says; FILE.h5::DATASET is a file of that dataset "
+             "alone, and --force replaces no file that holds others"},
     {0},
 };
 
@@ -136,12 +136,33 @@ static int load_planes(airy_image *image, const struct convert_params *p)
     return code;
 }
 
+/*
+ * What the headers of the input say of the output's format, before all is read: several frames have
+ * three dimensions or more. What is no stack is told when it is read. Exit code.
+ */
+static int check_header(const struct convert_params *p)
+{
+    const char *input = p->common.inputs.items[0];
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    int code = AIRY_EXIT_OK;
+    if (airy_image_check_format(p->output, AIRY_DTYPE_F64, 3) != AIRY_OK && /* not all it may be */
+        airy_stack_create(&stack, &input, 1) == AIRY_OK &&
+        airy_stack_get_info(stack, &info) == AIRY_OK)
+        code = tool_check_format(&p->common, p->output, info.dtype, info.frames > 1 ? 3 : 0);
+    airy_stack_destroy(&stack);
+    return code;
+}
+
 /* Exit code; free the image in any case. */
 static int load(airy_image *image, const struct convert_params *p)
 {
     const char *input = p->common.inputs.items[0];
     airy_stack *stack = NULL;
     if (!p->has_frames) {
+        const int checked = check_header(p);
+        if (checked != AIRY_EXIT_OK)
+            return checked;
         const airy_status status = airy_image_read(image, input);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }

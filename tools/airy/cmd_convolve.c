@@ -71,7 +71,7 @@ static const struct opt convolve_options[] = {
     FILTER_NORMALIZE_OPTION(struct convolve_params, params.normalize),
     FILTER_DTYPE_OPTION(struct convolve_params),
     FILTER_PLAN_OPTION(struct convolve_params),
-    FILTER_OUTPUT_OPTION(struct convolve_params),
+    FILTER_OUTPUT_OPTION(struct convolve_params, 1 + AIRY_DTYPE_F32),
     {0},
 };
 
@@ -102,7 +102,7 @@ static const struct opt blur_options[] = {
     FILTER_NORMALIZE_OPTION(struct blur_params, border.normalize),
     FILTER_DTYPE_OPTION(struct blur_params),
     FILTER_PLAN_OPTION(struct blur_params),
-    FILTER_OUTPUT_OPTION(struct blur_params),
+    FILTER_OUTPUT_OPTION(struct blur_params, 1 + AIRY_DTYPE_F32),
     {0},
 };
 
@@ -152,8 +152,7 @@ static int check_convolve(void *user)
     int code = filter_check_normalize(&p->common, &p->params);
     if (code == AIRY_EXIT_OK)
         code = bad_pixels_check(&p->common, &p->bad);
-    return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan, true)
-                                : code;
+    return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan) : code;
 }
 
 static int run_convolve(void *user)
@@ -266,8 +265,7 @@ static int check_blur(void *user)
         code = filter_check_normalize(&p->common, &p->border);
     if (code == AIRY_EXIT_OK)
         code = bad_pixels_check(&p->common, &p->bad);
-    return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan, true)
-                                : code;
+    return code == AIRY_EXIT_OK ? filter_check(&p->common, p->output, p->dtype, p->plan) : code;
 }
 
 static int run_blur(void *user)

@@ -147,7 +147,7 @@ static const struct opt filter_options[] = {
      .help = "what lies outside of the image"},
     FILTER_DTYPE_OPTION(struct filter_params),
     FILTER_PLAN_OPTION(struct filter_params),
-    FILTER_OUTPUT_OPTION(struct filter_params),
+    FILTER_OUTPUT_OPTION(struct filter_params, 0),
     {.name = "list",
      .type = OPT_FLAG,
      FIELD(list),
@@ -539,9 +539,11 @@ static int check_given(const struct filter_params *p, const struct kind *kind)
         return tool_usage(common, "--sigma S is missing");
     if (has_word(kind->options, "sigma2") && !p->sigma2)
         return tool_usage(common, "--sigma2 S is missing");
-    const int code = check_numbers(p, kind);
-    return code == AIRY_EXIT_OK
-               ? filter_check(common, p->output, p->dtype, p->plan, kind->family == FAMILY_STENCIL)
+    int code = check_numbers(p, kind);
+    if (code == AIRY_EXIT_OK)
+        code = filter_check(common, p->output, p->dtype, p->plan);
+    return code == AIRY_EXIT_OK && kind->family == FAMILY_STENCIL
+               ? tool_check_format(common, p->output, AIRY_DTYPE_F32, 0)
                : code;
 }
 

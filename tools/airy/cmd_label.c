@@ -74,7 +74,8 @@ static const struct opt label_options[] = {
      FIELD(output),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "LABELS",
-     .help = "32-bit image of the labels, .npy, .h5, .edf, .fits" IF_TIFF(", .tif") " or .cbf"},
+     .holds = 1 + AIRY_DTYPE_I32,
+     .help = "32-bit image of the labels"},
     {.name = "table",
      .type = OPT_STRING,
      FIELD(table),
@@ -501,9 +502,7 @@ static int check_label(void *user)
     if (c && !of_planes && (p->each || (c != 2 && c != 6 && c != 18 && c != 26)))
         return tool_usage(common, "--connectivity %zu: expected 4 or 8%s", c,
                           p->each ? " in planes" : ", in 3-D 6, 18 or 26");
-    int code = device_image_check_format(NULL, common, p->output, AIRY_DTYPE_I32);
-    if (code == AIRY_EXIT_OK)
-        code = bad_pixels_check(common, &p->bad);
+    const int code = bad_pixels_check(common, &p->bad);
     return code == AIRY_EXIT_OK ? catalog_check_name(common, "table", p->table) : code;
 }
 

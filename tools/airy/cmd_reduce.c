@@ -47,7 +47,7 @@ static const struct opt reduce_options[] = {
      .offset = offsetof(struct reduce_params, output),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
-     .help = "the image, .npy, .h5, .edf or .fits"},
+     .help = "the image"},
     {0},
 };
 

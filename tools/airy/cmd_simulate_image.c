@@ -283,6 +283,7 @@ const struct command cmd_simulate_sky = {
     .max_inputs = 1,
     .writes = 1,
     .writes_image = true,
+    .writes_holds = 1 + AIRY_DTYPE_F32,
     .run = run_sky,
 };
 
@@ -390,6 +391,7 @@ const struct command cmd_simulate_diracs = {
     .max_inputs = 1,
     .writes = 1,
     .writes_image = true,
+    .writes_holds = 1 + AIRY_DTYPE_F64,
     .run = run_diracs,
 };
 
@@ -406,5 +408,6 @@ const struct command cmd_simulate_kernel = {
     .max_inputs = 1,
     .writes = 1,
     .writes_image = true,
+    .writes_holds = 1 + AIRY_DTYPE_F64,
     .run = run_kernel,
 };

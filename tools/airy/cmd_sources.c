@@ -186,18 +186,21 @@ static const struct opt sources_options[] = {
      FIELD(segmentation),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
+     .holds = 1 + AIRY_DTYPE_I32,
      .help = "32-bit image of the sources' numbers"},
     {.name = "background",
      .type = OPT_STRING,
      FIELD(background),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
+     .holds = 1 + AIRY_DTYPE_F32,
      .help = "float32 image of the background (full)"},
     {.name = "noise",
      .type = OPT_STRING,
      FIELD(noise),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
+     .holds = 1 + AIRY_DTYPE_F32,
      .help = "float32 image of the noise (full)"},
     {.name = "plot",
      .type = OPT_STRING,
@@ -260,7 +263,7 @@ static int find_sources(const struct sources_params *p, struct device_image *d, 
     return code;
 }
 
-/* Images that are written, before the image is read (d NULL) and once more when it is. */
+/* Images that are written, with the axes of the one that is read. */
 static int check_formats(const struct sources_params *p, const struct device_image *d)
 {
     const struct common *common = &p->common;
@@ -303,8 +306,6 @@ static int check_sources(void *user)
     if (p->regions && !tool_has_suffix(p->regions, ".reg"))
         return tool_usage(common, "--regions %s: expected a name that ends in .reg", p->regions);
     int code = bad_pixels_check(common, &p->bad);
-    if (code == AIRY_EXIT_OK)
-        code = check_formats(p, NULL);
     if (code == AIRY_EXIT_OK)
         code = catalog_check_name(common, "catalog", p->catalog);
     if (code == AIRY_EXIT_OK && p->plot)

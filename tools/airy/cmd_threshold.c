@@ -28,7 +28,8 @@ static const struct opt threshold_options[] = {
      FIELD(output),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "MASK",
-     .help = "8-bit image of 0 and 1, " IMAGE_SUFFIXES},
+     .holds = 1 + AIRY_DTYPE_U8,
+     .help = "8-bit image of 0 and 1"},
     {0},
 };
 

@@ -239,8 +239,8 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
 int device_image_check_format(const struct device_image *d, const struct common *common,
                               const char *output, airy_dtype dtype)
 {
-    const int ndim = d ? d->image.ndim + (d->folded > 0) : 0;
-    return tool_check_format(common, output, dtype, d ? ndim + axes_back(d, ndim, output) : 0);
+    const int ndim = d->image.ndim + (d->folded > 0);
+    return tool_check_format(common, output, dtype, ndim + axes_back(d, ndim, output));
 }
 
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,

@@ -51,8 +51,8 @@ int device_image_push(struct device_image *d, const struct common *common, const
  */
 void device_image_begin(const struct device_image *d, const struct common *common);
 /*
- * tool_check_format of a result of that dtype, with the axes that it gets back when it is written. d
- * NULL: the image is not read yet. Exit code.
+ * tool_check_format of a result of that dtype, with the axes that it gets back when it is written.
+ * Exit code.
  */
 int device_image_check_format(const struct device_image *d, const struct common *common,
                               const char *output, airy_dtype dtype);

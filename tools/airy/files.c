@@ -155,18 +155,34 @@ int tool_exists_already(const struct common *common, const char *path)
 
 int tool_check_format(const struct common *common, const char *output, airy_dtype dtype, int ndim)
 {
-    if (!output || !airy_image_has_format(output))
+    char formats[TOOL_FORMATS], why[1024];
+    if (!output || !airy_image_has_format(output) ||
+        airy_image_check_format(output, dtype, ndim) == AIRY_OK)
         return AIRY_EXIT_OK;
-    const airy_status status = airy_image_check_format(output, dtype, ndim);
-    if (status == AIRY_OK)
-        return AIRY_EXIT_OK;
-    tool_failed(common, status);
+    snprintf(why, sizeof(why), "%s", airy_last_error());
+    if (ndim > 2 && opt_has(common->command, "frames") &&
+        airy_image_check_format(output, dtype, 2) == AIRY_OK) {
+        tool_fail(common, "%s; --frames N takes one", why);
+        return AIRY_EXIT_USAGE;
+    }
+    const bool picture = tool_has_suffix(output, ".png") && airy_dtype_size(dtype) > 2;
+    airy_image_suffixes(formats, sizeof(formats), dtype, ndim);
+    tool_fail(common, "%s; %s holds it%s", why, formats,
+              picture ? ", and 'airy view' draws pictures" : "");
     return AIRY_EXIT_USAGE;
 }
 
-const char *tool_no_image(const char *path)
+/* An image's name, of results of 1 + the dtype `holds`, or any (0). Exit code. */
+static int check_image_name(const struct common *common, const char *path, int holds)
 {
-    return airy_image_has_format(path) ? NULL : "expected a name that ends in " IMAGE_SUFFIXES;
+    char formats[TOOL_FORMATS];
+    if (!airy_image_has_format(path)) {
+        airy_image_suffixes(formats, sizeof(formats),
+                            holds ? (airy_dtype)(holds - 1) : AIRY_DTYPE_COUNT, 0);
+        return tool_usage(common, "output '%s': expected a name that ends in %s", path, formats);
+    }
+    /* Of any it may be what every format holds, for those that this build lacks. */
+    return tool_check_format(common, path, holds ? (airy_dtype)(holds - 1) : AIRY_DTYPE_U8, 0);
 }
 
 /* Each output by itself and beside the others; wrong use is told by exit code 2. */
@@ -188,12 +204,8 @@ static int check_names(const struct common *common, const struct opt_file *outpu
                               "output '%s': an image is a file of its own, expected a name without "
                               "%s",
                               path, bracket);
-        const char *why = outputs[i].use == OPT_WRITTEN_IMAGE ? tool_no_image(path) : NULL;
-        if (why)
-            return tool_usage(common, "output '%s': %s", path, why);
-        /* What every format holds, for those that this build lacks. */
         const int code = outputs[i].use == OPT_WRITTEN_IMAGE
-                             ? tool_check_format(common, path, AIRY_DTYPE_U8, 0)
+                             ? check_image_name(common, path, outputs[i].holds)
                              : AIRY_EXIT_OK;
         if (code != AIRY_EXIT_OK)
             return code;
@@ -277,7 +289,8 @@ int tool_check_files(const struct common *common)
         if (is_output(common, i))
             outputs[count++] = (struct opt_file){
                 .path = common->inputs.items[i],
-                .use = common->command->writes_image ? OPT_WRITTEN_IMAGE : OPT_WRITTEN};
+                .use = common->command->writes_image ? OPT_WRITTEN_IMAGE : OPT_WRITTEN,
+                .holds = common->command->writes_holds};
     int code = check_names(common, outputs, count);
     for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
         char file[4096];

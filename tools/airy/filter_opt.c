@@ -60,16 +60,12 @@ int filter_axes(const struct common *common, const char *name, const char *text,
     return AIRY_EXIT_OK;
 }
 
-int filter_check(const struct common *common, const char *output, const char *dtype, bool plan,
-                 bool floats)
+int filter_check(const struct common *common, const char *output, const char *dtype, bool plan)
 {
     airy_dtype of_result;
     if (!output && !plan)
         return tool_usage(common, "-o OUT is missing");
-    const int code = filter_result_dtype(common, dtype, AIRY_DTYPE_F32, &of_result);
-    return code == AIRY_EXIT_OK && floats
-               ? device_image_check_format(NULL, common, output, of_result)
-               : code;
+    return filter_result_dtype(common, dtype, AIRY_DTYPE_F32, &of_result);
 }
 
 int filter_check_reach(const struct common *common, const char *name, const char *text,

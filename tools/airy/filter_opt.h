@@ -7,11 +7,11 @@
 /* A border, or value=V: of the params whose border the field is. */
 const char *filter_parse_border(void *field, const char *text);
 
-#define FILTER_OUTPUT_OPTION(type_)                                                                \
+/* holds_: 1 + the dtype of results, 0: any */
+#define FILTER_OUTPUT_OPTION(type_, holds_)                                                        \
     {                                                                                              \
         .name = "output", .letter = 'o', .type = OPT_STRING, .offset = offsetof(type_, output),    \
-        .use = OPT_WRITTEN_IMAGE, .argument = "OUT",                                               \
-        .help = "the result, .npy, .h5, .edf" IF_TIFF(", .tif") " or .fits"                        \
+        .use = OPT_WRITTEN_IMAGE, .holds = (holds_), .argument = "OUT", .help = "the result"       \
     }
 #define FILTER_DTYPE_OPTION(type_)                                                                 \
     {                                                                                              \
@@ -45,12 +45,8 @@ int filter_numbers(const struct common *common, const char *name, const char *te
 /* The axes of an image that so many numbers of --name are for: all of them for one; exit code. */
 int filter_axes(const struct common *common, const char *name, const char *text, int count,
                 int ndim, int *axes);
-/*
- * What all need: an output or only a plan, and a dtype that results have. floats: whatever the image
- * is, so that the output's format must hold these. Exit code.
- */
-int filter_check(const struct common *common, const char *output, const char *dtype, bool plan,
-                 bool floats);
+/* What all need: an output or only a plan, and a dtype that results have. Exit code. */
+int filter_check(const struct common *common, const char *output, const char *dtype, bool plan);
 /*
  * Gaussians of these sigmas that are too wide where they end `truncate` (0: 4) sigmas from the
  * middle; exit code.

@@ -110,7 +110,7 @@ static void put_title(FILE *file, const char *name)
 
 static void put_option(FILE *file, const struct opt *opt)
 {
-    char text[640];
+    char text[OPT_HELP];
     fputs(".TP\n.B ", file);
     if (opt->letter)
         fprintf(file, "\\-%c\\fR, \\fB", opt->letter);
@@ -122,8 +122,7 @@ static void put_option(FILE *file, const struct opt *opt)
         fputs(opt->optional ? "\\fR]" : "\\fR", file);
     }
     putc('\n', file);
-    snprintf(text, sizeof(text), opt->fallback ? "%s (default %s)" : "%s", opt->help,
-             opt->fallback);
+    opt_help_text(text, opt);
     put_text(file, text);
 }
 

@@ -86,9 +86,11 @@ static int parse_map(struct oct_map *m, const char *option, const char *text, si
     if (n == 0 || (size_t)n >= sizeof(m->path))
         return tool_usage(common, "--%s %s: expected the name of an image", option, text);
     snprintf(m->path, sizeof(m->path), "%.*s", n, text);
-    const char *why = tool_no_image(m->path);
-    if (why)
-        return tool_usage(common, "--%s %s: %s%s", option, text, why,
+    char formats[TOOL_FORMATS];
+    airy_image_suffixes(formats, sizeof(formats), dtype_of_map(m), 2);
+    if (!airy_image_has_format(m->path))
+        return tool_usage(common, "--%s %s: expected a name that ends in %s%s", option, text,
+                          formats,
                           m->max ? ", with ,depth or ,frames behind" : ", with ,Z0:Z1 behind");
     const int code = tool_check_format(common, m->path, dtype_of_map(m), 2);
     if (code != AIRY_EXIT_OK)

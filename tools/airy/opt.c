@@ -596,8 +596,7 @@ size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES])
             const char *path =
                 *(const char *const *)(const void *)((const char *)common + opt->offset);
             if (path && count < OPT_FILES)
-                files[count++] =
-                    (struct opt_file){.path = path, .offset = opt->offset, .use = opt->use};
+                files[count++] = (struct opt_file){path, opt->offset, opt->use, opt->holds};
         }
     return count;
 }
@@ -623,18 +622,26 @@ static void print_wrapped(const char *text, int column, int indent)
     putchar('\n');
 }
 
+void opt_help_text(char text[OPT_HELP], const struct opt *opt)
+{
+    char formats[TOOL_FORMATS] = "";
+    if (opt->use == OPT_WRITTEN_IMAGE)
+        airy_image_suffixes(formats, sizeof(formats),
+                            opt->holds ? (airy_dtype)(opt->holds - 1) : AIRY_DTYPE_COUNT, 0);
+    snprintf(text, OPT_HELP, "%s%s%s%s%s%s", opt->help, *formats ? "; " : "", formats,
+             opt->fallback ? " (default " : "", opt->fallback ? opt->fallback : "",
+             opt->fallback ? ")" : "");
+}
+
 static void print_option(const struct opt *opt)
 {
-    char left[96], help[512];
+    char left[96], help[OPT_HELP];
     int n = opt->letter ? snprintf(left, sizeof(left), "  -%c, --%s", opt->letter, opt->name)
                         : snprintf(left, sizeof(left), "  --%s", opt->name);
     if (opt->argument)
         n += snprintf(left + n, sizeof(left) - (size_t)n, opt->optional ? "[=%s]" : " %s",
                       opt->argument);
-    if (opt->fallback)
-        snprintf(help, sizeof(help), "%s (default %s)", opt->help, opt->fallback);
-    else
-        snprintf(help, sizeof(help), "%s", opt->help);
+    opt_help_text(help, opt);
     if (n >= HELP_COLUMN - 1)
         printf("%s\n%*s", left, HELP_COLUMN, "");
     else

@@ -67,11 +67,13 @@ struct opt {
     opt_parse_fn parse;
     const char *const *words; /* of OPT_WORD, NULL behind the last */
     enum opt_use use;         /* of strings only */
-    const char *argument;     /* "N", "FILE", "A,B" */
-    const char *fallback;     /* what holds without it, for the help text; NULL: says nothing */
-    const char *help;         /* one line with the unit */
-    const char *heading;      /* of the section that starts here */
-    unsigned takes;           /* opt_takes of a common option */
+    int holds; /* of OPT_WRITTEN_IMAGE: 1 + the dtype of results, 0: any; the formats that hold it
+                  stand behind the help text */
+    const char *argument; /* "N", "FILE", "A,B" */
+    const char *fallback; /* what holds without it, for the help text; NULL: says nothing */
+    const char *help;     /* one line with the unit */
+    const char *heading;  /* of the section that starts here */
+    unsigned takes;       /* opt_takes of a common option */
 };
 
 /* Options every command takes. */
@@ -117,6 +119,7 @@ struct command {
     size_t min_inputs, max_inputs;
     size_t writes;     /* from this argument on (1: the first) they are outputs; 0: none is */
     bool writes_image; /* those are OPT_WRITTEN_IMAGE */
+    int writes_holds;  /* 1 + the dtype of results, 0: any */
     bool part;         /* started by another command, which has looked at the files */
     bool own_signals;  /* from its start on it says itself what Ctrl-C and the like do */
     int (*check)(void *params); /* what the options say by themselves, before any file is looked at;
@@ -133,6 +136,9 @@ void opt_free(const struct command *command, void *params);
 void opt_help(const struct command *command);
 
 enum { OPT_TABLES = sizeof(((struct command *)0)->tables) / sizeof(struct opt *) + 1 };
+/* The help text of an option, with the formats of its image and its default. */
+enum { OPT_HELP = 640 };
+void opt_help_text(char text[OPT_HELP], const struct opt *opt);
 /* The i-th table of a command: its own, then the common one; may be NULL. */
 const struct opt *opt_table(const struct command *command, size_t i);
 /* Behind the last entry of a table. */
@@ -145,6 +151,7 @@ struct opt_file {
     const char *path;
     size_t offset; /* of the field that holds it */
     enum opt_use use;
+    int holds;
 };
 enum { OPT_FILES = 32 };
 /* Those of the common options and the command's own; their number. */

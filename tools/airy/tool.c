@@ -49,13 +49,6 @@ static const char *advice(const struct common *common, airy_status status, const
         return "; another program has this port: end that one, or choose another port";
     if (strncmp(sentence, "detector '", 10) == 0 && strstr(sentence, "' is unknown"))
         return "; 'airy info --detectors' lists all";
-    if (strstr(sentence, "holds one image of 2 dimensions") && opt_has(common->command, "frames"))
-        return "; --frames N takes one";
-    if (strstr(sentence, "PNG holds uint8 and uint16"))
-        return "; .npy, .h5 and .fits hold it, and 'airy view' draws pictures";
-    if (strstr(sentence, ", this image is ") || strstr(sentence, ", this one has ") ||
-        strstr(sentence, "EDF takes at most"))
-        return "; .npy, .h5 and .fits hold it";
     if (strstr(sentence, "did you mean"))
         return "";
     if (strstr(sentence, "there is no ring"))

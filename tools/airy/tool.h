@@ -141,6 +141,7 @@ void progress_begin(struct progress *progress, const struct common *common, cons
 bool progress_step(void *user, size_t done, size_t total);
 void progress_end(struct progress *progress);
 
+enum { TOOL_FORMATS = 96 }; /* bytes of what airy_image_suffixes says */
 /* For lists of formats: text where this build reads FITS, or reads and writes TIFF. */
 #if AIRY_HAVE_FITS
 #define IF_FITS(text) text
@@ -152,8 +153,6 @@ void progress_end(struct progress *progress);
 #else
 #define IF_TIFF(text) ""
 #endif
-/* What airy_image_write knows in this build. */
-#define IMAGE_SUFFIXES ".npy, .h5, .edf, .fits, " IF_TIFF(".tif, ") ".png or .cbf"
 
 /* The ending of a plural. */
 #define tool_s(count) ((count) == 1 ? "" : "s")
@@ -172,8 +171,6 @@ const char *tool_left(const struct common *common, const char *output);
 int tool_check_files(const struct common *common);
 /* The first of these for an output that the command line does not name. */
 int tool_keep_inputs(const struct common *common, const char *output);
-/* Why a name is of no format that images are written in, for a message; NULL: it is of one. */
-const char *tool_no_image(const char *path);
 /* The message of tool_check_files about an output that is there; exit code 1. */
 int tool_exists_already(const struct common *common, const char *path);
 /*

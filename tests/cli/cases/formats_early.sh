@@ -27,3 +27,17 @@ $airy convert three.h5 --frames 0:2 -o a.png; echo $?
 $airy simulate sky sky.npy --height 20 --width 20 --quiet
 $airy filter median sky.npy -o a.png; echo $?
 ls
+# of a stack whose frames cannot be read
+cp three.h5 bad.h5 && $helper damage bad.h5 /entry/data/data 1 flip && $airy convert bad.h5 -o a.png; echo $?
+# lists name what holds the result
+list() { sed -n 's/, .fits or .tif/ or .fits/; s/, .tif//; s/.*\(ends in .*\); see.*/\1/p'; }
+$airy convert $none -o a.foo 2>&1 | list
+$airy threshold $none --above 1 -o a.foo 2>&1 | list
+$airy label $none -o a.foo 2>&1 | list
+$airy blur $none --sigma 1 -o a.foo 2>&1 | list
+$airy sources $none --noise a.foo 2>&1 | list
+$airy simulate sky a.foo 2>&1 | list
+for command in convert threshold label convolve filter reduce sources; do
+    echo $command
+    $airy $command --help | tr '\n' ' ' | sed 's/  */ /g; s/, .fits or .tif/ or .fits/g; s/, .tif//g' | grep -o '[.]npy, [.]h5, [.]edf[^-(A-Z]*'
+done
