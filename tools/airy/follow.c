@@ -73,8 +73,11 @@ int follow_wait(const struct integrate_params *p)
     const struct common *common = &p->geometry.common;
     for (size_t i = 0; i < common->inputs.count; i++) {
         struct stat about;
-        if (stat(common->inputs.items[i], &about) == 0 && S_ISDIR(about.st_mode))
-            return tool_fail(common, "'%s' is a folder; give its files as 'FOLDER/*.cbf'",
+        if (stat(common->inputs.items[i], &about) == 0 && !S_ISREG(about.st_mode))
+            return tool_fail(common,
+                             S_ISDIR(about.st_mode)
+                                 ? "'%s' is a folder; give its files as 'FOLDER/*.cbf'"
+                                 : "'%s' is a pipe, a socket or a device; give a file",
                              common->inputs.items[i]);
     }
     const double until = tool_now() + timeout_of(p);

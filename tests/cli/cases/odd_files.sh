@@ -16,5 +16,6 @@ try peaks pipe.h5::/entry/data -o o.h5
 try stats a.npy --mask pipe.npy
 try convolve a.npy --kernel pipe.conv -o o.npy
 try integrate $small --poni "${small%.h5}.poni" --mask pipe.edf -o o.h5
+try integrate pipe.h5 --follow -o o.h5
 try stats /dev/null
 try stats 'pipe.h5::/entry/data'
