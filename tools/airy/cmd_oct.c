@@ -82,9 +82,8 @@ static const struct opt oct_options[] = {
      FIELD(output),
      .use = OPT_WRITTEN,
      .argument = "OUT",
-     .help = ".h5" IF_TIFF(
-         ", .tif") " or .npy of [frames, lines, depth]; .png: pictures with depth downwards, "
-                   "NAME_0000.png and so on where there are several"},
+     .help = FRAME_SUFFIXES " of [frames, lines, depth]; .png: pictures with depth downwards, "
+                            "NAME_0000.png and so on where there are several"},
     {.name = "frame",
      .type = OPT_COUNT,
      FIELD(frame),

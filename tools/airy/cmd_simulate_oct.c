@@ -698,11 +698,10 @@ static int write_all(const struct oct_sim_params *p, struct simulated_oct *m, co
         tool_has_suffix(path, ".nxs"))
         code = write_stack(p, m, path);
     else if (airy_image_has_format(path) && !airy_frame_writer_has_format(path))
-        code = tool_usage(
-            &p->common,
-            "output '%s': expected .h5, .npy, " IF_TIFF(".tif, ") "or a suffix of no format for a "
-                                                                  "headerless file",
-            path);
+        code = tool_usage(&p->common,
+                          "output '%s': expected " FRAME_SUFFIXES
+                          " or a suffix of no format for a headerless file",
+                          path);
     else
         code = write_frames(p, m, path);
     if (code == AIRY_EXIT_OK && p->truth)
@@ -740,7 +739,7 @@ const struct command cmd_simulate_oct = {
         "and fixed pattern, through a converter. Without --reflectors the sample is tissue of "
         "five layers under a curved surface, whose scatterers make speckle, and a vessel in which "
         "the phase turns from line to line. The same options give the same bits on every machine. "
-        "OUT ends in .h5" IF_TIFF(", .tif") " or .npy, or in anything else for a headerless file.",
+        "OUT ends in " FRAME_SUFFIXES ", or in no suffix of an image for a headerless file.",
     .examples = "  airy simulate oct tissue.raw --lines 1024 --write-plan plan.json\n"
                 "  airy simulate oct mirror.npy --lines 64 --reflectors 800:-20 --dispersion "
                 "30,-12 --truth mirror.csv\n"

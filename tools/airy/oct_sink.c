@@ -19,13 +19,12 @@ int oct_sink_check(const struct oct_params *p)
         return tool_usage(common, "--plan PLAN.json is missing");
     if (!p->output && !p->plot && !p->enface && !p->mip && !common->explain && !p->feed &&
         !oct_is_live(p))
-        return tool_usage(common, "no output: give -o OUT.h5, .npy" IF_TIFF(
-                                      ", .tif") " or .png, --plot, --enface or --mip");
+        return tool_usage(common, "no output: give -o OUT" FRAME_SUFFIXES
+                                  " or .png, --plot, --enface or --mip");
     if (p->output && !is_png(p->output) && !airy_frame_writer_has_format(p->output))
-        return tool_usage(
-            common,
-            "output '%s': expected a name that ends in .h5, .npy" IF_TIFF(", .tif") " or .png",
-            p->output);
+        return tool_usage(common,
+                          "output '%s': expected a name that ends in " FRAME_SUFFIXES " or .png",
+                          p->output);
     if (p->has_frame && !p->plot && !is_png(p->output))
         return tool_usage(common,
                           "--frame %zu chooses the picture of --plot or of -o OUT.png; "

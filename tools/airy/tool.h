@@ -141,7 +141,6 @@ void progress_begin(struct progress *progress, const struct common *common, cons
 bool progress_step(void *user, size_t done, size_t total);
 void progress_end(struct progress *progress);
 
-enum { TOOL_FORMATS = 96 }; /* bytes of what airy_image_suffixes says */
 /* For lists of formats: text where this build reads FITS, or reads and writes TIFF. */
 #if AIRY_HAVE_FITS
 #define IF_FITS(text) text
@@ -153,6 +152,9 @@ enum { TOOL_FORMATS = 96 }; /* bytes of what airy_image_suffixes says */
 #else
 #define IF_TIFF(text) ""
 #endif
+/* What airy_frame_writer_has_format knows in this build. */
+#define FRAME_SUFFIXES ".h5, .npy" IF_TIFF(", .tif")
+enum { TOOL_FORMATS = 96 }; /* bytes of what airy_image_suffixes says */
 
 /* The ending of a plural. */
 #define tool_s(count) ((count) == 1 ? "" : "s")
