@@ -118,10 +118,6 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
     int code = filter_result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
     if (code == AIRY_EXIT_OK)
         code = device_image_check_format(d, common, p->output, target.dtype);
-    if (code == AIRY_EXIT_OK &&
-        airy_convolve_shape((size_t[AIRY_MAX_DIMS]){0}, p->params.mode, d->image.ndim,
-                            d->image.shape, ndim, kernel_shape) != AIRY_OK)
-        code = tool_fail(common, "--kernel %s: %s", p->kernel, airy_last_error());
     if (code != AIRY_EXIT_OK)
         return code;
     airy_status status = airy_convolve_shape(shape, p->params.mode, d->image.ndim, d->image.shape,
@@ -164,9 +160,8 @@ static int run_convolve(void *user)
     size_t shape[3];
     struct device_image d = {.device = NULL};
     int code = filter_read_kernel(common, p->kernel, &kernel, &ndim, shape);
-    if (code == AIRY_EXIT_OK)
-        code = filter_check_kernel(common, p->kernel, kernel, tool_count(shape, ndim),
-                                   p->params.normalize);
+    if (code == AIRY_EXIT_OK && p->params.normalize)
+        code = filter_check_weights(common, p->kernel, kernel, tool_count(shape, ndim));
     if (code == AIRY_EXIT_OK)
         code = filter_open(&d, common, &p->bad, p->dtype);
     json_t *json = json_object();

@@ -180,14 +180,12 @@ int filter_read_kernel(const struct common *common, const char *path, double **v
     return code;
 }
 
-int filter_check_kernel(const struct common *common, const char *path, const double *values,
-                        size_t count, bool normalize)
+int filter_check_weights(const struct common *common, const char *path, const double *values,
+                         size_t count)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i]))
-            return tool_fail(common, "--kernel %s: element %zu is not finite", path, i);
-        if (normalize && values[i] < 0)
+        if (values[i] < 0)
             return tool_fail(common,
                              "--kernel %s: element %zu is %g, and sums of such weights do not "
                              "normalize; replace gaps first and leave --normalize out, or take a "
@@ -195,7 +193,7 @@ int filter_check_kernel(const struct common *common, const char *path, const dou
                              path, i, values[i]);
         sum += values[i];
     }
-    if (normalize && (!(sum > 0) || isinf(sum)))
+    if (!(sum > 0) || isinf(sum))
         return tool_fail(common,
                          "--kernel %s: the sum is %g, expected a finite one above 0 to normalize "
                          "with",

@@ -55,12 +55,12 @@ int filter_check_reach(const struct common *common, const char *name, const char
                        const double *sigma, int count, double truncate);
 /* What --normalize is not for, of params without it nothing; exit code. */
 int filter_check_normalize(const struct common *common, const airy_convolve_params *params);
-/* --kernel FILE as f64 without its outer axes of length 1; malloc'ed. Exit code. */
+/* --kernel FILE, all of it finite, as f64 without its outer axes of length 1; malloc'ed. Exit code. */
 int filter_read_kernel(const struct common *common, const char *path, double **values, int *ndim,
                        size_t shape[3]);
-/* Elements of it that are no finite numbers, or that --normalize cannot do with. Exit code. */
-int filter_check_kernel(const struct common *common, const char *path, const double *values,
-                        size_t count, bool normalize);
+/* Whether --normalize can do with its elements. Exit code. */
+int filter_check_weights(const struct common *common, const char *path, const double *values,
+                         size_t count);
 /* device_image_save, and device_image_say_nan. Exit code. */
 int filter_save(const struct device_image *d, const struct common *common, airy_image *result,
                 const char *output, const char *advice);
