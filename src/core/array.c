@@ -91,6 +91,23 @@ airy_status airy_array_create_from(airy_array **array, airy_queue *queue, airy_d
     return status;
 }
 
+airy_status airy_array_create_over(airy_array **array, airy_queue *queue, airy_dtype dtype,
+                                   int ndim, const size_t *shape, void *data)
+{
+    size_t size = 0;
+    airy_buffer *buffer;
+    AIRY_FAIL_IF(!array || !queue || !data, AIRY_ERR_PARAM,
+                 "airy_array_create_over: argument is NULL");
+    if (!queue->device->backend->in_place)
+        return airy_array_create_from(array, queue, dtype, ndim, shape, data);
+    AIRY_TRY(measure(&size, dtype, ndim, shape));
+    AIRY_FAIL_IF((uintptr_t)data % airy_dtype_size(dtype) != 0, AIRY_ERR_PARAM,
+                 "data is not aligned to the %zu bytes of a %s", airy_dtype_size(dtype),
+                 airy_dtype_name(dtype));
+    AIRY_TRY(airy_buffer_borrow(&buffer, queue->device, size, data));
+    return wrap(array, buffer, 0, dtype, ndim, shape);
+}
+
 airy_status airy_array_view(airy_array **view, const airy_array *array, const size_t *start,
                             const size_t *shape)
 {

@@ -10,6 +10,7 @@
 
 #include "base/cgroup.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/size.h"
 #include "base/word.h"
@@ -188,10 +189,7 @@ airy_status airy_image_alloc(void **data, size_t bytes)
     AIRY_FAIL_IF(bytes > available, AIRY_ERR_MEMORY,
                  "an image of %zu bytes, more than the %llu bytes of memory that are left", bytes,
                  (unsigned long long)available);
-    void *made = malloc(bytes ? bytes : 1);
-    AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "cannot allocate %zu bytes for an image", bytes);
-    *data = made;
-    return AIRY_OK;
+    return airy_memory_alloc(data, bytes);
 }
 
 bool airy_image_parse_size(size_t *size, const char *digits)

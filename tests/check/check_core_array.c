@@ -128,6 +128,58 @@ static void check_pinned(struct check *c)
     airy_host_destroy(&host);
 }
 
+/* A CPU's array is the data itself, others hold a copy. */
+static void check_over(struct check *c)
+{
+    if (!check_case(c, "array_over"))
+        return;
+    airy_device_info info;
+    CHECK_OK(c, airy_device_get_info(c->device, &info));
+    const bool same = strncmp(info.spec, "cpu", 3) == 0;
+    const size_t shape[2] = {37, 1000}, start[2] = {1, 3}, box[2] = {2, 500};
+    const size_t n = shape[0] * shape[1], bytes = n * sizeof(uint32_t);
+    uint32_t *data = check_alloc(c, bytes + sizeof(uint32_t)), *want = check_alloc(c, bytes),
+             *got = check_alloc(c, bytes);
+    airy_memory_info before, after;
+    airy_array *a = NULL, *v = NULL;
+    for (size_t i = 0; i < n; i++)
+        data[i] = want[i] = (uint32_t)check_rand_u64(c);
+    CHECK_OK(c, airy_device_memory(c->device, &before));
+    CHECK_OK(c, airy_array_create_over(&a, c->queue, AIRY_DTYPE_U32, 2, shape, data));
+    CHECK_OK(c, airy_device_memory(c->device, &after));
+    CHECK(c, after.in_use == before.in_use + (same ? 0 : bytes));
+    check_array(c, a, want, NULL);
+    CHECK_OK(c, airy_array_view(&v, a, start, box));
+    airy_array_destroy(&a);
+    CHECK_OK(c, airy_array_fill(c->queue, v, 7));
+    CHECK_OK(c, airy_queue_finish(c->queue));
+    for (size_t i = 0; i < n; i++) {
+        const bool inside = i / 1000 >= 1 && i / 1000 < 3 && i % 1000 >= 3 && i % 1000 < 503;
+        CHECK(c, data[i] == (inside && same ? 7 : want[i]));
+    }
+    CHECK_OK(c, airy_array_pull(c->queue, got, box[0] * box[1] * sizeof(uint32_t), v));
+    CHECK_OK(c, airy_queue_finish(c->queue));
+    for (size_t i = 0; i < box[0] * box[1]; i++)
+        CHECK(c, got[i] == 7);
+    airy_array_destroy(&v);
+    CHECK_OK(c, airy_device_memory(c->device, &after));
+    CHECK(c, after.in_use == before.in_use);
+    CHECK_FAILS(c, airy_array_create_over(NULL, c->queue, AIRY_DTYPE_U32, 2, shape, data),
+                AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_array_create_over(&a, NULL, AIRY_DTYPE_U32, 2, shape, data), AIRY_ERR_PARAM,
+                "NULL");
+    CHECK_FAILS(c, airy_array_create_over(&a, c->queue, AIRY_DTYPE_U32, 2, shape, NULL),
+                AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_array_create_over(&a, c->queue, AIRY_DTYPE_U32, 9, shape, data),
+                AIRY_ERR_PARAM, "ndim = 9");
+    if (same)
+        CHECK_FAILS(c,
+                    airy_array_create_over(&a, c->queue, AIRY_DTYPE_U32, 2, shape,
+                                           (unsigned char *)data + 1),
+                    AIRY_ERR_PARAM, "aligned to the 4 bytes of a uint32");
+    CHECK(c, a == NULL);
+}
+
 static void check_create_errors(struct check *c)
 {
     if (!check_case(c, "array_create_errors"))
@@ -535,6 +587,7 @@ static void check_bandwidth(struct check *c)
 
 void check_core_array(struct check *c)
 {
+    check_over(c);
     check_create_errors(c);
     check_move_errors(c);
     check_all_moves(c);

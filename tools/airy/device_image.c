@@ -112,13 +112,13 @@ int device_image_open_queue(struct device_image *d, const struct common *common)
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
-int device_image_push(struct device_image *d, const struct common *common, const uint8_t *is_bad)
+int device_image_push(struct device_image *d, const struct common *common, uint8_t *is_bad)
 {
     const airy_image *image = &d->image;
-    airy_status status = airy_array_create_from(&d->src, d->queue, image->dtype, image->ndim,
+    airy_status status = airy_array_create_over(&d->src, d->queue, image->dtype, image->ndim,
                                                 image->shape, image->data);
     if (status == AIRY_OK && is_bad)
-        status = airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8, image->ndim,
+        status = airy_array_create_over(&d->mask, d->queue, AIRY_DTYPE_U8, image->ndim,
                                         image->shape, is_bad);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }

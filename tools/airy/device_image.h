@@ -44,7 +44,7 @@ int device_image_open_host(struct device_image *d, const struct common *common, 
 int device_image_open_queue(struct device_image *d, const struct common *common);
 int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
                           const struct common *common, const struct bad_pixels *bad);
-int device_image_push(struct device_image *d, const struct common *common, const uint8_t *is_bad);
+int device_image_push(struct device_image *d, const struct common *common, uint8_t *is_bad);
 /*
  * Nothing is left to refuse, and the work begins: which device it is done on is said, and the clock of
  * a comparison starts.
