@@ -37,21 +37,32 @@ static airy_status keep_found(const struct job *job)
     return airy_combine(job->queue, job->good, job->good, AIRY_AND, job->found);
 }
 
-static airy_status mark_good(const struct job *job)
+static airy_status mark_good(const struct job *job, const airy_array *value,
+                             const airy_array *noise)
 {
     const airy_sources_params *p = &job->plan->p;
     airy_queue *q = job->queue;
-    AIRY_TRY(airy_apply(q, job->good, AIRY_IS_FINITE, job->value));
+    AIRY_TRY(airy_apply(q, job->good, AIRY_IS_FINITE, value));
     if (p->mask) {
         AIRY_TRY(airy_combine_value(q, job->found, p->mask, AIRY_EQUAL, 0));
         AIRY_TRY(keep_found(job));
     }
-    if (!job->noise)
+    if (!noise)
         return AIRY_OK;
-    AIRY_TRY(airy_combine_value(q, job->found, job->noise, AIRY_GREATER, 0));
+    AIRY_TRY(airy_combine_value(q, job->found, noise, AIRY_GREATER, 0));
     AIRY_TRY(keep_found(job));
-    AIRY_TRY(airy_apply(q, job->found, AIRY_IS_FINITE, job->noise));
+    AIRY_TRY(airy_apply(q, job->found, AIRY_IS_FINITE, noise));
     return keep_found(job);
+}
+
+/* As f32: the array itself, or `room` with its elements. */
+static airy_status as_f32(const struct job *job, const airy_array **array, airy_array *room)
+{
+    if (airy_array_dtype(*array) == AIRY_DTYPE_F32)
+        return AIRY_OK;
+    AIRY_TRY(airy_convert(job->queue, room, *array, AIRY_CONVERT_SATURATE, 1, 0));
+    *array = room;
+    return AIRY_OK;
 }
 
 static airy_status prepare(struct job *job, const airy_array *image)
@@ -68,15 +79,16 @@ static airy_status prepare(struct job *job, const airy_array *image)
     job->filtered = job->value;
     if (plan->kernel)
         AIRY_TRY(add_array(job, &job->filtered, AIRY_DTYPE_F32));
-    AIRY_TRY(airy_convert(q, job->value, image, AIRY_CONVERT_SATURATE, 1, 0));
-    if (plan->p.noise_map) {
+    const airy_array *value = image, *noise = plan->p.noise_map;
+    AIRY_TRY(as_f32(job, &value, job->value));
+    if (noise) {
         AIRY_TRY(add_array(job, &job->noise, AIRY_DTYPE_F32));
-        AIRY_TRY(airy_convert(q, job->noise, plan->p.noise_map, AIRY_CONVERT_SATURATE, 1, 0));
+        AIRY_TRY(as_f32(job, &noise, job->noise));
     }
-    AIRY_TRY(mark_good(job));
+    AIRY_TRY(mark_good(job, value, noise));
     AIRY_TRY(airy_array_fill(q, job->spare, 0));
-    AIRY_TRY(airy_where(q, job->value, job->good, job->value, job->spare));
-    return job->noise ? airy_where(q, job->noise, job->good, job->noise, job->spare) : AIRY_OK;
+    AIRY_TRY(airy_where(q, job->value, job->good, value, job->spare));
+    return noise ? airy_where(q, job->noise, job->good, noise, job->spare) : AIRY_OK;
 }
 
 /* dst = correlation of src with the kernel, or with its square. */
@@ -174,12 +186,14 @@ static airy_status find_plane(struct job *job, void **plane, const airy_array *a
 static airy_status find_planes(struct job *job)
 {
     struct airy_source_planes *to = &job->to->planes;
-    airy_array *background = NULL;
+    const airy_array *background = job->plan->p.background;
     void *plane[6];
-    if (job->plan->p.background) {
-        AIRY_TRY(add_array(job, &background, AIRY_DTYPE_F32));
-        AIRY_TRY(airy_convert(job->queue, background, job->plan->p.background,
-                              AIRY_CONVERT_SATURATE, 1, 0));
+    if (background &&
+        !(airy_array_dtype(background) == AIRY_DTYPE_F32 && airy_array_is_tight(background))) {
+        airy_array *tight;
+        AIRY_TRY(add_array(job, &tight, AIRY_DTYPE_F32));
+        AIRY_TRY(airy_convert(job->queue, tight, background, AIRY_CONVERT_SATURATE, 1, 0));
+        background = tight;
     }
     AIRY_TRY(airy_queue_finish(job->queue));
     AIRY_TRY(find_plane(job, &plane[0], job->value));
