@@ -4,7 +4,7 @@
  * A tile's result is made from its part of the image and what overlaps it, so that it is the result
  * of the whole image, bit for bit unless the operation says otherwise. Two tiles are on their way
  * at a time: one computes while the other is copied; one on the CPU, which computes in its own
- * memory.
+ * memory, and if it is the only one, in that of the images themselves.
  */
 #ifndef AIRY_TILE_H
 #define AIRY_TILE_H
@@ -23,7 +23,7 @@ typedef struct airy_tile_plan {
     size_t tile[AIRY_MAX_DIMS];  /**< of a tile's result; those at the end may be smaller */
     uint64_t tiles;
     uint64_t device_bytes; /**< arrays on the device at a time, with what the operation takes */
-    uint64_t copied_bytes; /**< to the device, overlaps counted as often as they go */
+    uint64_t copied_bytes; /**< to the device, overlaps counted as often as they go; may be 0 */
 } airy_tile_plan;
 
 /** Zeroed but for dtype is the default: every element by itself. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cgroup.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -45,6 +46,7 @@ struct job {
     size_t pieces[AIRY_MAX_DIMS]; /* tiles along an axis */
     airy_tile_plan plan;
     int slot_count; /* of many tiles */
+    bool over;      /* one tile, which is the images themselves: nothing is copied */
     struct slot slots[MOST_SLOTS];
 };
 
@@ -221,8 +223,10 @@ static airy_status make_plan(struct job *job, double room, uint64_t single)
                      "a tile of one element and its surroundings needs %.0f bytes on the device, "
                      "there is room for %.0f",
                      count_bytes(job), room);
+    job->over = job->plan.tiles == 1 && airy_queue_backend(job->queue)->in_place &&
+                (uintptr_t)job->src->data % airy_dtype_size(job->src->dtype) == 0;
     job->plan.device_bytes = (uint64_t)count_bytes(job);
-    job->plan.copied_bytes = (uint64_t)count_copied(job);
+    job->plan.copied_bytes = job->over ? 0 : (uint64_t)count_copied(job);
     for (int i = 0; i < job->ndim; i++)
         job->plan.tile[i] = tile_length(job, i);
     return AIRY_OK;
@@ -347,6 +351,13 @@ static void clear_slot(struct slot *slot)
     slot->busy = false;
 }
 
+static airy_status make_array(const struct job *job, airy_queue *queue, airy_array **array,
+                              airy_dtype dtype, const size_t *shape, void *data)
+{
+    return job->over ? airy_array_create_over(array, queue, dtype, job->ndim, shape, data)
+                     : airy_array_create(array, job->device, dtype, job->ndim, shape);
+}
+
 /* Arrays of the slot's spans; those of the tile before are taken where they are alike. */
 static airy_status make_arrays(const struct job *job, struct slot *slot)
 {
@@ -363,8 +374,8 @@ static airy_status make_arrays(const struct job *job, struct slot *slot)
     if (!alike) {
         airy_array_destroy(&slot->src);
         airy_array_destroy(&slot->dst);
-        AIRY_TRY(airy_array_create(&slot->src, job->device, job->src->dtype, job->ndim, source));
-        AIRY_TRY(airy_array_create(&slot->dst, job->device, job->params.dtype, job->ndim, made));
+        AIRY_TRY(make_array(job, slot->queue, &slot->src, job->src->dtype, source, job->src->data));
+        AIRY_TRY(make_array(job, slot->queue, &slot->dst, job->params.dtype, made, job->dst->data));
     }
     return airy_array_view(&slot->kept, slot->dst, skip, kept);
 }
@@ -379,7 +390,8 @@ static airy_status start_tile(const struct job *job, struct slot *slot, uint64_t
     }
     AIRY_TRY(make_arrays(job, slot));
     slot->busy = true;
-    AIRY_TRY(push_tile(job, slot));
+    if (!job->over)
+        AIRY_TRY(push_tile(job, slot));
     AIRY_TRY(job->fn(job->user, slot->queue, slot->dst, slot->src));
     return airy_queue_flush(slot->queue);
 }
@@ -393,7 +405,8 @@ static airy_status finish_tile(const struct job *job, struct slot *slot)
         box.from[i] = slot->span[i].first;
         box.shape[i] = slot->span[i].end - slot->span[i].first;
     }
-    AIRY_TRY(copy_box(slot->queue, &box, FROM_DEVICE));
+    if (!job->over)
+        AIRY_TRY(copy_box(slot->queue, &box, FROM_DEVICE));
     slot->busy = false;
     return airy_queue_finish(slot->queue);
 }
@@ -455,12 +468,15 @@ static airy_status check_job(struct job *job)
 
 static airy_status alloc_result(struct job *job)
 {
-    size_t count = 1;
+    size_t bytes = airy_dtype_size(job->params.dtype);
     *job->dst = (airy_image){.dtype = job->params.dtype, .ndim = job->ndim};
     for (int i = 0; i < job->ndim; i++)
-        count *= job->dst->shape[i] = job->plan.shape[i];
-    return airy_memory_calloc(&job->dst->data, count, airy_dtype_size(job->params.dtype),
-                              "the result");
+        bytes *= job->dst->shape[i] = job->plan.shape[i];
+    const uint64_t available = airy_memory_available();
+    AIRY_FAIL_IF(bytes > available, AIRY_ERR_MEMORY,
+                 "the result has %zu bytes, more than the %llu of memory that are left", bytes,
+                 (unsigned long long)available);
+    return airy_memory_alloc(&job->dst->data, bytes);
 }
 
 airy_status airy_tile_run(airy_queue *queue, airy_image *dst, const airy_image *src,
