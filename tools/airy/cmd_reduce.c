@@ -260,7 +260,7 @@ static int stream_frames(struct reduction *r)
         code = read_all(&job);
         if (code != AIRY_EXIT_OK)
             break;
-        status = airy_array_create_from(&frames, r->queue, info->dtype, 3, shape, pixels);
+        status = airy_array_create_over(&frames, r->queue, info->dtype, 3, shape, pixels);
         if (status == AIRY_OK)
             status = take_batch(r, frames, i, n);
         if (status == AIRY_OK)
@@ -276,13 +276,13 @@ static int stream_frames(struct reduction *r)
 }
 
 /* Rows [row, row + rows) of all frames at once. */
-static airy_status take_median(struct reduction *r, const uint8_t *pixels, size_t row, size_t rows)
+static airy_status take_median(struct reduction *r, uint8_t *pixels, size_t row, size_t rows)
 {
     const airy_stack_info *info = &r->info;
     const size_t shape[3] = {info->frames, rows, info->width}, factor[3] = {info->frames, 1, 1},
                  start[3] = {0, row, 0}, part[3] = {1, rows, info->width};
     airy_array *frames = NULL, *to = NULL;
-    airy_status status = airy_array_create_from(&frames, r->queue, info->dtype, 3, shape, pixels);
+    airy_status status = airy_array_create_over(&frames, r->queue, info->dtype, 3, shape, pixels);
     if (status == AIRY_OK)
         status = airy_array_view(&to, r->result, start, part);
     if (status == AIRY_OK)
