@@ -35,8 +35,8 @@ AIRY_API airy_status airy_array_create_from(airy_array **array, airy_queue *queu
                                             int ndim, const size_t *shape, const void *data);
 /**
  * As airy_array_create_from, but on a CPU device the array is over data, and nothing is copied: data
- * outlives it, and what is written to one is in the other. Of two arrays over the same memory the
- * library does not know that they overlap.
+ * outlives it, counts as the array's memory until then, and what is written to one is in the other.
+ * Of two arrays over the same memory the library does not know that they overlap.
  *
  * @param data  aligned to its elements, or AIRY_ERR_PARAM on a CPU device
  */

@@ -104,7 +104,7 @@ airy_status airy_array_create_over(airy_array **array, airy_queue *queue, airy_d
     AIRY_FAIL_IF((uintptr_t)data % airy_dtype_size(dtype) != 0, AIRY_ERR_PARAM,
                  "data is not aligned to the %zu bytes of a %s", airy_dtype_size(dtype),
                  airy_dtype_name(dtype));
-    AIRY_TRY(airy_buffer_borrow(&buffer, queue->device, size, data));
+    AIRY_TRY(airy_buffer_over(&buffer, queue->device, size, data, "an array"));
     return wrap(array, buffer, 0, dtype, ndim, shape);
 }
 

@@ -124,6 +124,13 @@ static void unlink_buffer(airy_device *device, airy_buffer *b)
     pthread_mutex_unlock(&device->lock);
 }
 
+static void begin(airy_buffer *b, airy_device *device, size_t size)
+{
+    b->device = device;
+    b->size = size;
+    atomic_init(&b->references, 1);
+}
+
 airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t size,
                                const char *what)
 {
@@ -142,11 +149,25 @@ airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t
         free(b);
         return status;
     }
-    b->device = device;
-    b->size = size;
-    atomic_init(&b->references, 1);
+    begin(b, device, size);
     link_buffer(device, b);
     *buffer = b;
+    return AIRY_OK;
+}
+
+airy_status airy_buffer_over(airy_buffer **buffer, airy_device *device, size_t size, void *handle,
+                             const char *what)
+{
+    AIRY_TRY(airy_buffer_borrow(buffer, device, size, handle));
+    airy_buffer *b = *buffer;
+    const airy_status status = book(device, size, what);
+    if (status != AIRY_OK) {
+        airy_buffer_release(buffer);
+        return status;
+    }
+    b->borrowed = false;
+    b->over = true;
+    link_buffer(device, b);
     return AIRY_OK;
 }
 
@@ -155,11 +176,9 @@ airy_status airy_buffer_borrow(airy_buffer **buffer, airy_device *device, size_t
     void *block;
     AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(airy_buffer), "a buffer"));
     airy_buffer *b = block;
-    b->device = device;
-    b->size = size;
+    begin(b, device, size);
     b->handle = handle;
     b->borrowed = true;
-    atomic_init(&b->references, 1);
     *buffer = b;
     return AIRY_OK;
 }
@@ -173,7 +192,8 @@ void airy_buffer_release(airy_buffer **buffer)
     airy_device *device = b->device;
     if (!b->borrowed) {
         unlink_buffer(device, b);
-        device->backend->release(device, b->handle);
+        if (!b->over)
+            device->backend->release(device, b->handle);
         give_back(device, b->size);
     }
     free(b);

@@ -40,6 +40,7 @@ typedef struct airy_buffer {
     size_t size;
     void *handle;  /* CPU: the address; OpenCL: cl_mem */
     bool borrowed; /* somebody else's memory: not in the accounts, not released */
+    bool over;     /* somebody else's, but in the accounts: not released */
     atomic_uint references;
     struct airy_buffer *next, *previous;
 } airy_buffer;
@@ -110,6 +111,9 @@ airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t
 /* A buffer over memory that somebody else owns and keeps for longer. */
 airy_status airy_buffer_borrow(airy_buffer **buffer, airy_device *device, size_t size,
                                void *handle);
+/* The same of memory that nobody has accounted for, and that counts as one that was created. */
+airy_status airy_buffer_over(airy_buffer **buffer, airy_device *device, size_t size, void *handle,
+                             const char *what);
 void airy_buffer_release(airy_buffer **buffer);
 /* At least size bytes for use on this queue until the next request for the same slot. */
 airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size,

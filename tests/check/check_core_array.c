@@ -147,7 +147,7 @@ static void check_over(struct check *c)
     CHECK_OK(c, airy_device_memory(c->device, &before));
     CHECK_OK(c, airy_array_create_over(&a, c->queue, AIRY_DTYPE_U32, 2, shape, data));
     CHECK_OK(c, airy_device_memory(c->device, &after));
-    CHECK(c, after.in_use == before.in_use + (same ? 0 : bytes));
+    CHECK(c, after.in_use == before.in_use + bytes && after.count == before.count + 1);
     check_array(c, a, want, NULL);
     CHECK_OK(c, airy_array_view(&v, a, start, box));
     airy_array_destroy(&a);
@@ -172,6 +172,13 @@ static void check_over(struct check *c)
                 AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_array_create_over(&a, c->queue, AIRY_DTYPE_U32, 9, shape, data),
                 AIRY_ERR_PARAM, "ndim = 9");
+    if (same)
+        CHECK_FAILS(
+            c,
+            airy_array_create_over(&a, c->queue, AIRY_DTYPE_U8, 1, &(size_t){SIZE_MAX / 2}, data),
+            AIRY_ERR_MEMORY, "out of memory on cpu for an array");
+    CHECK_OK(c, airy_device_memory(c->device, &after));
+    CHECK(c, after.in_use == before.in_use && after.count == before.count);
     if (same)
         CHECK_FAILS(c,
                     airy_array_create_over(&a, c->queue, AIRY_DTYPE_U32, 2, shape,

@@ -308,7 +308,7 @@ static void check_bytes(struct check *c)
     write_text(path, GOOD, sizeof GOOD - 1);
     if (CHECK_OK(c, airy_geometry_read(&g, path))) {
         CHECK_FAILS(c, airy_geometry_write(&g, "/no/such/folder/file.poni"), AIRY_ERR_IO,
-                    "cannot create '/no/such/folder/file.poni.");
+                    "cannot create '/no/such/folder/file.poni'");
         g.dist = -1;
         CHECK_FAILS(c, airy_geometry_write(&g, path), AIRY_ERR_PARAM, "distance");
     }

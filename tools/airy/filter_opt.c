@@ -146,10 +146,14 @@ void filter_report_plan(const struct common *common, const airy_tile_plan *plan,
     json_object_set_new(json, "tile", json_shape(plan->tile, plan->ndim));
     json_object_set_new(json, "device_bytes", json_integer((json_int_t)plan->device_bytes));
     json_object_set_new(json, "copied_bytes", json_integer((json_int_t)plan->copied_bytes));
-    if (only || plan->tiles > 1)
-        tool_say(common, "%s in %llu tile%s of %s: %.1f MB on the device, %.1f MB copied to it",
-                 all, (unsigned long long)plan->tiles, tool_s((size_t)plan->tiles), tile,
-                 (double)plan->device_bytes * 1e-6, (double)plan->copied_bytes * 1e-6);
+    if (!only && plan->tiles == 1)
+        return;
+    char copied[32] = "nothing";
+    if (plan->copied_bytes)
+        snprintf(copied, sizeof(copied), "%.1f MB", (double)plan->copied_bytes * 1e-6);
+    tool_say(common, "%s in %llu tile%s of %s: %.1f MB on the device, %s copied to it", all,
+             (unsigned long long)plan->tiles, tool_s((size_t)plan->tiles), tile,
+             (double)plan->device_bytes * 1e-6, copied);
 }
 
 int filter_read_kernel(const struct common *common, const char *path, double **values, int *ndim,
