@@ -512,6 +512,13 @@ static size_t shorten(char *out, const char *text, size_t length)
     return length;
 }
 
+static bool is_real(const char *number, size_t length)
+{
+    while (length > 0 && !strchr(".eE", number[length - 1]))
+        length--;
+    return length > 0;
+}
+
 static char *json_text(const json_t *json, size_t how)
 {
     char *text = json_dumps(json, how | JSON_REAL_PRECISION(17));
@@ -522,7 +529,7 @@ static char *json_text(const json_t *json, size_t how)
     bool quoted = false;
     while (*from) {
         const size_t number = quoted ? 0 : strspn(from, "0123456789+-.eE");
-        if (number && strcspn(from, ".eE") < number) {
+        if (is_real(from, number)) {
             to += shorten(to, from, number);
             from += number;
             continue;
