@@ -35,8 +35,8 @@ typedef struct airy_fits_hdu {
 /**
  * Read .npy (any of the dtypes, either byte order, C or Fortran order), HDF5 (FILE or
  * FILE::DATASET, any number of dimensions up to 4, big-endian too), EDF, FITS, TIFF (grey, pages as
- * planes), PNG (grey, 8 and 16 bits), CBF (byte-offset integers), kernels of SExtractor (.conv, as
- * f64; CONV NORM: over the sum of their absolute values), or anything airy_stack_create takes.
+ * planes), PNG (grey, of 1 to 16 bits), CBF (byte-offset integers), kernels of SExtractor (.conv,
+ * as f64; CONV NORM: over the sum of their absolute values), or anything airy_stack_create takes.
  * Exact: no conversion of dtype but of float16, of NPY and HDF5, to f32.
  *
  * FITS: FILE, FILE[N] (0: primary) or FILE[EXTNAME] or FILE[EXTNAME,EXTVER]; without one the first

@@ -1,4 +1,4 @@
-/* PNG: grey images of 8 and 16 bits, as stored. Source: ISO/IEC 15948:2004. */
+/* PNG: grey images of 1 to 16 bits, as stored. Source: ISO/IEC 15948:2004. */
 #include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +58,7 @@ static bool read_rows(struct png_input *in, const airy_image *image)
     const size_t pitch = image->shape[1] * airy_dtype_size(image->dtype);
     if (image->dtype == AIRY_DTYPE_U16 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
         png_set_swap(in->png);
+    png_set_packing(in->png); /* of less than 8 bits, a byte each */
     const int passes = png_set_interlace_handling(in->png);
     png_start_read_image(in->png);
     for (int pass = 0; pass < passes; pass++)
@@ -78,10 +79,8 @@ static airy_status choose_image(airy_image *image, const struct png_input *in)
                                                                    : "grey";
     AIRY_FAIL_IF(colour != PNG_COLOR_TYPE_GRAY, AIRY_ERR_UNSUPPORTED,
                  "its pixels are %s, expected grey", name);
-    AIRY_FAIL_IF(bits != 8 && bits != 16, AIRY_ERR_UNSUPPORTED,
-                 "its pixels have %d bits, expected 8 or 16", bits);
     *image = (airy_image){
-        .dtype = bits == 8 ? AIRY_DTYPE_U8 : AIRY_DTYPE_U16,
+        .dtype = bits == 16 ? AIRY_DTYPE_U16 : AIRY_DTYPE_U8,
         .ndim = 2,
         .shape = {png_get_image_height(in->png, in->info), png_get_image_width(in->png, in->info)}};
     return AIRY_OK;
@@ -97,8 +96,9 @@ static airy_status read_open(airy_image *image, struct png_input *in)
     AIRY_TRY(choose_image(image, in));
     AIRY_TRY(airy_image_bytes(&bytes, image));
     enum { DEFLATE_MOST = 1032 }; /* bytes that one can stand for */
-    AIRY_FAIL_IF(bytes / DEFLATE_MOST > in->size, AIRY_ERR_FORMAT,
-                 "PNG: %llu bytes cannot hold %zu", (unsigned long long)in->size, bytes);
+    const size_t packed = image->shape[0] * png_get_rowbytes(in->png, in->info);
+    AIRY_FAIL_IF(packed / DEFLATE_MOST > in->size, AIRY_ERR_FORMAT,
+                 "PNG: %llu bytes cannot hold %zu", (unsigned long long)in->size, packed);
     AIRY_TRY(airy_image_alloc(&image->data, bytes));
     AIRY_FAIL_IF(!read_rows(in, image), AIRY_ERR_CORRUPT, "PNG: %s", in->why);
     return AIRY_OK;

@@ -184,20 +184,25 @@ static airy_status describe_page(airy_image *page, TIFF *tiff)
 
 /*
  * ImageJ writes stacks that 32-bit offsets do not reach, and others do all of theirs, as one page
- * with the images behind one another. Those behind the first would be lost; a description that went
- * along with a single image promises more than the file holds.
+ * with the images behind one another; tifffile does if it is asked to. Those behind the first would
+ * be lost; a description that went along with a single image promises more than the file holds.
  */
-static airy_status check_imagej(const struct tiff_file *f, const airy_image *page)
+static airy_status check_behind(const struct tiff_file *f, const airy_image *page)
 {
     const char *text = NULL;
     size_t bytes;
-    if (!TIFFGetField(f->tiff, TIFFTAG_IMAGEDESCRIPTION, &text) || !text ||
-        strncmp(text, "ImageJ=", 7) != 0)
+    if (!TIFFGetField(f->tiff, TIFFTAG_IMAGEDESCRIPTION, &text) || !text)
         return AIRY_OK;
-    const char *images = strstr(text, "\nimages=");
-    const uint64_t count = images ? strtoull(images + 8, NULL, 10) : 1;
     AIRY_TRY(airy_image_bytes(&bytes, page));
-    AIRY_FAIL_IF(count > 1 && f->size / bytes >= count, AIRY_ERR_UNSUPPORTED,
+    const uint64_t room = f->size / bytes;
+    AIRY_FAIL_IF(room > 1 && strncmp(text, "{\"shape\":", 9) == 0 &&
+                     strstr(text, "\"truncated\": true"),
+                 AIRY_ERR_UNSUPPORTED,
+                 "a stack of tifffile with its images behind one page, expected a page each; save "
+                 "it without truncate");
+    const char *images = strncmp(text, "ImageJ=", 7) == 0 ? strstr(text, "\nimages=") : NULL;
+    const uint64_t count = images ? strtoull(images + 8, NULL, 10) : 1;
+    AIRY_FAIL_IF(count > 1 && room >= count, AIRY_ERR_UNSUPPORTED,
                  "a stack of ImageJ with %llu images behind one page, expected a page each; save "
                  "it as OME-TIFF or as an image sequence",
                  (unsigned long long)count);
@@ -283,7 +288,7 @@ static airy_status count_pages(airy_image *image, struct airy_tiff_index *index,
     AIRY_FAIL_IF(f->why[0], AIRY_ERR_FORMAT, "TIFF: %s", f->why);
     AIRY_FAIL_IF(pages == 0, AIRY_ERR_FORMAT, "TIFF: no page");
     if (pages == 1)
-        AIRY_TRY(check_imagej(f, &first));
+        AIRY_TRY(check_behind(f, &first));
     *image = first;
     if (pages > 1) {
         image->ndim = 3;
