@@ -336,6 +336,11 @@ static int read_table(struct points *points, const struct common *common, const 
         if (!strchr(line, '\n') && !feof(file))
             code = tool_fail(common, "--%s %s line %zu: longer than %zu bytes, or no text", option,
                              path, r.line, sizeof(line) - 2);
+        else if (line[strcspn(line, "\r")] && !strchr("\r\n", line[strcspn(line, "\r") + 1]))
+            code = tool_fail(common,
+                             "--%s %s line %zu: lines that end in a carriage return alone; convert "
+                             "them to line feeds",
+                             option, path, r.line);
         else if (*text == '#' && !r.known)
             read_remark(&r, text);
         else if (*text && *text != '#')

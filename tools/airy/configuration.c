@@ -171,7 +171,10 @@ static void say_changed(const struct common *common, const json_t *files)
 /* A configuration by itself, or in what 'airy info RESULT --json' prints. */
 static json_t *json_of_file(const char *path)
 {
-    json_t *all = json_load_file(path, 0, NULL);
+    FILE *file = tool_open_text(path);
+    json_t *all = file ? json_loadf(file, 0, NULL) : NULL;
+    if (file)
+        fclose(file);
     json_t *inside = json_object_get(json_object_get(all, "result"), "configuration");
     json_t *json = json_incref(inside ? inside : all);
     json_decref(all);

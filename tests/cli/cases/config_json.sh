@@ -3,6 +3,8 @@
 "$airy" info a.h5 --json >a.json
 "$airy" integrate "$small" --config a.h5 -o b.h5 --quiet && "$airy" diff a.h5 b.h5 >/dev/null && echo result
 "$airy" integrate "$small" --config a.json -o c.h5 --quiet && "$airy" diff a.h5 c.h5 >/dev/null && echo json
+{ printf '\357\273\277' && cat a.json; } >mark.json
+"$airy" integrate "$small" --config mark.json -o e.h5 --quiet && "$airy" diff a.h5 e.h5 >/dev/null && echo mark
 echo '{"no": 1}' >bad.json
 echo 'text' >text.json
 for file in bad.json text.json none.json; do

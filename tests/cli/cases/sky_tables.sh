@@ -40,6 +40,7 @@ printf '#   1 X_IMAGE  Object position along x [pixel]\n#   2 Y_IMAGE  Object po
 $airy sky a.fits --pixels 15.5,15.5 >want; $airy sky a.fits --pixels x.cat | cmp - want || echo x.cat
 printf 'x y\n1 2\n3\n' >1; printf 'a b\n1 2\n' >2; printf '1 2\n3 x\n' >3; { printf '1 2\n'; head -c 5000 /dev/zero | tr '\0' 1; echo ' 3'; } >4; printf '1 2\n3 4\0 5\n' >5; printf '#  99999999999999999999 X_IMAGE\n#  9 Y_IMAGE\n# 0 X_IMAGE\n1 2\n' >6
 for f in 1 2 3 4 5 6; do $airy sky a.fits --pixels $f; done 2>&1
+printf 'x,y\r10,20\r30,40\r' >cr; $airy sky a.fits --pixels cr 2>&1; printf 'x,y\r\n10,20\r\n' >crlf; $airy sky a.fits --pixels crlf | grep -c ^10,
 printf 'ra dec\n5:60:00 1\n' >7; printf 'ra dec\n5:00:00 1\n1:2:3 -95:00:00\n' >8; printf '5:60:00 1\n' >9; for f in 7 8 9; do $airy sky a.fits --radec $f; done 2>&1
 # degrees have the same bounds; nan has no sign
 for text in 83.6,95 inf,0 1e308,0 -83.6,-90.5; do $airy sky a.fits --radec $text; done 2>&1
