@@ -1,4 +1,5 @@
 /* airy view: an image as a PNG file. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +177,9 @@ static int find_limits(const struct view_params *p, struct picture *picture)
         if (!n && p->log)
             picture->lo = 0.1;
         if (!(picture->hi > picture->lo))
-            picture->hi = picture->lo + (picture->lo != 0 ? fabs(picture->lo) : 1);
+            picture->hi = fmin(picture->lo + (picture->lo != 0 ? fabs(picture->lo) : 1), DBL_MAX);
+        if (!(picture->hi > picture->lo))
+            picture->lo = picture->hi / 2;
     }
     if (p->log) {
         picture->lo = log10(picture->lo);
@@ -261,7 +264,7 @@ static int tick_digits(int least, double lo, double hi, double step)
 static void draw_ticks(struct bar *bar)
 {
     const double lo = bar->log ? pow(10, bar->picture->lo) : bar->picture->lo;
-    const double hi = bar->log ? pow(10, bar->picture->hi) : bar->picture->hi;
+    const double hi = bar->log ? fmin(pow(10, bar->picture->hi), DBL_MAX) : bar->picture->hi;
     const double decades = bar->picture->hi - bar->picture->lo;
     if (bar->log && decades > 0.5) {
         const double every = fmax(1, floor(decades / 6));
@@ -383,7 +386,7 @@ static int run_view(void *user)
         code = draw(p, &picture);
     free(picture.values);
     const double lo = p->log ? pow(10, picture.lo) : picture.lo,
-                 hi = p->log ? pow(10, picture.hi) : picture.hi;
+                 hi = p->log ? fmin(pow(10, picture.hi), DBL_MAX) : picture.hi;
     if (code == AIRY_EXIT_OK && p->common.json)
         return tool_print_json(
             &p->common,

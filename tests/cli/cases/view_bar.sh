@@ -10,3 +10,8 @@ view nan.npy -o level.png --limits 123456.0001,123456.0003
 view nan.npy -o small.png --limits -2.5e-15,-1e-15
 view nan.npy -o large.png --limits 1e16,10000000000000002
 for file in inf level small large; do od -An -v -tu1 -j16 -N8 $file.png | awk -v f=$file '{ print f, 256 * $3 + $4, "x", 256 * $7 + $8 }'; done
+# the largest number there is has nothing above it
+printf '\223NUMPY\1\0v\0%-117s\n' "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2)}" >most.npy
+printf '\377\377\377\377\377\377\357\177\377\377\377\377\377\377\357\177' >>most.npy
+view most.npy -o most.png --log
+view most.npy -o most.png --force
