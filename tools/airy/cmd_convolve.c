@@ -135,9 +135,10 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
         json_object_set_new(json, "rank", info.rank ? json_integer(info.rank) : json_null());
     }
     filter_report_plan(common, &plan, p->plan, json);
-    return p->plan
-               ? AIRY_EXIT_OK
-               : filter_save(d, common, &result, p->output, filter_nan_advice(p->params.normalize));
+    return p->plan ? AIRY_EXIT_OK
+                   : filter_save(d, common, &result, p->output,
+                                 filter_nan_advice(p->params.normalize, p->params.border,
+                                                   p->params.border_value));
 }
 
 static int check_convolve(void *user)
@@ -244,9 +245,10 @@ static int blur_image(const struct blur_params *p, struct device_image *d, json_
     if (status != AIRY_OK)
         return tool_failed(common, status);
     filter_report_plan(common, &plan, p->plan, json);
-    return p->plan
-               ? AIRY_EXIT_OK
-               : filter_save(d, common, &result, p->output, filter_nan_advice(params.normalize));
+    return p->plan ? AIRY_EXIT_OK
+                   : filter_save(
+                         d, common, &result, p->output,
+                         filter_nan_advice(params.normalize, params.border, params.border_value));
 }
 
 static int check_blur(void *user)

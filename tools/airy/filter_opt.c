@@ -122,8 +122,10 @@ void filter_say_gaps(const struct device_image *d, const struct common *common,
         device_image_say_values(d, common, bad, -(double)INFINITY);
 }
 
-const char *filter_nan_advice(bool normalize)
+const char *filter_nan_advice(bool normalize, airy_border border, double border_value)
 {
+    if (border == AIRY_BORDER_VALUE && isnan(border_value))
+        return "--border has NaN outside of the image";
     return normalize ? NULL : "--normalize leaves those out";
 }
 

@@ -70,7 +70,7 @@ int filter_open(struct device_image *d, const struct common *common, const struc
 /* What convolve and blur say of the image's gaps, and advise where NaN have spread. */
 void filter_say_gaps(const struct device_image *d, const struct common *common,
                      const struct bad_pixels *bad);
-const char *filter_nan_advice(bool normalize);
+const char *filter_nan_advice(bool normalize, airy_border border, double border_value);
 /* What a plan says, as members of json, and on stderr unless it is one tile that was done. */
 void filter_report_plan(const struct common *common, const airy_tile_plan *plan, bool only,
                         json_t *json);
