@@ -197,34 +197,51 @@ static bool fits_alone(const struct job *job, uint64_t most)
     return most == 0 || fmax(t.source, fmax(t.made, between)) <= (double)most;
 }
 
-/* Bytes that tiles may have. */
-static airy_status find_room(const struct job *job, double *room, uint64_t *single)
+/* What operations take whatever the size of a tile stays free. */
+static double leave_room(double bytes)
+{
+    return bytes - (bytes / 4 < OWN_ROOM ? bytes / 4 : OWN_ROOM);
+}
+
+/* Bytes that tiles may have; limit: that arrays may, whether or not their memory is there. */
+static airy_status find_room(const struct job *job, double *room, double *limit, uint64_t *single)
 {
     airy_memory_info memory;
     airy_device_info info;
     AIRY_TRY(airy_device_memory(job->device, &memory));
     AIRY_TRY(airy_device_get_info(job->device, &info));
-    const uint64_t left = memory.limit > memory.in_use ? memory.limit - memory.in_use : 0;
-    *room = (double)left;
+    const double left = memory.limit > memory.in_use ? (double)(memory.limit - memory.in_use) : 0;
+    /* Drivers keep some of it for themselves. */
+    const double unused = info.memory_free ? (double)info.memory_free * 0.9 : left;
     *single = info.max_alloc;
-    if (job->params.memory)
-        *room = (double)job->params.memory;
-    else if (info.memory_free && (double)info.memory_free * 0.9 < *room)
-        *room = (double)info.memory_free * 0.9; /* drivers keep some of it for themselves */
-    if (!job->params.memory) /* what operations take whatever the size of a tile */
-        *room -= *room / 4 < OWN_ROOM ? *room / 4 : OWN_ROOM;
+    *limit = job->params.memory ? (double)job->params.memory : leave_room(left);
+    *room = job->params.memory ? (double)job->params.memory : leave_room(fmin(left, unused));
     return AIRY_OK;
 }
 
-static airy_status make_plan(struct job *job, double room, uint64_t single)
+/* One tile may be the images themselves. */
+static bool is_over(const struct job *job)
 {
-    while (count_bytes(job) > room || !fits_alone(job, single))
+    return job->plan.tiles == 1 && airy_queue_backend(job->queue)->in_place &&
+           (uintptr_t)job->src->data % airy_dtype_size(job->src->dtype) == 0;
+}
+
+static bool fits(const struct job *job, double room, double limit, uint64_t single)
+{
+    const double bytes = count_bytes(job);
+    if (is_over(job)) /* the source has its memory already */
+        return bytes <= limit && bytes - count_tile(job).source <= room;
+    return bytes <= room && fits_alone(job, single);
+}
+
+static airy_status make_plan(struct job *job, double room, double limit, uint64_t single)
+{
+    while (!fits(job, room, limit, single))
         AIRY_FAIL_IF(!cut_once(job), AIRY_ERR_MEMORY,
                      "a tile of one element and its surroundings needs %.0f bytes on the device, "
                      "there is room for %.0f",
                      count_bytes(job), room);
-    job->over = job->plan.tiles == 1 && airy_queue_backend(job->queue)->in_place &&
-                (uintptr_t)job->src->data % airy_dtype_size(job->src->dtype) == 0;
+    job->over = is_over(job);
     job->plan.device_bytes = (uint64_t)count_bytes(job);
     job->plan.copied_bytes = job->over ? 0 : (uint64_t)count_copied(job);
     for (int i = 0; i < job->ndim; i++)
@@ -495,17 +512,17 @@ airy_status airy_tile_run(airy_queue *queue, airy_image *dst, const airy_image *
         .params = *params,
         .fn = fn,
         .user = user};
-    double room;
+    double room, limit;
     uint64_t single;
     AIRY_TRY(check_job(&job));
     AIRY_TRY(airy_queue_finish(queue));
-    AIRY_TRY(find_room(&job, &room, &single));
-    AIRY_TRY(make_plan(&job, room, single));
+    AIRY_TRY(find_room(&job, &room, &limit, &single));
+    AIRY_TRY(make_plan(&job, room, limit, single));
     if (dst) {
         AIRY_TRY(alloc_result(&job));
         airy_status status = run_tiles(&job);
         while (status == AIRY_ERR_MEMORY && cut_once(&job)) {
-            status = make_plan(&job, (double)UINT64_MAX, single);
+            status = make_plan(&job, (double)UINT64_MAX, (double)UINT64_MAX, single);
             if (status == AIRY_OK)
                 status = run_tiles(&job);
         }
