@@ -295,7 +295,7 @@ static airy_status take_median(struct reduction *r, uint8_t *pixels, size_t row,
 }
 
 /*
- * Rows of a strip, of which the host and the device have all frames. --memory-limit is for these,
+ * Rows of a strip of all frames, which the host has, and a GPU, too. --memory-limit is for these,
  * the result, a frame for each thread that reads, and an eighth for what the medians need.
  */
 static int choose_rows(size_t *rows, const struct reduction *r)
@@ -315,16 +315,16 @@ static int choose_rows(size_t *rows, const struct reduction *r)
         __builtin_add_overflow(kept, limit / 8, &kept))
         return tool_fail(common, "a row of all %zu frames is too large", info->frames);
     uint64_t most = MEDIAN_BYTES;
-    if (limit && limit < kept + 2 * (uint64_t)MEDIAN_BYTES)
-        most = limit > kept ? (limit - kept) / 2 : 0;
+    if (limit && limit < kept + (uint64_t)MEDIAN_BYTES)
+        most = limit > kept ? limit - kept : 0;
     if (limit && most < strip)
-        return tool_fail(
-            common,
-            "--memory-limit of %s: the median takes at least %s, for a row of all %zu "
-            "frames twice, the image, and a frame for each of %zu thread%s; raise it%s",
-            tool_bytes(room, (double)limit),
-            tool_bytes(text, (double)(kept - limit / 8 + 2 * strip) * 8 / 7), info->frames,
-            (size_t)threads, tool_s(threads), threads > 1 ? " or lower --threads" : "");
+        return tool_fail(common,
+                         "--memory-limit of %s: the median takes at least %s, for a row of all %zu "
+                         "frames, the image, and a frame for each of %zu thread%s; raise it%s",
+                         tool_bytes(room, (double)limit),
+                         tool_bytes(text, (double)(kept - limit / 8 + strip) * 8 / 7), info->frames,
+                         (size_t)threads, tool_s(threads),
+                         threads > 1 ? " or lower --threads" : "");
     most = most / strip < 1 ? 1 : most / strip;
     *rows = most < info->height ? (size_t)most : info->height;
     return AIRY_EXIT_OK;

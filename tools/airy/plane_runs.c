@@ -18,7 +18,7 @@ static bool finds_bad(const struct plane_runs *r)
     return r->bad->mask || r->bad->has_dummy;
 }
 
-/* The planes of a run: those of RUN_BYTES, or of what --memory-limit allows, twice on the CPU. */
+/* The planes of a run: those of RUN_BYTES, or of what --memory-limit allows. */
 static size_t choose_run(const struct plane_runs *r)
 {
     const size_t pixel = airy_dtype_size(r->all.dtype) + (finds_bad(r) ? 1 : 0),
