@@ -57,7 +57,7 @@ static H5FD_t *probe_open(const char *name, unsigned flags, hid_t fapl, haddr_t 
         PUSH("'%s' is %s, no regular file", name, other);
         return NULL;
     }
-    const int fd = there ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+    const int fd = there ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (fd < 0) {
         PUSH("cannot open '%s': %s", name, strerror(errno));
         return NULL;

@@ -86,8 +86,9 @@ airy_status airy_file_stat(struct stat *about, const char *path)
 airy_status airy_file_open(int *fd, uint64_t *size, const char *path)
 {
     struct stat about;
-    AIRY_TRY(airy_file_stat(&about, path)); /* a pipe would wait for its writer */
-    const int opened = open(path, O_RDONLY | O_CLOEXEC);
+    AIRY_TRY(airy_file_stat(&about, path));
+    /* A pipe, should one come in between, would wait for its writer. */
+    const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     AIRY_FAIL_IF(opened < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
                  "cannot open '%s': %s", path, strerror(errno));
     const bool regular = fstat(opened, &about) == 0 && S_ISREG(about.st_mode);
