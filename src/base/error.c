@@ -140,13 +140,20 @@ airy_status airy_fail_context(airy_status status, const char *format, ...)
     return keep(status, text);
 }
 
-/* In quotes: a file named "e" is in nearly every sentence. */
+/* In quotes: a file named "e" is in nearly every sentence. PATH.XXXXXXXX.partial is it, too. */
 static bool is_named(const char *path)
 {
+    enum { DIGITS = 8 };
+    static const char unfinished[] = ".partial'";
     const size_t length = strlen(path);
-    for (const char *at = last_error; (at = strstr(at, path)); at++)
-        if (at > last_error && at[-1] == '\'' && at[length] == '\'')
+    for (const char *at = last_error; (at = strstr(at, path)); at++) {
+        const char *end = at + length;
+        if (at == last_error || at[-1] != '\'')
+            continue;
+        if (*end == '\'' || (*end == '.' && strspn(end + 1, "0123456789abcdef") == DIGITS &&
+                             strncmp(end + 1 + DIGITS, unfinished, strlen(unfinished)) == 0))
             return true;
+    }
     return false;
 }
 
