@@ -85,8 +85,8 @@ typedef enum airy_oct_window {
     AIRY_OCT_WINDOW_HANN,
     AIRY_OCT_WINDOW_HAMMING,
     AIRY_OCT_WINDOW_BLACKMAN,
-    AIRY_OCT_WINDOW_GAUSS, /**< exp(-10 u^2), u = (j - floor(center samples)) / (fill (samples -
-                                1)); not cut */
+    AIRY_OCT_WINDOW_GAUSS, /**< exp(-10 u^2), not cut;
+                                u = (j - floor(center samples)) / (fill (samples - 1)) */
     AIRY_OCT_WINDOW_SINE,
     AIRY_OCT_WINDOW_FLATTOP, /**< 5 terms */
     AIRY_OCT_WINDOW_TUKEY,   /**< flat in the middle half, half a Hann window at either end */

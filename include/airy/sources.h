@@ -70,7 +70,6 @@ typedef struct airy_sources_params {
     int connectivity;       /**< 4 or 8; 0: 8 */
     const double *kernel;   /**< detection filter, host, tight; NULL: none */
     size_t kernel_shape[2]; /**< y, x; odd, at most AIRY_SOURCES_KERNEL_MAX */
-    bool kernel_as_is;      /**< do not divide it by sum |kernel|, as with NONORM of SExtractor */
     bool matched; /**< compare sum k f / s^2 over root(sum k^2 / s^2) with sigma, not g with it */
 
     int deblend_levels; /**< 1 to 1024; 0: 32; 1: no deblending */
@@ -89,7 +88,8 @@ typedef struct airy_sources_params {
     bool whole_pixels;    /**< flux_kron of all of the pixels whose centres are in the ellipse, as
                             SExtractor's FLUX_AUTO, not of exact overlaps */
 
-    bool compat_sep; /**< clean as SExtractor and SEP do, oddities too: docs/sources.md */
+    bool compat_sep;   /**< clean as SExtractor and SEP do, oddities too: docs/sources.md */
+    bool kernel_as_is; /**< do not divide kernel by sum |kernel|, as with SExtractor's NONORM */
 } airy_sources_params;
 
 /**
@@ -119,10 +119,10 @@ typedef struct airy_sources_params {
  * Precision: pixels are rounded to f32, as the filter and comparisons are; sums are f64. The same
  * bits whatever the threads are. Between devices the filtered values differ by rounding, and so the
  * pixels that are as near to a threshold.
- * Where: filter, threshold and labels on the queue's device; the rest on the host's threads, from
- * copies of its arrays. The call waits for its work.
- * Memory: 14 bytes a pixel on the device (10 without a kernel), 4 more with each of noise_map and
- *         background, 8 more with matched; on an OpenCL device host copies of most of it; on the
+ * Where: filter, threshold and labels on the queue's device; the rest on the host's threads, on an
+ * OpenCL device from copies of its arrays. The call waits for its work.
+ * Memory: 14 bytes a pixel on the device (10 without a kernel), 4 more with noise_map and with a
+ *         background that is no tight f32, 8 more with matched; on an OpenCL device host copies of most of it; on the
  *         host up to 80 bytes a detected pixel, 40 of them for one island at a time, and 1.5 kB a
  *         source.
  * Time: near-linear in pixels and sources, however large an island is; no limit on either.

@@ -275,7 +275,7 @@ static int find_filtered(const struct sources_params *p, struct device_image *d,
     found->correlation = 1;
     if (status == AIRY_OK && params->matched && !p->sep)
         status = measure_correlation(p, d, flat, params, found->noise, &found->correlation);
-    airy_array_destroy(&d->src); /* makes room */
+    airy_array_destroy(&d->src); /* makes room on a GPU */
     params->sigma *= found->correlation;
     params->background = found->level;
     if ((p->global_noise || p->sep) && found->noise > 0)
