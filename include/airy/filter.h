@@ -16,6 +16,12 @@
 extern "C" {
 #endif
 
+enum {
+    AIRY_FILTER_SIZE_MAX = 1025,   /**< elements of a kernel, box or footprint along an axis */
+    AIRY_BLUR_RADIUS_MAX = 512,    /**< elements from the middle to the end of a Gaussian */
+    AIRY_RANK_SORTED_MAX = 1 << 20 /**< elements that are sorted, of a box or footprint */
+};
+
 /**
  * Which part of the full result is kept. Along an axis, n: length of src, k: of the kernel.
  *   full   n + k - 1 elements
@@ -73,7 +79,7 @@ typedef struct airy_convolve_info {
  * @param src           any dtype
  * @param kernel        host memory, f64, tight
  * @param kernel_ndim   1 to 3: of the fastest axes of src, which has as many or one more (a list)
- * @param kernel_shape  slowest first; 1 to 1025 along an axis
+ * @param kernel_shape  slowest first; 1 to AIRY_FILTER_SIZE_MAX along an axis
  * @param params        NULL for defaults
  * @param info          out, or NULL
  *

@@ -65,7 +65,7 @@ static size_t bytes_to(const struct airy_convolve_source *array, const struct pl
 static void run_piece(const struct job *job, const struct place *at, size_t x, size_t n)
 {
     const struct airy_filter_axis *a = job->median->geometry.axis;
-    _Alignas(64) double line[PIECE + AIRY_FILTER_MAX_TAPS], median[PIECE], off[PIECE],
+    _Alignas(64) double line[PIECE + AIRY_FILTER_SIZE_MAX], median[PIECE], off[PIECE],
         near[PIECE] = {0};
     const int64_t z = (int64_t)at->z - (int64_t)(a[0].taps / 2),
                   y = (int64_t)at->y - (int64_t)(a[1].taps / 2);

@@ -11,8 +11,6 @@
 #include "core/backend.h"
 #include "filter/filter_fns.h"
 
-enum { MAX_RADIUS = 512 };
-
 static const char *const border_names[AIRY_BORDER_COUNT] = {"zero",    "value",  "nearest",
                                                             "reflect", "mirror", "wrap"};
 static const char *const mode_names[AIRY_CONVOLVE_MODE_COUNT] = {"full", "same", "valid"};
@@ -67,9 +65,9 @@ static airy_status check_kernel_shape(int ndim, int kernel_ndim, const size_t *k
                  "a kernel of %d dimension%s for an array of %d, expected %d%s", kernel_ndim,
                  kernel_ndim == 1 ? "" : "s", ndim, ndim, ndim > 1 ? " or one less" : "");
     for (int i = 0; i < kernel_ndim; i++)
-        AIRY_FAIL_IF(kernel_shape[i] < 1 || kernel_shape[i] > AIRY_FILTER_MAX_TAPS, AIRY_ERR_SHAPE,
+        AIRY_FAIL_IF(kernel_shape[i] < 1 || kernel_shape[i] > AIRY_FILTER_SIZE_MAX, AIRY_ERR_SHAPE,
                      "kernel_shape[%d] = %zu, expected 1 to %d", i, kernel_shape[i],
-                     AIRY_FILTER_MAX_TAPS);
+                     AIRY_FILTER_SIZE_MAX);
     return AIRY_OK;
 }
 
@@ -448,10 +446,10 @@ airy_status airy_gauss_line(double **line, size_t *taps, double sigma, double tr
                  "sigma = %g, expected a number of at least 0", sigma);
     const double reach = airy_gauss_reach(sigma, truncate, radius), width = sigma > 0 ? sigma : 1;
     AIRY_FAIL_IF(
-        reach > MAX_RADIUS, AIRY_ERR_PARAM,
+        reach > AIRY_BLUR_RADIUS_MAX, AIRY_ERR_PARAM,
         "sigma = %g needs a radius of %g, expected at most %d; truncate sooner, or blur more "
         "than once, by sigmas whose squares add up",
-        sigma, reach, MAX_RADIUS);
+        sigma, reach, AIRY_BLUR_RADIUS_MAX);
     void *block;
     *taps = 2 * (size_t)reach + 1;
     AIRY_TRY(airy_memory_calloc(&block, *taps, sizeof(double), "weights of a Gaussian"));

@@ -5,7 +5,7 @@
 #include "airy/filter.h"
 #include "core/objects.h"
 
-enum { AIRY_FILTER_MAX_RANK = 4, AIRY_FILTER_MAX_TAPS = 1025, AIRY_RANK_MAX_COUNT = 1 << 20 };
+enum { AIRY_FILTER_MAX_RANK = 4 };
 
 /*
  * One axis: result i is the sum over j < taps of line[j] times the element i + offset - (taps - 1)

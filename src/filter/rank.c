@@ -88,8 +88,8 @@ static airy_status check_run(struct run *run)
     for (int i = 0; i < 3; i++) {
         const int axis = run->axes - 3 + i;
         run->size[i] = axis < 0 ? 1 : p->size[axis];
-        AIRY_FAIL_IF(run->size[i] < 1 || run->size[i] > AIRY_FILTER_MAX_TAPS, AIRY_ERR_PARAM,
-                     "size[%d] = %zu, expected 1 to %d", axis, run->size[i], AIRY_FILTER_MAX_TAPS);
+        AIRY_FAIL_IF(run->size[i] < 1 || run->size[i] > AIRY_FILTER_SIZE_MAX, AIRY_ERR_PARAM,
+                     "size[%d] = %zu, expected 1 to %d", axis, run->size[i], AIRY_FILTER_SIZE_MAX);
     }
     AIRY_FAIL_IF(run->dst->dtype != src->dtype, AIRY_ERR_DTYPE,
                  "dst is %s, expected the dtype of src, %s", airy_dtype_name(run->dst->dtype),
@@ -153,12 +153,12 @@ static airy_status plan_rank(struct airy_rank_plan *plan, const struct run *run,
         g->axis[i] = (struct airy_filter_axis){
             .n = n, .out = n, .taps = taps, .offset = (int64_t)(turned ? taps : taps - 1) / 2};
     }
-    AIRY_FAIL_IF(run->count > AIRY_RANK_MAX_COUNT &&
+    AIRY_FAIL_IF(run->count > AIRY_RANK_SORTED_MAX &&
                      (run->footprint || (rank != 0 && rank != run->count - 1)),
                  AIRY_ERR_UNSUPPORTED,
                  "the footprint has %zu elements, expected at most %d (minimum and maximum of a "
                  "box have no such limit)",
-                 run->count, AIRY_RANK_MAX_COUNT);
+                 run->count, AIRY_RANK_SORTED_MAX);
     return AIRY_OK;
 }
 

@@ -119,9 +119,9 @@ static airy_status check_stencil(struct stencil *s)
     bool first = false, second = false;
     for (int i = 0; i < s->axes; i++) {
         AIRY_FAIL_IF(p->stencil == AIRY_STENCIL_BOX &&
-                         (p->size[i] < 1 || p->size[i] > AIRY_FILTER_MAX_TAPS),
+                         (p->size[i] < 1 || p->size[i] > AIRY_FILTER_SIZE_MAX),
                      AIRY_ERR_PARAM, "size[%d] = %zu, expected 1 to %d", i, p->size[i],
-                     AIRY_FILTER_MAX_TAPS);
+                     AIRY_FILTER_SIZE_MAX);
         AIRY_FAIL_IF(p->stencil == AIRY_STENCIL_LOG && !(p->sigma[i] > 0), AIRY_ERR_PARAM,
                      "sigma[%d] = %g, expected a number above 0", i, p->sigma[i]);
         first = first || p->sigma[i] > 0;

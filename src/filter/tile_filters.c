@@ -79,7 +79,7 @@ static int filter_axes(const airy_image *src, int axes)
 static size_t reach_of(double sigma, double truncate, size_t radius)
 {
     const double reach = airy_gauss_reach(sigma, truncate != 0 ? truncate : 4, radius);
-    return !(reach > 0) ? 0 : reach < AIRY_FILTER_MAX_TAPS ? (size_t)reach : AIRY_FILTER_MAX_TAPS;
+    return !(reach > 0) ? 0 : reach < AIRY_FILTER_SIZE_MAX ? (size_t)reach : AIRY_FILTER_SIZE_MAX;
 }
 
 airy_status airy_tile_convolve(airy_queue *queue, airy_image *dst, const airy_image *src,

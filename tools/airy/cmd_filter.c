@@ -60,7 +60,7 @@ static const struct kind kinds[] = {
             "blur by --sigma S less blur by --sigma2 S"),
 };
 static const char options_of_all[] = "planes border plan output";
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), MOST_SIZE = 1025 };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static const char *parse_rank(void *field, const char *text)
 {
@@ -225,9 +225,9 @@ static int read_size(const struct filter_params *p, struct axes *axes, size_t si
     const int code = p->size ? read_numbers(&p->common, "size", p->size, axes, values)
                              : AIRY_EXIT_OK;
     for (int i = 0; i < 3 && code == AIRY_EXIT_OK; i++) {
-        if (values[i] < 1 || values[i] > MOST_SIZE || values[i] != floor(values[i]))
+        if (values[i] < 1 || values[i] > AIRY_FILTER_SIZE_MAX || values[i] != floor(values[i]))
             return tool_usage(&p->common, "--size %s: expected whole numbers from 1 to %d", p->size,
-                              MOST_SIZE);
+                              AIRY_FILTER_SIZE_MAX);
         size[i] = (size_t)values[i];
     }
     return code;
@@ -323,7 +323,6 @@ static bool is_between(const struct filter_params *p, const struct kind *kind, i
 static int check_elements(const struct filter_params *p, const struct kind *kind, int axes,
                           const size_t size[3], const uint8_t *footprint)
 {
-    enum { MOST_SORTED = 1 << 20 };
     const int64_t box = count_elements(axes, size, NULL),
                   elements = count_elements(axes, size, footprint);
     const char *what = footprint ? "footprint" : "box";
@@ -332,11 +331,11 @@ static int check_elements(const struct filter_params *p, const struct kind *kind
                           "--rank %" PRId64 ": the %s has %" PRId64 " element%s, expected %" PRId64
                           " to %" PRId64,
                           p->rank, what, elements, tool_s(elements), -elements, elements - 1);
-    if (elements > MOST_SORTED && (elements < box || is_between(p, kind, elements)))
+    if (elements > AIRY_RANK_SORTED_MAX && (elements < box || is_between(p, kind, elements)))
         return tool_usage(&p->common,
                           "--%s %s: the %s has %" PRId64 " elements, expected at most %d",
                           footprint ? "footprint" : "size", footprint ? p->footprint : p->size,
-                          what, elements, MOST_SORTED);
+                          what, elements, AIRY_RANK_SORTED_MAX);
     return AIRY_EXIT_OK;
 }
 
@@ -365,10 +364,10 @@ static int take_footprint(const struct filter_params *p, int axes, const airy_im
         return tool_fail(&p->common, "--footprint %s: has %d dimension%s, the filter %d",
                          p->footprint, ndim, tool_s(ndim), axes);
     for (int i = 0; i < axes; i++) {
-        if (shape[i] > MOST_SIZE)
+        if (shape[i] > AIRY_FILTER_SIZE_MAX)
             return tool_fail(&p->common,
                              "--footprint %s: has %zu elements along an axis, expected at most %d",
-                             p->footprint, shape[i], MOST_SIZE);
+                             p->footprint, shape[i], AIRY_FILTER_SIZE_MAX);
         size[i] = shape[i];
     }
     *footprint = malloc(n);

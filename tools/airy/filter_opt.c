@@ -71,16 +71,15 @@ int filter_check(const struct common *common, const char *output, const char *dt
 int filter_check_reach(const struct common *common, const char *name, const char *text,
                        const double *sigma, int count, double truncate)
 {
-    enum { MAX_RADIUS = 512 };
     for (int i = 0; i < count; i++) {
         const double reach = floor((truncate > 0 ? truncate : 4) * sigma[i] + 0.5);
-        if (reach > MAX_RADIUS)
+        if (reach > AIRY_BLUR_RADIUS_MAX)
             return tool_usage(
                 common,
                 "--%s %s: a sigma of %g needs a radius of %g px, expected at most %d; "
                 "lower --truncate, or blur more than once, by sigmas whose squares "
                 "add up",
-                name, text, sigma[i], reach, MAX_RADIUS);
+                name, text, sigma[i], reach, AIRY_BLUR_RADIUS_MAX);
     }
     return AIRY_EXIT_OK;
 }
