@@ -34,9 +34,9 @@ AIRY_API airy_status airy_array_create(airy_array **array, airy_device *device, 
 AIRY_API airy_status airy_array_create_from(airy_array **array, airy_queue *queue, airy_dtype dtype,
                                             int ndim, const size_t *shape, const void *data);
 /**
- * As airy_array_create_from, but on a CPU device the array is over data, and nothing is copied: data
- * outlives it, counts as the array's memory until then, and what is written to one is in the other.
- * Of two arrays over the same memory the library does not know that they overlap.
+ * As airy_array_create_from, but on a CPU device the array is over data, and nothing is copied:
+ * data outlives it, counts as the array's memory until then, and what is written to one is in the
+ * other. Of two arrays over the same memory the library does not know that they overlap.
  *
  * @param data  aligned to its elements, or AIRY_ERR_PARAM on a CPU device
  */

@@ -122,9 +122,9 @@ typedef struct airy_sources_params {
  * Where: filter, threshold and labels on the queue's device; the rest on the host's threads, on an
  * OpenCL device from copies of its arrays. The call waits for its work.
  * Memory: 14 bytes a pixel on the device (10 without a kernel), 4 more with noise_map and with a
- *         background that is no tight f32, 8 more with matched; on an OpenCL device host copies of most of it; on the
- *         host up to 80 bytes a detected pixel, 40 of them for one island at a time, and 1.5 kB a
- *         source.
+ *         background that is no tight f32, 8 more with matched; on an OpenCL device host copies of
+ *         most of it; on the host up to 80 bytes a detected pixel, 40 of them for one island at a
+ *         time, and 1.5 kB a source.
  * Time: near-linear in pixels and sources, however large an island is; no limit on either.
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED.
  * Source: E. Bertin, S. Arnouts, A&AS 117 (1996) 393; K. Barbary, JOSS 1 (2016) 58. docs/sources.md
