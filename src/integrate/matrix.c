@@ -122,7 +122,8 @@ static airy_status set_axis(struct airy_split_axis *axis, double lower, double u
 static airy_status set_radial(struct airy_split_rule *rule, const airy_integrator_params *params,
                               const struct airy_split_limits *found)
 {
-    double lower = params->radial_range[0], upper = params->radial_range[1];
+    double lower = params->radial_range[0] / rule->scale,
+           upper = params->radial_range[1] / rule->scale;
     if (!params->has_radial_range) {
         lower = found->lower;
         upper = found->upper;
@@ -182,16 +183,16 @@ airy_status airy_matrix_range(struct airy_split_rule *rule, struct airy_matrix_l
             (!(found->lower <= found->upper) || !isfinite(found->lower) || !isfinite(found->upper)),
         AIRY_ERR_PARAM,
         "no valid pixel left: the mask leaves no pixel to take the range of %s from",
-        airy_unit_name(rule->unit));
+        airy_unit_name(params->unit));
     AIRY_TRY(set_radial(rule, params, found));
     if (rule->chi.bins > 0)
         AIRY_TRY(set_chi(rule, params, found, &moved));
     const bool degrees = airy_unit_turn(airy_azimuth_unit(params->azimuth_unit)) == 360;
     const double scale = degrees ? 180 / PI : 1;
     moved *= degrees ? 1 : PI / 180;
-    *limits = (struct airy_matrix_limits){rule->radial.lower, rule->radial.upper,
-                                          rule->chi.lower * scale + moved,
-                                          rule->chi.upper * scale + moved};
+    *limits = (struct airy_matrix_limits){
+        rule->radial.lower * rule->scale, rule->radial.upper * rule->scale,
+        rule->chi.lower * scale + moved, rule->chi.upper * scale + moved};
     return AIRY_OK;
 }
 
@@ -202,6 +203,59 @@ static airy_unit in_radians(airy_unit unit)
                                          : unit;
 }
 
+/*
+ * The unit that pyFAI splits pixels in, and the factor from there to the unit of the axis: which
+ * boxes a pseudo split takes must not depend on the factor.
+ */
+static airy_unit base_unit(airy_unit unit, double *factor)
+{
+    switch (unit) {
+    case AIRY_UNIT_Q_A:
+        *factor = 0.1;
+        return AIRY_UNIT_Q_NM;
+    case AIRY_UNIT_TTH_DEG:
+        *factor = 180 / PI;
+        return AIRY_UNIT_TTH_RAD;
+    case AIRY_UNIT_R_MM:
+        *factor = 1000;
+        return AIRY_UNIT_R_M;
+    case AIRY_UNIT_D_NM:
+        *factor = 1e9;
+        return AIRY_UNIT_D_M;
+    case AIRY_UNIT_D_A:
+        *factor = 1e10;
+        return AIRY_UNIT_D_M;
+    case AIRY_UNIT_D2_A:
+        *factor = 0.01;
+        return AIRY_UNIT_D2_NM;
+    case AIRY_UNIT_EXIT_VERT_DEG:
+    case AIRY_UNIT_EXIT_HORZ_DEG:
+        *factor = 180 / PI;
+        return unit == AIRY_UNIT_EXIT_VERT_DEG ? AIRY_UNIT_EXIT_VERT_RAD : AIRY_UNIT_EXIT_HORZ_RAD;
+    case AIRY_UNIT_QXGI_A:
+    case AIRY_UNIT_QYGI_A:
+    case AIRY_UNIT_QZGI_A:
+    case AIRY_UNIT_QIP_A:
+    case AIRY_UNIT_QOOP_A:
+    case AIRY_UNIT_QTOT_A:
+        *factor = 0.1;
+        return (airy_unit)(unit - AIRY_UNIT_QXGI_A + AIRY_UNIT_QXGI_NM);
+    default:
+        *factor = 1;
+        return unit;
+    }
+}
+
+/*
+ * pyFAI 2026.9 has a fast formula for corners in q, 2theta and r, from positions in double
+ * precision; for other units, and with a parallax, it takes positions that are kept as floats.
+ */
+static bool has_single_corners(const airy_geometry *geometry, airy_unit base)
+{
+    return geometry->parallax ||
+           (base != AIRY_UNIT_Q_NM && base != AIRY_UNIT_TTH_RAD && base != AIRY_UNIT_R_M);
+}
+
 static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometry,
                       const airy_integrator_params *params)
 {
@@ -209,8 +263,11 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
     const bool compat = params->compat == AIRY_COMPAT_PYFAI && period == 0;
     const airy_unit second = in_radians(airy_azimuth_unit(params->azimuth_unit));
     const bool angles = airy_unit_turn(second) != 0;
+    double scale = 1;
+    const airy_unit unit = compat ? base_unit(params->unit, &scale) : params->unit;
     *rule = (struct airy_split_rule){
-        .unit = params->unit,
+        .unit = unit,
+        .scale = scale,
         .split = params->split,
         .compat = compat,
         .truncate = params->split == AIRY_SPLIT_NO || params->method != AIRY_METHOD_HISTOGRAM,
@@ -237,7 +294,7 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
     };
     airy_pose_make(&rule->pose, geometry);
     rule->corner_pose = rule->pose;
-    rule->corner_pose.single = rule->compat;
+    rule->corner_pose.single = rule->compat && has_single_corners(geometry, unit);
     if (rule->has_azimuth) {
         rule->azimuth_lo = params->azimuth_range[0] * (PI / 180);
         rule->azimuth_hi = params->azimuth_range[1] * (PI / 180);

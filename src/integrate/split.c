@@ -60,46 +60,6 @@ static inline double chi_from_zero(double chi)
     return v >= 2 * PI ? 0 : v;
 }
 
-/* The unit that pyFAI computes in, and the factor from there. */
-static airy_unit base_unit(airy_unit unit, double *factor)
-{
-    switch (unit) {
-    case AIRY_UNIT_Q_A:
-        *factor = 0.1;
-        return AIRY_UNIT_Q_NM;
-    case AIRY_UNIT_TTH_DEG:
-        *factor = 180 / PI;
-        return AIRY_UNIT_TTH_RAD;
-    case AIRY_UNIT_R_MM:
-        *factor = 1000;
-        return AIRY_UNIT_R_M;
-    case AIRY_UNIT_D_NM:
-        *factor = 1e9;
-        return AIRY_UNIT_D_M;
-    case AIRY_UNIT_D_A:
-        *factor = 1e10;
-        return AIRY_UNIT_D_M;
-    case AIRY_UNIT_D2_A:
-        *factor = 0.01;
-        return AIRY_UNIT_D2_NM;
-    case AIRY_UNIT_EXIT_VERT_DEG:
-    case AIRY_UNIT_EXIT_HORZ_DEG:
-        *factor = 180 / PI;
-        return unit == AIRY_UNIT_EXIT_VERT_DEG ? AIRY_UNIT_EXIT_VERT_RAD : AIRY_UNIT_EXIT_HORZ_RAD;
-    case AIRY_UNIT_QXGI_A:
-    case AIRY_UNIT_QYGI_A:
-    case AIRY_UNIT_QZGI_A:
-    case AIRY_UNIT_QIP_A:
-    case AIRY_UNIT_QOOP_A:
-    case AIRY_UNIT_QTOT_A:
-        *factor = 0.1;
-        return (airy_unit)(unit - AIRY_UNIT_QXGI_A + AIRY_UNIT_QXGI_NM);
-    default:
-        *factor = 1;
-        return unit;
-    }
-}
-
 /* The second axis of n points: chi, or the unit that stands for it. */
 static void azimuth_of(const struct airy_split_rule *rule, const struct airy_pose *pose, double c1,
                        double c2, size_t n, double *out)
@@ -107,19 +67,17 @@ static void azimuth_of(const struct airy_split_rule *rule, const struct airy_pos
     airy_pose_radial(pose, rule->azimuth_unit, c1, c2, n, out);
 }
 
-/* n points from (c1, c2): radial, and chi if asked for. pyFAI keeps corners as floats. */
+/* n points from (c1, c2): radial, and chi if asked for. pyFAI keeps the results as floats. */
 static void find_corners(const struct airy_split_rule *rule, const struct airy_pose *pose,
                          double *radial, double *chi, double c1, double c2, size_t n)
 {
-    double factor = 1;
-    const airy_unit unit = rule->compat ? base_unit(rule->unit, &factor) : rule->unit;
-    airy_pose_radial(pose, unit, c1, c2, n, radial);
+    airy_pose_radial(pose, rule->unit, c1, c2, n, radial);
     if (chi)
         azimuth_of(rule, pose, c1, c2, n, chi);
     if (!rule->compat)
         return;
     for (size_t j = 0; j < n; j++)
-        radial[j] = factor * (double)(float)radial[j];
+        radial[j] = (double)(float)radial[j];
     for (size_t j = 0; chi && j < n; j++)
         chi[j] = (double)(float)chi[j];
 }

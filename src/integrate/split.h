@@ -20,6 +20,7 @@ struct airy_split_axis {
 struct airy_split_rule {
     struct airy_pose pose, corner_pose;
     airy_unit unit;
+    double scale; /* the unit of the axis is scale times this one; 1 without compat */
     airy_split split;
     bool compat, truncate;  /* truncate: towards bin 0 rather than down, compat only */
     bool positive, angular; /* the unit cannot be negative; it is an angle about the beam */

@@ -403,6 +403,91 @@ static void check_cells_bounded(struct check *c)
     airy_pool_destroy(&pool);
 }
 
+/* Units that differ by a factor alone have the same matrix under pyFAI's rules, bit by bit. */
+static void check_compat_scale(struct check *c)
+{
+    static const struct {
+        airy_unit base, unit;
+        double factor;
+    } pairs[] = {{AIRY_UNIT_Q_NM, AIRY_UNIT_Q_A, 0.1},
+                 {AIRY_UNIT_TTH_RAD, AIRY_UNIT_TTH_DEG, 180 / PI},
+                 {AIRY_UNIT_R_M, AIRY_UNIT_R_MM, 1000},
+                 {AIRY_UNIT_D2_NM, AIRY_UNIT_D2_A, 0.01}};
+    if (!check_case(c, "matrix_compat_scale"))
+        return;
+    airy_pool *pool = NULL;
+    if (!CHECK_OK(c, airy_pool_create(&pool, 3)))
+        return;
+    uint8_t *valid = check_alloc(c, PIXELS);
+    memset(valid, 1, PIXELS);
+    for (int k = 0; k < 4 * AIRY_SPLIT_COUNT; k++) {
+        const airy_geometry g = scene_geometry(VIEW_ON, 3);
+        airy_integrator_params params = {.bins = 31,
+                                         .azimuth_bins = 20,
+                                         .split = (airy_split)(k / 4),
+                                         .method = AIRY_METHOD_HISTOGRAM,
+                                         .compat = AIRY_COMPAT_PYFAI,
+                                         .unit = pairs[k % 4].base};
+        struct airy_matrix m[2] = {{0}, {0}};
+        struct airy_matrix_limits limits[2];
+        CHECK_OK(c, airy_matrix_build(&m[0], &limits[0], &g, &params, valid, pool));
+        params.unit = pairs[k % 4].unit;
+        CHECK_OK(c, airy_matrix_build(&m[1], &limits[1], &g, &params, valid, pool));
+        CHECK(c, limits[1].lower == limits[0].lower * pairs[k % 4].factor &&
+                     limits[1].upper == limits[0].upper * pairs[k % 4].factor);
+        CHECK(c, m[0].entries == m[1].entries && m[0].entries > 0 &&
+                     memcmp(m[0].bin, m[1].bin, m[0].entries * sizeof(*m[0].bin)) == 0 &&
+                     memcmp(m[0].coef, m[1].coef, m[0].entries * sizeof(*m[0].coef)) == 0);
+        airy_matrix_free(&m[0]);
+        airy_matrix_free(&m[1]);
+    }
+    airy_pool_destroy(&pool);
+}
+
+/*
+ * Under pyFAI's rules corners of q, 2theta and r are computed in double precision and rounded once:
+ * the lower end of chi is that of the corner's float, or of its neighbour where the reference's last
+ * bit decides (2^-22 between -4 and -2).
+ */
+static void check_compat_corners(struct check *c)
+{
+    static const airy_unit units[] = {AIRY_UNIT_Q_NM, AIRY_UNIT_TTH_DEG, AIRY_UNIT_R_MM};
+    const airy_geometry g = {.detector = {.name = "Detector",
+                                          .height = 90,
+                                          .width = 210,
+                                          .pixel1 = 2e-4,
+                                          .pixel2 = 5e-5},
+                             .dist = 0.031,
+                             .poni1 = 0.0113,
+                             .poni2 = 0.0021,
+                             .rot1 = -0.15,
+                             .rot2 = 0.21,
+                             .rot3 = -2.1,
+                             .wavelength = 0.71e-10};
+    const size_t pixels = g.detector.height * g.detector.width;
+    if (!check_case(c, "matrix_compat_corners"))
+        return;
+    airy_pool *pool = NULL;
+    if (!CHECK_OK(c, airy_pool_create(&pool, 3)))
+        return;
+    uint8_t *valid = memset(check_alloc(c, pixels), 1, pixels);
+    float least = 4;
+    for (size_t i = 0; i <= g.detector.height; i++)
+        for (size_t j = 0; j <= g.detector.width; j++)
+            least = fminf(least, (float)ref_chi(&g, (double)i, (double)j));
+    for (size_t k = 0; k < sizeof(units) / sizeof(units[0]); k++) {
+        const airy_integrator_params params = {
+            .bins = 31, .azimuth_bins = 20, .unit = units[k], .compat = AIRY_COMPAT_PYFAI};
+        struct airy_matrix m = {0};
+        struct airy_matrix_limits limits;
+        CHECK_OK(c, airy_matrix_build(&m, &limits, &g, &params, valid, pool));
+        const double chi = limits.azimuth_lower * (PI / 180);
+        CHECK(c, fabs(chi - (double)least) <= 1.01 * 0x1p-22);
+        airy_matrix_free(&m);
+    }
+    airy_pool_destroy(&pool);
+}
+
 /*
  * Sums over chi are the patterns of one dimension: shares in two dimensions are rounded to float
  * each, 16 of them at most in a bin of a pixel here (2^-25), and shares below 2^-40 are left out.
@@ -606,6 +691,8 @@ void check_matrix(struct check *c)
     check_positions(c);
     check_cells_add_up(c);
     check_cells_bounded(c);
+    check_compat_scale(c);
+    check_compat_corners(c);
     check_turns(c);
     check_matrix_whole(c);
     for (int split = 0; split <= AIRY_SPLIT_NO; split++)
