@@ -152,8 +152,12 @@ static airy_status set_chi(struct airy_split_rule *rule, const airy_integrator_p
                         "azimuth");
     }
     if (!params->has_azimuth_range) {
-        /* pyFAI's pi is a float, and where corners are not asked for it is the upper end always. */
-        const bool corners = has_corners(rule->split);
+        /*
+         * pyFAI's pi is a float, and it is the upper end always where neither corners nor its
+         * histogram of boxes are asked for.
+         */
+        const bool corners = has_corners(rule->split) || (params->split == AIRY_SPLIT_BBOX &&
+                                                          params->method == AIRY_METHOD_HISTOGRAM);
         const double half = rule->compat ? (double)(float)PI : PI,
                      least = rule->chi_zero && (corners || !rule->compat) ? 0 : -half;
         return set_axis(&rule->chi, fmax(found->chi_lower, least),
@@ -263,14 +267,18 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
     const bool compat = params->compat == AIRY_COMPAT_PYFAI && period == 0;
     const airy_unit second = in_radians(airy_azimuth_unit(params->azimuth_unit));
     const bool angles = airy_unit_turn(second) != 0;
+    const bool histogram = compat && params->method == AIRY_METHOD_HISTOGRAM,
+               two = params->azimuth_bins > 0;
     double scale = 1;
     const airy_unit unit = compat ? base_unit(params->unit, &scale) : params->unit;
     *rule = (struct airy_split_rule){
         .unit = unit,
         .scale = scale,
+        .all_pixels = histogram && params->split == (two ? AIRY_SPLIT_FULL : AIRY_SPLIT_NO),
         .split = params->split,
         .compat = compat,
-        .truncate = params->split == AIRY_SPLIT_NO || params->method != AIRY_METHOD_HISTOGRAM,
+        .truncate = params->split == AIRY_SPLIT_NO || !histogram ||
+                    (two && params->split == AIRY_SPLIT_BBOX),
         .positive = airy_unit_is_positive(params->unit),
         .polar = airy_unit_is_positive(params->unit) && !airy_unit_is_singular(params->unit) &&
                  angles,
@@ -490,7 +498,8 @@ airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_lim
     struct airy_split_limits found = airy_split_no_limits;
     AIRY_TRY(airy_matrix_plan(&rule, geometry, params));
     if (airy_matrix_needs_reach(params))
-        AIRY_TRY(airy_matrix_reach(&found, &rule, height, params->mask, pool));
+        AIRY_TRY(
+            airy_matrix_reach(&found, &rule, height, rule.all_pixels ? NULL : params->mask, pool));
     struct airy_matrix_limits made;
     AIRY_TRY(airy_matrix_range(&rule, &made, params, &found));
     AIRY_TRY(airy_matrix_fill(matrix, &rule, height, valid, pool));

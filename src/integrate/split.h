@@ -22,6 +22,7 @@ struct airy_split_rule {
     airy_unit unit;
     double scale; /* the unit of the axis is scale times this one; 1 without compat */
     airy_split split;
+    bool all_pixels; /* ranges that are not given are those of masked pixels as well; compat only */
     bool compat, truncate;  /* truncate: towards bin 0 rather than down, compat only */
     bool positive, angular; /* the unit cannot be negative; it is an angle about the beam */
     double period;          /* of such a unit: 360 or 2 pi */

@@ -489,6 +489,73 @@ static void check_compat_corners(struct check *c)
 }
 
 /*
+ * What the package's histogram (2026.9) does otherwise than its sparse methods: ranges that are not
+ * given are those of masked pixels as well, for centres in one dimension and for corners in two;
+ * boxes in two dimensions are those of its sparse methods, but chi begins at 0 where that is asked
+ * for.
+ */
+static void check_compat_histogram(struct check *c)
+{
+    if (!check_case(c, "matrix_compat_histogram"))
+        return;
+    airy_pool *pool = NULL;
+    if (!CHECK_OK(c, airy_pool_create(&pool, 3)))
+        return;
+    const airy_geometry g = scene_geometry(VIEW_ON, 3);
+    uint8_t *mask = check_alloc(c, PIXELS), *valid = check_alloc(c, PIXELS);
+    for (size_t i = 0; i < PIXELS; i++) {
+        mask[i] = ref_radial(&g, AIRY_UNIT_R_M, (double)(i / WIDTH) + 0.5,
+                             (double)(i % WIDTH) + 0.5) > 0.008;
+        valid[i] = !mask[i];
+    }
+    for (int k = 0; k < 2 * (AIRY_SPLIT_NO + 1); k++) {
+        const bool two = k % 2 != 0, histogram_of_all = k / 2 == (two ? 0 : AIRY_SPLIT_NO);
+        airy_integrator_params params = {.bins = 31,
+                                         .azimuth_bins = two ? 20 : 0,
+                                         .split = (airy_split)(k / 2),
+                                         .compat = AIRY_COMPAT_PYFAI};
+        struct airy_matrix m = {0};
+        struct airy_matrix_limits all, sparse, histogram;
+        CHECK_OK(c, airy_matrix_build(&m, &all, &g, &params, valid, pool));
+        airy_matrix_free(&m);
+        params.mask = mask;
+        CHECK_OK(c, airy_matrix_build(&m, &sparse, &g, &params, valid, pool));
+        airy_matrix_free(&m);
+        params.method = AIRY_METHOD_HISTOGRAM;
+        CHECK_OK(c, airy_matrix_build(&m, &histogram, &g, &params, valid, pool));
+        airy_matrix_free(&m);
+        CHECK(c, sparse.upper < all.upper);
+        CHECK(c, histogram.upper == (histogram_of_all ? all.upper : sparse.upper));
+    }
+    for (int k = 0; k < 4; k++) {
+        airy_integrator_params params = {.bins = 31,
+                                         .azimuth_bins = 20,
+                                         .split = AIRY_SPLIT_BBOX,
+                                         .compat = AIRY_COMPAT_PYFAI,
+                                         .has_radial_range = true,
+                                         .radial_range = {3, 7},
+                                         .has_azimuth_range = k % 2,
+                                         .azimuth_range = {-60, 75},
+                                         .chi_zero = k >= 2};
+        struct airy_matrix m[2] = {{0}, {0}};
+        struct airy_matrix_limits limits[2];
+        CHECK_OK(c, airy_matrix_build(&m[0], &limits[0], &g, &params, valid, pool));
+        params.method = AIRY_METHOD_HISTOGRAM;
+        CHECK_OK(c, airy_matrix_build(&m[1], &limits[1], &g, &params, valid, pool));
+        if (k == 2)
+            CHECK(c, limits[0].azimuth_lower < 0 && limits[1].azimuth_lower >= 0 &&
+                         limits[1].azimuth_upper > 180);
+        else
+            CHECK(c, m[0].entries == m[1].entries && m[0].entries > 0 &&
+                         memcmp(m[0].bin, m[1].bin, m[0].entries * sizeof(*m[0].bin)) == 0 &&
+                         memcmp(m[0].coef, m[1].coef, m[0].entries * sizeof(*m[0].coef)) == 0);
+        airy_matrix_free(&m[0]);
+        airy_matrix_free(&m[1]);
+    }
+    airy_pool_destroy(&pool);
+}
+
+/*
  * Sums over chi are the patterns of one dimension: shares in two dimensions are rounded to float
  * each, 16 of them at most in a bin of a pixel here (2^-25), and shares below 2^-40 are left out.
  */
@@ -693,6 +760,7 @@ void check_matrix(struct check *c)
     check_cells_bounded(c);
     check_compat_scale(c);
     check_compat_corners(c);
+    check_compat_histogram(c);
     check_turns(c);
     check_matrix_whole(c);
     for (int split = 0; split <= AIRY_SPLIT_NO; split++)
