@@ -109,7 +109,10 @@ AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *
 /**
  * Integrate a stack into the NeXus file PATH (layout: docs/integrate.md). Until it is complete it
  * is PATH.partial, a valid HDF5 file at every moment whose frame/status says which rows are done;
- * params->resume goes on from there.
+ * params->resume goes on from there. /entry/integrate/fingerprint records the parameters of the
+ * rows (numbers as text, arrays as a hash). A run whose parameters differ is not resumed, and the
+ * sentence names the first parameter that differs: AIRY_ERR_FORMAT. The fingerprint does not cover
+ * the frames themselves: resume with the same stack.
  *
  * @param path         NULL: nothing is written, for benchmarks
  * @param integrators  one a device, all of the same parameters and geometry: batches of frames go
@@ -196,13 +199,14 @@ typedef struct airy_patterns_info {
 } airy_patterns_info;
 
 /**
- * Put the patterns of integrated files together, from their sums: same unit, radial and azimuthal
- * axis (to 10^-9 of a bin) and the same planes. Normalizations of the result are [frames, bins],
+ * Put the patterns of integrated files together, from their sums: same parameters by their
+ * fingerprints, same unit, radial and azimuthal axis (to 10^-9 of a bin) and the same planes. Normalizations of the result are [frames, bins],
  * frame/frames says how many frames a row is of, frame/index is that of its input.
  *
  * @param info  out or NULL
- * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not such a file, not complete, axes
- *         that differ: file and element named), AIRY_ERR_EXISTS, AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not such a file, not complete, made
+ *         with other parameters or without a fingerprint, axes that differ: file and parameter or
+ *         element named), AIRY_ERR_EXISTS, AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_patterns_merge(const char *path, const char *const *inputs, size_t count,
                                          const airy_patterns_params *params,
@@ -214,8 +218,8 @@ AIRY_API airy_status airy_patterns_merge(const char *path, const char *const *in
  * found again when they and the file are moved together. A row whose file is missing reads as
  * pending (frame/status -1, values NaN). /entry/integrate/files lists the inputs, one a line.
  *
- * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not such a file, datasets that differ
- *         in more than rows), AIRY_ERR_EXISTS, AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not such a file, made with other
+ *         parameters, datasets that differ in more than rows), AIRY_ERR_EXISTS, AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_patterns_link(const char *path, const char *const *inputs, size_t count,
                                         bool force);

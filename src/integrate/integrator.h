@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "airy/merge.h"
+#include "base/fingerprint.h"
 #include "shared/double_double.h"
 #include "integrate/matrix.h"
 #include "shared/pixel_test.h"
@@ -76,10 +77,13 @@ struct airy_integrator {
     uint64_t booked; /* of the device's limit, where it works in the host's memory */
     const char *engine;
     struct airy_setup_times times;
+    struct airy_fingerprint fingerprint; /* of all that decides its sums; see fingerprint.c */
 };
 
 /* Both make the same patterns of any frame, as far as their devices do. */
 bool airy_integrators_agree(const airy_integrator *a, const airy_integrator *b);
+/* Add the lines of an integrator whose arrays are still the caller's. */
+void airy_integrator_put_fingerprint(struct airy_fingerprint *f, const airy_integrator *it);
 
 /*
  * What entry e of a pixel adds to the base sums. The only place where this is written down for the

@@ -12,6 +12,7 @@
 #define AIRY_IO_PATTERN_FILE_H
 
 #include "airy/merge.h"
+#include "base/fingerprint.h"
 
 typedef struct airy_pattern_file airy_pattern_file;
 
@@ -24,6 +25,7 @@ struct airy_pattern_spec {
     bool errors;                  /* std, sem, sum_variance datasets */
     const uint64_t *index;        /* [frames] frame numbers in the stack */
     const char *configuration;    /* JSON */
+    const char *fingerprint;      /* base/fingerprint.h */
     const double *monitor;        /* [frames] or NULL */
     const struct airy_pattern_column *columns;
     size_t column_count;

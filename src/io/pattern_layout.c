@@ -275,6 +275,7 @@ static herr_t put_process(hid_t integrate, const struct airy_pattern_spec *spec)
     const hid_t result = airy_put_group(integrate, "result", "NXdata");
     const hid_t frame = airy_put_group(integrate, "frame", "NXcollection");
     herr_t done = result < 0 || frame < 0 || airy_put_process(integrate, spec->configuration) < 0 ||
+                          airy_put_string(integrate, "fingerprint", spec->fingerprint) < 0 ||
                           airy_put_text(result, "signal", "intensity") < 0 ||
                           airy_put_texts(result, "axes", axes[two], two ? 3 : 2) < 0 ||
                           (two && airy_put_int(result, "azimuthal_indices", 1) < 0) ||
@@ -339,8 +340,8 @@ static hid_t put_tree(hid_t root)
 /* The second tree has the same objects, by further hard links. */
 static herr_t share_objects(hid_t from, hid_t to, const struct airy_pattern_spec *spec)
 {
-    static const char *const shared[] = {
-        "program", "version", "date", "configuration", "result", "frame", "merged/sum_signal"};
+    static const char *const shared[] = {"program",     "version", "date",  "configuration",
+                                         "fingerprint", "result",  "frame", "merged/sum_signal"};
     for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
         if (H5Lcreate_hard(from, shared[i], to, shared[i], H5P_DEFAULT, H5P_DEFAULT) < 0)
             return -1;
@@ -769,6 +770,17 @@ static airy_status compare_numbers(int fd, const void *want, size_t count, uint6
     return status;
 }
 
+airy_status airy_pattern_fingerprint(char **text, hid_t root)
+{
+    const airy_status status = airy_hdf5_text_open(text, root, "entry/integrate/fingerprint");
+    if (status == AIRY_ERR_NOT_FOUND)
+        *text = calloc(1, 1);
+    else
+        AIRY_TRY(status);
+    AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for a fingerprint");
+    return AIRY_OK;
+}
+
 static airy_status compare_units(hid_t root, const struct airy_pattern_spec *spec)
 {
     AIRY_FAIL_IF(!same_unit(root, "entry/integrate/result/radial", airy_unit_name(spec->unit)),
@@ -788,9 +800,19 @@ static airy_status compare_configuration(hid_t root, const struct airy_pattern_s
     return AIRY_OK;
 }
 
+static airy_status compare_fingerprint(hid_t root, const struct airy_pattern_spec *spec)
+{
+    char *before = NULL;
+    AIRY_TRY(airy_pattern_fingerprint(&before, root));
+    const airy_status status = airy_fingerprint_compare(before, spec->fingerprint, true);
+    free(before);
+    return status;
+}
+
 static airy_status compare_spec(const struct airy_pattern_layout *layout, int fd, hid_t root,
                                 const struct airy_pattern_spec *spec)
 {
+    AIRY_TRY(compare_fingerprint(root, spec));
     AIRY_TRY(compare_units(root, spec));
     AIRY_TRY(compare_numbers(fd, spec->radial, radial_bins(spec),
                              layout->offset[AIRY_PATTERN_RADIAL], "radial"));
@@ -827,6 +849,7 @@ static airy_status compare_line(hid_t root, const char *path, const double *want
 airy_status airy_pattern_fits(hid_t file, const struct airy_pattern_spec *spec)
 {
     AIRY_TRY(check_kind(file, spec));
+    AIRY_TRY(compare_fingerprint(file, spec));
     AIRY_TRY(compare_units(file, spec));
     AIRY_TRY(compare_line(file, "entry/integrate/result/radial", spec->radial, radial_bins(spec)));
     if (spec->azimuth_bins)

@@ -80,6 +80,12 @@ herr_t airy_pattern_put_growing(hid_t datasets[AIRY_PATTERN_FIELDS], hid_t file,
 airy_status airy_pattern_fits(hid_t file, const struct airy_pattern_spec *spec);
 
 /*
+ * The fingerprint of an open file or of one of its roots, malloc'ed; "" where it has none. Lock
+ * held.
+ */
+airy_status airy_pattern_fingerprint(char **text, hid_t root);
+
+/*
  * Datasets of the grid's map (src/io/pattern_map.c): how many; made as an NXdata of images in the
  * group "integrate"; found below a root, of the grid's shape, else AIRY_ERR_FORMAT. Lock held.
  */

@@ -15,9 +15,15 @@
 #include "base/size.h"
 #include "io/file_sink.h"
 #include "io/hdf5_put.h"
+#include "io/pattern_layout.h"
 #include "io/plain_file.h"
 
-enum { OBJECTS_MAX = 256 + 4 * AIRY_FRAME_VALUES_MAX, PATH_BYTES = 256, METADATA_BYTES = 64 << 10 };
+enum {
+    OBJECTS_MAX = 256 + 4 * AIRY_FRAME_VALUES_MAX,
+    PATH_BYTES = 256,
+    METADATA_BYTES = 64 << 10,
+    AXIS_MAX = 1 << 22
+};
 
 /* An object of the first file. */
 struct object {
@@ -334,12 +340,59 @@ static herr_t put_names(struct link *link)
     return done;
 }
 
+/* Numbers of an axis, malloc'ed; NULL where the file has no such axis. */
+static double *read_axis(size_t *count, hid_t file, const char *axis)
+{
+    double *values = NULL;
+    hsize_t shape[H5S_MAX_RANK] = {0};
+    const hid_t dataset = airy_hdf5_exists(file, axis) ? H5Dopen2(file, axis, H5P_DEFAULT) : -1;
+    *count = 0;
+    if (dataset >= 0 && shape_of(dataset, shape) == 1 && shape[0] <= AXIS_MAX)
+        values = malloc((size_t)(shape[0] + 1) * sizeof(*values));
+    if (values && airy_hdf5_read(dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, values) >= 0)
+        *count = (size_t)shape[0];
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    return values;
+}
+
+static airy_status check_axis(const struct link *link, hid_t file, const char *path,
+                              const char *axis)
+{
+    size_t n[2];
+    double *values[2] = {read_axis(&n[0], link->first, axis), read_axis(&n[1], file, axis)};
+    const bool same = !values[0] == !values[1] && n[0] == n[1] &&
+                      (n[0] == 0 || memcmp(values[0], values[1], n[0] * sizeof(double)) == 0);
+    free(values[0]);
+    free(values[1]);
+    AIRY_FAIL_IF(!same, AIRY_ERR_FORMAT, "%s of '%s' is not that of '%s'", axis, path,
+                 link->inputs[0]);
+    return AIRY_OK;
+}
+
+/* Made with the same parameters, on the same axes. */
+static airy_status check_parameters(const struct link *link, hid_t file, const char *path)
+{
+    char *first = NULL, *other = NULL;
+    airy_status status = airy_pattern_fingerprint(&first, link->first);
+    if (status == AIRY_OK)
+        status = airy_pattern_fingerprint(&other, file);
+    if (status == AIRY_OK)
+        status = airy_fingerprint_compare(other, first, false);
+    free(first);
+    free(other);
+    if (status != AIRY_OK)
+        return airy_fail_context(status, "'%s' cannot be linked with '%s'", path, link->inputs[0]);
+    AIRY_TRY(check_axis(link, file, path, "/entry/integrate/result/radial"));
+    return check_axis(link, file, path, "/entry/integrate/result/azimuthal");
+}
+
 /* Every dataset with rows is in the other files, too, of the same shape but for them. */
 static airy_status check_other(const struct link *link, size_t i, const char *path)
 {
     hid_t file;
-    airy_status status = AIRY_OK;
     AIRY_TRY(airy_hdf5_open(&file, path));
+    airy_status status = check_parameters(link, file, path);
     for (size_t k = 0; k < link->object_count && status == AIRY_OK; k++) {
         hsize_t a[H5S_MAX_RANK], b[H5S_MAX_RANK];
         const struct object *object = &link->objects[k];

@@ -24,6 +24,7 @@ struct airy_pattern_reader {
     struct airy_pattern_axes axes;
     size_t cells;
     double *radial, *azimuth;
+    char *fingerprint;
     double *columns[COLUMNS]; /* [rows] */
 };
 
@@ -123,6 +124,8 @@ static airy_status read_axes(airy_pattern_reader *reader)
     axes->azimuth_unit = AIRY_UNIT_CHI_DEG;
     if (reader->azimuth && has_unit(reader, "azimuthal"))
         AIRY_TRY(read_unit(&axes->azimuth_unit, reader, "azimuthal", airy_unit_parse_azimuthal));
+    AIRY_TRY(airy_pattern_fingerprint(&reader->fingerprint, reader->file));
+    axes->fingerprint = reader->fingerprint;
     axes->radial = reader->radial;
     axes->azimuth = reader->azimuth;
     reader->cells = axes->bins * airy_max_size(axes->azimuth_bins, 1);
@@ -214,6 +217,7 @@ void airy_pattern_reader_close(airy_pattern_reader **reader)
         free(r->columns[k]);
     free(r->radial);
     free(r->azimuth);
+    free(r->fingerprint);
     free(r->path);
     free(r);
     *reader = NULL;

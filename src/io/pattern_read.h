@@ -12,6 +12,7 @@ struct airy_pattern_axes {
     const double *radial, *azimuth;
     airy_unit unit, azimuth_unit; /* azimuth_unit: of two dimensions */
     bool errors;
+    const char *fingerprint; /* base/fingerprint.h; "": the file has none */
 };
 
 /* AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT; the sentence names the file. */

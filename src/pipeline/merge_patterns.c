@@ -52,6 +52,9 @@ static airy_status compare_axes(const struct merging *m, size_t input)
                  airy_max_size(a->azimuth_bins, 1));
     AIRY_FAIL_IF(a->errors != b->errors, AIRY_ERR_FORMAT, "'%s' has %s variances, '%s' has %s",
                  name, b->errors ? "its" : "no", first, a->errors ? "them" : "none");
+    const airy_status status = airy_fingerprint_compare(b->fingerprint, a->fingerprint, false);
+    if (status != AIRY_OK)
+        return airy_fail_context(status, "'%s' cannot be merged with '%s'", name, first);
     AIRY_TRY(compare_axis(m, input, "radial", a->radial, b->radial, a->bins));
     return a->azimuth_bins
                ? compare_axis(m, input, "azimuthal", a->azimuth, b->azimuth, a->azimuth_bins)
@@ -127,6 +130,7 @@ static airy_status open_output(struct merging *m)
         .errors = m->axes->errors,
         .index = index,
         .configuration = m->params->configuration ? m->params->configuration : "{}",
+        .fingerprint = m->axes->fingerprint,
         .grouped = true,
     };
     status = airy_pattern_file_create(&m->file, m->path, &spec, m->params->force, false);

@@ -127,9 +127,49 @@ static airy_status make_columns(struct columns *columns, const struct airy_run *
     return AIRY_OK;
 }
 
-/* What does not depend on how many rows there are. */
-static struct airy_pattern_spec describe_rows(const struct airy_run *run)
+static void put_rows(struct airy_fingerprint *f, const char *name, double number)
 {
+    airy_fingerprint_number(f, AIRY_AFFECTS_ROWS, name, number);
+}
+
+/* Regions field by field: what lies between the fields has no value. */
+static void put_regions(struct airy_fingerprint *f, const airy_run_params *p)
+{
+    double limits[AIRY_PATTERN_ROIS][5];
+    for (size_t i = 0; i < p->roi_count; i++) {
+        const airy_roi *roi = &p->rois[i];
+        const double fields[5] = {roi->radial[0], roi->radial[1], roi->has_azimuth,
+                                  roi->has_azimuth ? roi->azimuth[0] : 0,
+                                  roi->has_azimuth ? roi->azimuth[1] : 0};
+        memcpy(limits[i], fields, sizeof(fields));
+    }
+    airy_fingerprint_array(f, AIRY_AFFECTS_ROWS, "roi", p->roi_count ? limits : NULL,
+                           p->roi_count * sizeof(limits[0]));
+}
+
+/* The integrator's parameters, and those that say which rows there are. */
+static void describe_run(struct airy_fingerprint *f, const struct airy_run *run)
+{
+    const airy_run_params *p = run->params;
+    *f = run->team.integrators[0]->fingerprint;
+    airy_fingerprint_word(f, AIRY_AFFECTS_ROWS, "dtype", airy_dtype_name(run->info.dtype));
+    put_rows(f, "first-frame", (double)p->first);
+    put_rows(f, "frame-step", (double)airy_max_size(p->step, 1));
+    /* Where all frames are one group, their number is that of the run. */
+    put_rows(f, "group", p->group == SIZE_MAX ? 0 : (double)run->group);
+    airy_fingerprint_word(f, AIRY_AFFECTS_ROWS, "merge",
+                          run->group > 1 ? airy_merge_name(p->merge) : "none");
+    put_regions(f, p);
+    put_rows(f, "grid-rows", (double)p->grid[0]);
+    put_rows(f, "grid-columns", (double)p->grid[1]);
+    airy_fingerprint_word(f, AIRY_AFFECTS_ROWS, "zigzag", p->grid[0] && p->zigzag ? "yes" : "no");
+}
+
+/* What does not depend on how many rows there are. */
+static struct airy_pattern_spec describe_rows(const struct airy_run *run,
+                                              struct airy_fingerprint *fingerprint)
+{
+    describe_run(fingerprint, run);
     const airy_integrator *integrator = run->team.integrators[0];
     return (struct airy_pattern_spec){
         .rois = run->params->rois,
@@ -144,6 +184,7 @@ static struct airy_pattern_spec describe_rows(const struct airy_run *run)
         .azimuth_unit = integrator->params.azimuth_unit,
         .errors = integrator->params.error_model != AIRY_ERROR_MODEL_NONE,
         .configuration = run->params->configuration ? run->params->configuration : "{}",
+        .fingerprint = fingerprint->text,
     };
 }
 
@@ -151,7 +192,8 @@ airy_status airy_run_file_grow(struct airy_run *run, const char *path)
 {
     const airy_run_params *p = run->params;
     const struct airy_pattern_numbers numbers = {p->first, airy_max_size(p->step, 1)};
-    struct airy_pattern_spec spec = describe_rows(run);
+    struct airy_fingerprint fingerprint;
+    struct airy_pattern_spec spec = describe_rows(run, &fingerprint);
     spec.grows = true;
     return airy_pattern_growing_create(&run->growing, path, &spec, numbers, p->force, p->resume);
 }
@@ -176,7 +218,8 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
     if (run->params->nxazint)
         AIRY_TRY_OR(out,
                     airy_nxazint_check(integrator->params.unit, integrator->params.azimuth_unit));
-    struct airy_pattern_spec spec = describe_rows(run);
+    struct airy_fingerprint fingerprint;
+    struct airy_pattern_spec spec = describe_rows(run, &fingerprint);
     spec.columns = columns.list;
     spec.column_count = columns.count;
     spec.grid[0] = run->params->grid[0];

@@ -40,7 +40,8 @@ static void make_spec(struct pattern_set *set, bool errors)
                                            .unit = AIRY_UNIT_Q_NM,
                                            .errors = errors,
                                            .index = set->index,
-                                           .configuration = "{\"poni\": \"x\"}"};
+                                           .configuration = "{\"poni\": \"x\"}",
+                                           .fingerprint = "value dist 0.1\n"};
 }
 
 struct row_data {
@@ -432,6 +433,10 @@ static void check_other_spec(struct check *c)
     other.index[9]++;
     CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
                 "frame index[9]");
+    make_spec(&other, true);
+    other.spec.fingerprint = "value dist 0.2\n";
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
+                "parameter dist differs: it was 0.1 there, it is 0.2 here");
     make_spec(&other, true);
     other.spec.configuration = "{\"poni\": \"y\"}";
     CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,

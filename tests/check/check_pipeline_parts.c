@@ -60,22 +60,27 @@ struct set {
     size_t count;
 };
 
+static airy_geometry plain_geometry(struct check *c, const airy_stack *stack)
+{
+    airy_stack_info info = {0};
+    CHECK_OK(c, airy_stack_get_info(stack, &info));
+    return (airy_geometry){.detector = {.name = "Detector",
+                                        .height = info.height,
+                                        .width = info.width,
+                                        .pixel1 = 1e-4,
+                                        .pixel2 = 1e-4},
+                           .dist = 0.1,
+                           .wavelength = 1e-10};
+}
+
 /* The same axis is not enough: a mask, a dummy value or a factor makes other patterns. */
 static void check_not_alike(struct check *c, const airy_stack *stack)
 {
-    airy_stack_info info;
     airy_run_info run;
-    if (!CHECK_OK(c, airy_stack_get_info(stack, &info)))
-        return;
-    const airy_geometry geometry = {.detector = {.name = "Detector",
-                                                 .height = info.height,
-                                                 .width = info.width,
-                                                 .pixel1 = 1e-4,
-                                                 .pixel2 = 1e-4},
-                                    .dist = 0.1,
-                                    .wavelength = 1e-10};
-    uint8_t *mask = check_alloc(c, info.height * info.width);
-    mask[info.height * info.width / 2] = 1;
+    const airy_geometry geometry = plain_geometry(c, stack);
+    const size_t pixels = geometry.detector.height * geometry.detector.width;
+    uint8_t *mask = check_alloc(c, pixels);
+    mask[pixels / 2] = 1;
     const airy_integrator_params params[] = {{.bins = 20},
                                              {.bins = 20},
                                              {.bins = 20, .mask = mask},
@@ -94,6 +99,135 @@ static void check_not_alike(struct check *c, const airy_stack *stack)
     }
     for (int i = 0; i < 5; i++)
         airy_integrator_destroy(&its[i]);
+}
+
+enum { VARIANTS = 22 };
+
+/* The first is the plain one; each other one differs from it in the parameter that is named. */
+struct variant {
+    const char *name;
+    airy_geometry geometry;
+    airy_integrator_params params;
+};
+
+static void make_variants(struct variant list[VARIANTS], const airy_geometry *geometry,
+                          const uint8_t *mask, const float *image)
+{
+    static const char *const names[VARIANTS] = {"",
+                                                "dist",
+                                                "poni1",
+                                                "rot1",
+                                                "pixel1",
+                                                "split",
+                                                "mask",
+                                                "dark",
+                                                "flat",
+                                                "absorption",
+                                                "variance",
+                                                "polarization",
+                                                "no-solid-angle",
+                                                "normalization",
+                                                "dummy",
+                                                "clip",
+                                                "saturation",
+                                                "mask-saturated",
+                                                "unweighted",
+                                                "empty",
+                                                "quantile-lower",
+                                                "azimuth-range-lower"};
+    for (int i = 0; i < VARIANTS; i++)
+        list[i] = (struct variant){names[i],
+                                   *geometry,
+                                   {.bins = 20,
+                                    .has_radial_range = true,
+                                    .radial_range = {0.1, 2},
+                                    .error_model = AIRY_ERROR_MODEL_VARIANCE,
+                                    .variance = image}};
+    list[1].geometry.dist *= 1 + 0x1p-50;
+    list[2].geometry.poni1 = 1e-5;
+    list[3].geometry.rot1 = 1e-6;
+    list[4].geometry.detector.pixel1 *= 1.5;
+    list[5].params.split = AIRY_SPLIT_BBOX;
+    list[6].params.mask = mask;
+    list[7].params.dark = image;
+    list[8].params.flat = image;
+    list[9].params.absorption = image;
+    list[10].params.variance = image + 1; /* one element further on: other values */
+    list[11].params.has_polarization = true;
+    list[12].params.no_solid_angle = true;
+    list[13].params.normalization = 1000;
+    list[14].params.has_dummy = true, list[14].params.dummy = 7;
+    list[15].params.has_clip = true, list[15].params.clip_threshold = 5;
+    list[16].params.has_saturation = true, list[16].params.saturation = 1e9;
+    list[17].params.mask_saturated = true;
+    list[18].params.unweighted = true;
+    list[19].params.has_empty = true, list[19].params.empty = -1;
+    list[20].params.has_quantile = true, list[20].params.quantile[1] = 1;
+    list[21].params.has_azimuth_range = true, list[21].params.azimuth_range[1] = 90;
+}
+
+/* A result of these parameters, and the beginning of one. */
+static void make_results(struct check *c, const airy_stack *stack, const airy_integrator *it,
+                         const char *whole, const char *begun)
+{
+    const airy_run_params params = {.force = true};
+    airy_run_info info;
+    airy_integrator *const one[1] = {(airy_integrator *)it};
+    CHECK_OK(c, airy_integrate_stack(whole, stack, one, 1, &params, &info));
+    if (begun)
+        CHECK_OK(c, airy_run_create(begun, stack, it, &params, &info));
+}
+
+/*
+ * Rows of different parameters in one result would be wrong numbers that look right: a run is not
+ * resumed, and results are neither merged nor linked, where any parameter differs.
+ */
+static void check_mixes(struct check *c, const airy_stack *stack)
+{
+    const airy_geometry geometry = plain_geometry(c, stack);
+    struct variant list[VARIANTS];
+    const char *path[3] = {check_run_path(c, "a.h5"), check_run_path(c, "b.h5"),
+                           check_run_path(c, "both.h5")};
+    const char *begun = check_run_path(c, "begun.h5");
+    const size_t pixels = geometry.detector.height * geometry.detector.width;
+    uint8_t *mask = check_alloc(c, pixels), *empty = check_alloc(c, pixels);
+    float *image = check_alloc(c, (pixels + 1) * sizeof(float)),
+          *copy = check_alloc(c, pixels * sizeof(float));
+    const airy_run_params again = {.resume = true};
+    airy_integrator *its[2] = {NULL};
+    airy_run_info info;
+    mask[pixels / 2] = 1;
+    for (size_t i = 0; i <= pixels; i++)
+        image[i] = 1.0f + (float)i / (float)pixels;
+    memcpy(copy, image, pixels * sizeof(float));
+    make_variants(list, &geometry, mask, image);
+    CHECK_OK(c, airy_integrator_create(&its[0], c->device, &list[0].geometry, &list[0].params));
+    if (!its[0])
+        return;
+    make_results(c, stack, its[0], path[0], begun);
+    for (int i = 1; i < VARIANTS; i++) {
+        char want[64];
+        snprintf(want, sizeof(want), "parameter %s differs", list[i].name);
+        CHECK_OK(c, airy_integrator_create(&its[1], c->device, &list[i].geometry, &list[i].params));
+        if (!its[1])
+            continue;
+        make_results(c, stack, its[1], path[1], NULL);
+        CHECK_FAILS(c, airy_run_create(begun, stack, its[1], &again, &info), AIRY_ERR_FORMAT, want);
+        CHECK_FAILS(c, airy_run_work(begun, stack, &its[1], 1, NULL, &info), AIRY_ERR_FORMAT, want);
+        CHECK_FAILS(c, airy_patterns_merge(path[2], path, 2, NULL, NULL), AIRY_ERR_FORMAT, want);
+        CHECK_FAILS(c, airy_patterns_link(path[2], path, 2, true), AIRY_ERR_FORMAT, want);
+        airy_integrator_destroy(&its[1]);
+    }
+    /* Equal arrays elsewhere in memory are the same, and a mask of nothing is no mask. */
+    list[0].params.variance = copy;
+    list[0].params.mask = empty;
+    CHECK_OK(c, airy_integrator_create(&its[1], c->device, &list[0].geometry, &list[0].params));
+    make_results(c, stack, its[1], path[1], NULL);
+    CHECK_OK(c, airy_run_create(begun, stack, its[1], &again, &info));
+    CHECK_OK(c, airy_patterns_merge(path[2], path, 2, NULL, NULL));
+    CHECK_OK(c, airy_patterns_link(path[2], path, 2, true));
+    airy_integrator_destroy(&its[1]);
+    airy_integrator_destroy(&its[0]);
 }
 
 /* The stack with two frames whose normalizations differ, and its result by one call. */
@@ -572,8 +706,19 @@ static void check_refusals_of_runs(struct check *c)
     close_set(&set);
 }
 
+static void check_parameters_differ(struct check *c)
+{
+    struct set set;
+    if (!check_case(c, "run_parameters_differ"))
+        return;
+    if (open_set(c, &set, 1, FRAMES, SOUND))
+        check_mixes(c, set.stack);
+    close_set(&set);
+}
+
 void check_pipeline_parts(struct check *c)
 {
+    check_parameters_differ(c);
     check_claims(c, 1, 4, 0, 1);
     check_claims(c, 3, 4, 3, 1);
     check_claims(c, 2, 6, 0, 3);

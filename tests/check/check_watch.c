@@ -74,8 +74,11 @@ static void check_growing(struct check *c)
         return;
     snprintf(path, sizeof(path), "%s/grow.h5", check_tmp(c));
     snprintf(partial, sizeof(partial), "%s.partial", path);
-    const struct airy_pattern_spec spec = {
-        .bins = BINS, .radial = radial, .grows = true, .configuration = "{}"};
+    const struct airy_pattern_spec spec = {.bins = BINS,
+                                           .radial = radial,
+                                           .grows = true,
+                                           .configuration = "{}",
+                                           .fingerprint = "value dist 0.1\n"};
     const struct airy_pattern_numbers numbers = {10, 2};
     if (!CHECK_OK(c, airy_pattern_growing_create(&file, path, &spec, numbers, false, false)))
         return;

@@ -55,6 +55,7 @@ static struct airy_pattern_spec spec_of(int model)
                                       .errors = model != 0,
                                       .index = frame_index,
                                       .configuration = "{\"a\": 1}",
+                                      .fingerprint = "value dist 0.1\nrows group 1\n",
                                       .rois = model == 2 ? &roi : NULL,
                                       .roi_count = model == 2 ? 1 : 0};
 }

@@ -143,11 +143,6 @@ int resume_prepare(struct integration *job);
 int8_t *resume_status(const char *path, size_t *count);
 /* The output of --resume is there, and no OUT.partial. */
 bool resume_is_complete(const struct integrate_params *params);
-/*
- * Rows of results with these configurations can be put together: the same geometry, corrections
- * and options, whatever the frames. text: what differs.
- */
-bool configuration_mixes(char text[1024], const json_t *before, const json_t *now);
 /* Then it must be of the same run: says so, or what differs. Exit code. */
 int resume_complete(const struct integration *job);
 

@@ -80,26 +80,6 @@ static json_t *read_configuration(const struct common *common, const char *path)
     return first;
 }
 
-/* All inputs were made alike; *of: how. */
-static int compare_inputs(const struct common *common, json_t **of)
-{
-    const struct opt_list *inputs = &common->inputs;
-    int code = AIRY_EXIT_OK;
-    for (size_t i = 0; i < inputs->count && code == AIRY_EXIT_OK; i++) {
-        char text[1024];
-        json_t *json = read_configuration(common, inputs->items[i]);
-        if (!json)
-            code = AIRY_EXIT_FAILED;
-        else if (!*of)
-            *of = json_incref(json);
-        else if (!configuration_mixes(text, *of, json))
-            code = tool_fail(common, "'%s' was made otherwise than '%s': %s", inputs->items[i],
-                             inputs->items[0], text);
-        json_decref(json);
-    }
-    return code;
-}
-
 static char *describe(const struct merge_params *p, const json_t *of)
 {
     const struct opt_list *list = &p->common.inputs;
@@ -156,8 +136,10 @@ static int run_merge(void *user)
     const struct common *common = &p->common;
     json_t *of = NULL;
     char *text = NULL;
-    int code = compare_inputs(common, &of);
-    if (code == AIRY_EXIT_OK && !(text = describe(p, of)))
+    if (!(of = read_configuration(common, common->inputs.items[0])))
+        return AIRY_EXIT_FAILED;
+    int code = AIRY_EXIT_OK;
+    if (!(text = describe(p, of)))
         code = tool_fail(common, "out of memory for the configuration");
     const char *model = json_string_value(json_object_get(of, "error_model"));
     airy_patterns_params params = {.join = p->average || p->sum,

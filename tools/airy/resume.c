@@ -147,31 +147,9 @@ static json_t *option_values(const json_t *words)
     return values;
 }
 
-/* Options that say which rows there are and what stands beside them, not what a row is. */
-static void forget_rows(json_t *options)
-{
-    static const char *const names[] = {"average", "sum",   "roi",    "grid",
-                                        "zigzag",  "carry", "monitor"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        json_object_del(options, names[i]);
-    for (int k = 2; k <= 64; k++) {
-        char name[32];
-        snprintf(name, sizeof(name), "roi (%d)", k);
-        json_object_del(options, name);
-        snprintf(name, sizeof(name), "carry (%d)", k);
-        json_object_del(options, name);
-    }
-}
-
-/* rows: those that say which rows there are count, too. */
-static void compare_options(struct differences *d, const json_t *before, const json_t *now,
-                            bool rows)
+static void compare_options(struct differences *d, const json_t *before, const json_t *now)
 {
     json_t *a = option_values(before), *b = option_values(now), *none = json_string("not given");
-    if (!rows) {
-        forget_rows(a);
-        forget_rows(b);
-    }
     const char *key;
     json_t *value;
     char name[80];
@@ -200,19 +178,6 @@ static void compare_geometry(struct differences *d, const json_t *before, const 
         compare_values(d, key, json_object_get(json_object_get(before, "geometry"), key), value);
 }
 
-bool configuration_mixes(char text[1024], const json_t *before, const json_t *now)
-{
-    static const char *const keys[] = {"unit", "azimuthal", "split", "error_model"};
-    struct differences d = {0};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        compare_values(&d, keys[i], json_object_get(before, keys[i]),
-                       json_object_get(now, keys[i]));
-    compare_geometry(&d, before, now);
-    compare_options(&d, json_object_get(before, "options"), json_object_get(now, "options"), false);
-    memcpy(text, d.text, sizeof(d.text));
-    return d.count == 0;
-}
-
 static void compare(struct differences *d, const json_t *before, const json_t *now)
 {
     static const char *const keys[] = {"version", "frames", "bins",        "unit",     "azimuthal",
@@ -226,7 +191,7 @@ static void compare(struct differences *d, const json_t *before, const json_t *n
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         compare_files(d, files[i], json_object_get(json_object_get(before, "files"), files[i]),
                       json_object_get(json_object_get(now, "files"), files[i]));
-    compare_options(d, json_object_get(before, "options"), json_object_get(now, "options"), true);
+    compare_options(d, json_object_get(before, "options"), json_object_get(now, "options"));
     const json_t *stream_before = json_object_get(before, "stream"),
                  *stream_now = json_object_get(now, "stream");
     compare_values(d, "series_id", json_object_get(stream_before, "series_id"),
