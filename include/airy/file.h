@@ -69,6 +69,21 @@ AIRY_API void airy_file_remove(const char *partial);
  */
 AIRY_API void airy_file_remove_half_made(void);
 
+/**
+ * Allow HDF5 datasets whose raw data lie in files of this folder, or deeper (external storage,
+ * H5Pset_external).
+ *
+ * A dataset's external files are read without further calls where they lie in the folder of the
+ * HDF5 file itself, or deeper; a dataset with one elsewhere is refused, since whoever wrote the HDF5
+ * file could otherwise name any file that this process may read. Pipes and devices are always
+ * refused. Symbolic links are followed first. External links and virtual datasets, which name HDF5
+ * files, are not concerned. It holds for the whole process, from the next dataset that is opened.
+ *
+ * AIRY_ERR_PARAM where folder is missing, AIRY_ERR_NOT_FOUND where it is no folder,
+ * AIRY_ERR_MEMORY. Any thread.
+ */
+AIRY_API airy_status airy_external_folder_allow(const char *folder);
+
 #ifdef __cplusplus
 }
 #endif

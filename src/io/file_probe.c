@@ -90,6 +90,7 @@ static herr_t probe_close(H5FD_t *file)
     airy_probe *probe = (airy_probe *)file;
     close(probe->fd);
     free(probe->path);
+    free(probe->refused);
     free(probe);
     return 0;
 }
@@ -233,5 +234,7 @@ airy_status airy_probe_result(hid_t object)
     const airy_probe *probe = airy_probe_of(object);
     AIRY_FAIL_IF(probe && probe->error, AIRY_ERR_IO, "cannot read '%s': %s", probe->path,
                  strerror(probe->error));
+    AIRY_FAIL_IF(probe && probe->refused, AIRY_ERR_IO, "a dataset of '%s' is refused: %s",
+                 probe->path, probe->refused);
     return AIRY_OK;
 }

@@ -29,6 +29,7 @@ typedef struct airy_probe {
     unsigned hits;           /* raw reads noted since the caller set it to 0 */
     uint64_t offset, length; /* the last one */
     int error;               /* of the first read that failed, EIO where the file became shorter */
+    char *refused;           /* why a dataset of this file was not opened (hdf5_external.h), or NULL */
 } airy_probe;
 
 /* Register the driver; negative on failure. Lock held. */
@@ -39,8 +40,9 @@ hid_t airy_probe_register(void);
  */
 airy_probe *airy_probe_of(hid_t object);
 /*
- * AIRY_ERR_IO when the system failed to read from the file of an object since it was opened. For
- * who asked whether something is there: libhdf5 says no, too, when it cannot look.
+ * AIRY_ERR_IO when the system failed to read from the file of an object since it was opened, or a
+ * dataset of it was refused. For who asked whether something is there: libhdf5 says no, too, when it
+ * cannot look.
  */
 airy_status airy_probe_result(hid_t object);
 

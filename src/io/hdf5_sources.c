@@ -5,7 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_NESTED = 8 }; /* virtual datasets of virtual datasets */
+#include "airy/array.h"
+#include "base/size.h"
+
+enum {
+    MAX_NESTED = 8,       /* virtual datasets of virtual datasets */
+    MAX_BOXES = 256,      /* parts of one source that are told apart */
+    MAX_NUMBERED = 100000 /* sources named by "%b", in all */
+};
 
 /* "folder/name", or NULL when nothing is there (or memory is short). */
 static char *try_folder(const char *folder, size_t length, const char *name)
@@ -66,14 +73,19 @@ char *airy_hdf5_source_find(const char *beside, const char *name)
 /* First and last index of each axis; ndim 0: everything. */
 struct box {
     int ndim;
-    hsize_t first[H5S_MAX_RANK], last[H5S_MAX_RANK];
+    hsize_t first[AIRY_MAX_DIMS], last[AIRY_MAX_DIMS];
 };
 
 static void get_box(struct box *box, hid_t space)
 {
+    hsize_t first[H5S_MAX_RANK], last[H5S_MAX_RANK];
     box->ndim = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
-    if (box->ndim <= 0 || H5Sget_select_bounds(space, box->first, box->last) < 0)
+    if (box->ndim <= 0 || box->ndim > AIRY_MAX_DIMS || H5Sget_select_bounds(space, first, last) < 0)
         box->ndim = 0;
+    for (int axis = 0; axis < box->ndim; axis++) {
+        box->first[axis] = first[axis];
+        box->last[axis] = last[axis];
+    }
     if (space >= 0)
         H5Sclose(space);
 }
@@ -86,87 +98,380 @@ static bool apart(const struct box *a, const struct box *b)
     return found;
 }
 
-struct walk {
-    const char *what;   /* the dataset that was asked for */
-    const char *beside; /* file of the virtual dataset at hand */
-    struct box wanted;  /* of that dataset */
-    int depth;
+/* The axes on which a and b differ; -1: they cannot be compared. */
+static int differing_axes(const struct box *a, const struct box *b, int *axis)
+{
+    int count = 0;
+    for (int i = 0; i < a->ndim && a->ndim == b->ndim; i++)
+        if (a->first[i] != b->first[i] || a->last[i] != b->last[i]) {
+            *axis = i;
+            count++;
+        }
+    return a->ndim == b->ndim && a->ndim > 0 ? count : -1;
+}
+
+static void stretch(struct box *a, const struct box *b)
+{
+    if (a->ndim != b->ndim)
+        a->ndim = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        a->first[i] = b->first[i] < a->first[i] ? b->first[i] : a->first[i];
+        a->last[i] = b->last[i] > a->last[i] ? b->last[i] : a->last[i];
+    }
+}
+
+/* a becomes the union where that is a box, too; false: it is none. */
+static bool join(struct box *a, const struct box *b)
+{
+    int axis = 0;
+    const int differing = differing_axes(a, b, &axis);
+    if (a->ndim == 0 || differing == 0)
+        return true;
+    if (differing != 1 || b->first[axis] > a->last[axis] + 1 || a->first[axis] > b->last[axis] + 1)
+        return false;
+    stretch(a, b);
+    return true;
+}
+
+/* A dataset that a virtual one names, and the parts of it that are asked for. */
+struct source {
+    char *file, *name;
+    struct box *boxes;
+    size_t box_count, box_room;
+    dev_t device; /* with inode and address: which dataset it is, under whatever name */
+    ino_t inode;
+    haddr_t address;
 };
 
-static airy_status check_source(hid_t creation, size_t i, const struct walk *w);
+struct sources {
+    struct source *items;
+    size_t count, room;
+};
 
-static airy_status check_mappings(hid_t dataset, struct walk *w)
+/*
+ * The sources are walked level by level, and each level has each dataset once, with all that is asked
+ * of it: the work is bounded by the mappings in the files times the levels, not by the paths through
+ * them.
+ */
+struct walk {
+    const char *what;     /* the dataset that was asked for */
+    struct sources named; /* the next level's, as the mappings name them */
+    size_t numbered;      /* sources named by "%b" so far */
+};
+
+static airy_status fail_memory(const struct walk *w)
+{
+    return airy_fail(AIRY_ERR_MEMORY, "out of memory for the sources of %s", w->what);
+}
+
+static void release(struct sources *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->items[i].file);
+        free(list->items[i].name);
+        free(list->items[i].boxes);
+    }
+    free(list->items);
+    *list = (struct sources){0};
+}
+
+static bool add_box(struct source *source, const struct box *box)
+{
+    if (source->box_count > 0 && join(&source->boxes[source->box_count - 1], box))
+        return true;
+    if (source->box_count == MAX_BOXES) { /* more is asked for than must be */
+        stretch(&source->boxes[MAX_BOXES - 1], box);
+        return true;
+    }
+    if (source->box_count == source->box_room) {
+        const size_t room = source->box_room ? 2 * source->box_room : 1;
+        struct box *larger = realloc(source->boxes, room * sizeof(*larger));
+        if (!larger)
+            return false;
+        source->boxes = larger;
+        source->box_room = room;
+    }
+    source->boxes[source->box_count++] = *box;
+    return true;
+}
+
+/* A new entry, which takes file and name. NULL: memory is short; they are freed. */
+static struct source *add_source(struct sources *list, char *file, char *name)
+{
+    if (list->count == list->room) {
+        const size_t room = list->room ? 2 * list->room : 16;
+        struct source *larger = realloc(list->items, room * sizeof(*larger));
+        if (!larger) {
+            free(file);
+            free(name);
+            return NULL;
+        }
+        list->items = larger;
+        list->room = room;
+    }
+    struct source *source = &list->items[list->count++];
+    *source = (struct source){.file = file, .name = name};
+    return source;
+}
+
+static airy_status note_source(struct walk *w, const char *file, const char *name,
+                               const struct box *box)
+{
+    struct sources *list = &w->named;
+    struct source *last = list->count ? &list->items[list->count - 1] : NULL;
+    if (!last || strcmp(last->name, name) != 0 || strcmp(last->file, file) != 0) {
+        char *own_file = strdup(file), *own_name = strdup(name);
+        last = add_source(list, own_file, own_name);
+        if (!last || !own_file || !own_name)
+            return fail_memory(w);
+    }
+    return add_box(last, box) ? AIRY_OK : fail_memory(w);
+}
+
+/*
+ * What libhdf5 makes of a source's name: "%b" is a number, "%%" a '%'. *numbered: there is a number.
+ */
+static char *fill_name(const char *name, size_t number, bool *numbered)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (const char *c = name; *c; c++) {
+        if (c[0] == '%' && c[1] == 'b') {
+            fprintf(out, "%zu", number);
+            *numbered = true;
+            c++;
+        } else {
+            fputc(*c, out);
+            c += c[0] == '%' && c[1] == '%';
+        }
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static bool has_dataset(const char *path, const char *name)
+{
+    hid_t file;
+    if (access(path, F_OK) != 0 || airy_hdf5_open(&file, path) != AIRY_OK)
+        return false;
+    const bool there = airy_hdf5_exists(file, name);
+    H5Fclose(file);
+    return there;
+}
+
+/*
+ * A mapping's source, or where its name has "%b" all that are there from number 0 on: how many there
+ * should be is not written anywhere.
+ */
+static airy_status note_named(struct walk *w, const char *beside, const char *file,
+                              const char *name, const struct box *box)
+{
+    bool more = true, numbered = false;
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; more && status == AIRY_OK; i++) {
+        char *one = fill_name(file, i, &numbered), *dataset = fill_name(name, i, &numbered);
+        char *found = one && dataset ? airy_hdf5_source_find(beside, one) : NULL;
+        more = numbered && found && has_dataset(found, dataset);
+        if (!found)
+            status = fail_memory(w);
+        else if (more && ++w->numbered > MAX_NUMBERED)
+            status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s has more than %d numbered sources",
+                               w->what, MAX_NUMBERED);
+        else if (more || !numbered)
+            status = note_source(w, found, dataset, numbered ? &(struct box){0} : box);
+        free(one);
+        free(dataset);
+        free(found);
+    }
+    return status;
+}
+
+static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const char *beside,
+                                const struct source *asked)
+{
+    struct box here, wanted;
+    bool used = false;
+    get_box(&here, H5Pget_virtual_vspace(creation, i));
+    for (size_t k = 0; k < asked->box_count && !used; k++)
+        used = !apart(&here, &asked->boxes[k]);
+    if (!used)
+        return AIRY_OK;
+    get_box(&wanted, H5Pget_virtual_srcspace(creation, i));
+    const ssize_t file_length = H5Pget_virtual_filename(creation, i, NULL, 0);
+    const ssize_t name_length = H5Pget_virtual_dsetname(creation, i, NULL, 0);
+    AIRY_FAIL_IF(file_length < 0 || name_length < 0, AIRY_ERR_FORMAT,
+                 "%s: its mapping cannot be read", w->what);
+    char *file = calloc((size_t)file_length + 1, 1), *name = calloc((size_t)name_length + 1, 1);
+    airy_status status;
+    if (!file || !name || H5Pget_virtual_filename(creation, i, file, (size_t)file_length + 1) < 0 ||
+        H5Pget_virtual_dsetname(creation, i, name, (size_t)name_length + 1) < 0)
+        status = fail_memory(w);
+    else
+        status = note_named(w, beside, file, name, &wanted);
+    free(file);
+    free(name);
+    return status;
+}
+
+/* The sources of a virtual dataset join the next level; other layouts have none. */
+static airy_status note_mappings(struct walk *w, hid_t dataset, const struct source *asked)
 {
     const hid_t creation = H5Dget_create_plist(dataset);
     airy_status status = AIRY_OK;
     size_t count = 0;
     if (creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL) {
         const airy_probe *probe = airy_probe_of(dataset);
-        w->beside = probe ? probe->path : NULL;
         if (!probe || H5Pget_virtual_count(creation, &count) < 0)
             status = airy_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
-        else if (w->depth > MAX_NESTED)
-            status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s: virtual datasets of more than %d steps",
-                               w->what, MAX_NESTED);
         for (size_t k = 0; k < count && status == AIRY_OK; k++)
-            status = check_source(creation, k, w);
+            status = note_mapping(w, creation, k, probe->path, asked);
     }
     if (creation >= 0)
         H5Pclose(creation);
     return status;
 }
 
-static airy_status check_opened(const char *file, const char *name, struct walk *inner)
+static int by_name(const void *a, const void *b)
 {
-    hid_t opened;
+    const struct source *x = a, *y = b;
+    const int order = strcmp(x->file, y->file);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct source *x = a, *y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    if (x->inode != y->inode)
+        return x->inode < y->inode ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Entries that are the same become one, with the boxes of all. */
+static airy_status merge_same(struct sources *list, const struct walk *w,
+                              int (*order)(const void *, const void *))
+{
+    size_t kept = 0;
+    bool good = true;
+    if (list->count > 1)
+        qsort(list->items, list->count, sizeof(*list->items), order);
+    for (size_t i = 1; i < list->count; i++) {
+        struct source *into = &list->items[kept], *from = &list->items[i];
+        if (order(into, from) != 0) {
+            kept++;
+            if (kept != i) { /* what stood there has been merged */
+                list->items[kept] = *from;
+                *from = (struct source){0};
+            }
+            continue;
+        }
+        for (size_t k = 0; k < from->box_count; k++)
+            good = add_box(into, &from->boxes[k]) && good;
+        free(from->file);
+        free(from->name);
+        free(from->boxes);
+        *from = (struct source){0};
+    }
+    list->count = list->count ? kept + 1 : 0;
+    return good ? AIRY_OK : fail_memory(w);
+}
+
+static airy_status open_file(hid_t *opened, const char *file, const struct walk *w)
+{
     AIRY_FAIL_IF(access(file, F_OK) != 0, AIRY_ERR_NOT_FOUND,
-                 "file '%s', a source of the virtual dataset %s, is not there", file, inner->what);
-    if (airy_hdf5_open(&opened, file) != AIRY_OK)
+                 "file '%s', a source of the virtual dataset %s, is not there", file, w->what);
+    if (airy_hdf5_open(opened, file) != AIRY_OK)
         return airy_fail_context(AIRY_ERR_FORMAT,
                                  "file '%s', a source of the virtual dataset %s, is missing or cut",
-                                 file, inner->what);
-    airy_status status;
-    const hid_t dataset = H5Dopen2(opened, name, H5P_DEFAULT);
+                                 file, w->what);
+    return AIRY_OK;
+}
+
+/* *nested: it is a virtual dataset itself, and which one. */
+static airy_status look_at(struct source *source, bool *nested, hid_t file, const struct walk *w)
+{
+    const hid_t dataset = airy_hdf5_dataset_own(file, source->name);
     if (dataset < 0)
-        status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND,
-                                "%s::%s, a source of the virtual dataset %s, cannot be opened",
-                                file, name, inner->what);
-    else
-        status = check_mappings(dataset, inner);
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    H5Fclose(opened);
+        return airy_hdf5_fail(AIRY_ERR_NOT_FOUND,
+                              "%s::%s, a source of the virtual dataset %s, cannot be opened",
+                              source->file, source->name, w->what);
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const airy_probe *probe = airy_probe_of(dataset);
+    H5O_info_t info;
+    *nested = creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL;
+    airy_status status = AIRY_OK;
+    if (*nested && (!probe || H5Oget_info2(dataset, &info, H5O_INFO_BASIC) < 0))
+        status = airy_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
+    if (*nested && status == AIRY_OK) {
+        source->device = probe->device;
+        source->inode = probe->inode;
+        source->address = info.addr;
+    }
+    if (creation >= 0)
+        H5Pclose(creation);
+    H5Dclose(dataset);
     return status;
 }
 
-static airy_status check_source(hid_t creation, size_t i, const struct walk *w)
+/* Look at each dataset of a level, each file opened once; those that are virtual go into *nested. */
+static airy_status look_at_all(struct sources *nested, struct sources *level, const struct walk *w)
 {
-    struct box here;
-    get_box(&here, H5Pget_virtual_vspace(creation, i));
-    if (apart(&here, &w->wanted))
-        return AIRY_OK;
-    struct walk inner = {.what = w->what, .depth = w->depth + 1};
-    get_box(&inner.wanted, H5Pget_virtual_srcspace(creation, i));
-    const ssize_t file_length = H5Pget_virtual_filename(creation, i, NULL, 0);
-    const ssize_t name_length = H5Pget_virtual_dsetname(creation, i, NULL, 0);
-    AIRY_FAIL_IF(file_length < 0 || name_length < 0, AIRY_ERR_FORMAT,
-                 "%s: its mapping cannot be read", w->what);
-    char *file = calloc((size_t)file_length + 1, 1), *name = calloc((size_t)name_length + 1, 1),
-         *found = NULL;
-    airy_status status = AIRY_OK;
-    if (!file || !name || H5Pget_virtual_filename(creation, i, file, (size_t)file_length + 1) < 0 ||
-        H5Pget_virtual_dsetname(creation, i, name, (size_t)name_length + 1) < 0 ||
-        !(found = airy_hdf5_source_find(w->beside, file)))
-        status = airy_fail(AIRY_ERR_MEMORY, "out of memory for the sources of %s", w->what);
-    /*
-     * "%b" numbers the sources of a growing dataset: how many there should be is not written
-     * anywhere.
-     */
-    else if (!strchr(file, '%') && !strchr(name, '%'))
-        status = check_opened(found, name, &inner);
-    free(file);
-    free(name);
-    free(found);
+    hid_t file = -1;
+    airy_status status = merge_same(level, w, by_name);
+    for (size_t i = 0; i < level->count && status == AIRY_OK; i++) {
+        struct source *source = &level->items[i];
+        bool found = false;
+        if (i == 0 || strcmp(level->items[i - 1].file, source->file) != 0) {
+            if (file >= 0)
+                H5Fclose(file);
+            file = -1;
+            status = open_file(&file, source->file, w);
+        }
+        if (status == AIRY_OK)
+            status = look_at(source, &found, file, w);
+        if (status == AIRY_OK && found) {
+            char *path = strdup(source->file), *name = strdup(source->name);
+            struct source *kept = add_source(nested, path, name);
+            if (!kept || !path || !name)
+                status = fail_memory(w);
+            if (kept) {
+                *kept = *source;
+                kept->file = path;
+                kept->name = name;
+                source->boxes = NULL;
+                source->box_count = 0;
+            }
+        }
+    }
+    if (file >= 0)
+        H5Fclose(file);
+    return status;
+}
+
+/* The next level's sources from the virtual datasets of this one, each once. */
+static airy_status note_level(struct walk *w, struct sources *nested)
+{
+    airy_status status = merge_same(nested, w, by_identity);
+    for (size_t i = 0; i < nested->count && status == AIRY_OK; i++) {
+        const struct source *source = &nested->items[i];
+        hid_t file;
+        status = open_file(&file, source->file, w);
+        if (status != AIRY_OK)
+            break;
+        const hid_t dataset = airy_hdf5_dataset_own(file, source->name);
+        status = dataset < 0 ? airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened again",
+                                              source->file, source->name)
+                             : note_mappings(w, dataset, source);
+        if (dataset >= 0)
+            H5Dclose(dataset);
+        H5Fclose(file);
+    }
     return status;
 }
 
@@ -174,14 +479,31 @@ airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_
                                const char *what)
 {
     struct walk w = {.what = what};
+    struct box wanted = {0};
     const hid_t space = start ? H5Dget_space(dataset) : -1;
     const int ndim = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
-    for (int axis = 0; axis < ndim && start; axis++) {
-        w.wanted.first[axis] = start[axis];
-        w.wanted.last[axis] = start[axis] + count[axis] - 1;
+    if (ndim > 0 && ndim <= AIRY_MAX_DIMS)
+        wanted.ndim = ndim;
+    for (int axis = 0; axis < wanted.ndim; axis++) {
+        wanted.first[axis] = start[axis];
+        wanted.last[axis] = start[axis] + count[axis] - 1;
     }
-    w.wanted.ndim = ndim > 0 ? ndim : 0;
     if (space >= 0)
         H5Sclose(space);
-    return check_mappings(dataset, &w);
+    airy_status status =
+        note_mappings(&w, dataset, &(struct source){.boxes = &wanted, .box_count = 1});
+    for (int depth = 1; w.named.count > 0 && status == AIRY_OK; depth++) {
+        struct sources level = w.named, nested = {0};
+        w.named = (struct sources){0};
+        status = look_at_all(&nested, &level, &w);
+        if (status == AIRY_OK && nested.count > 0 && depth > MAX_NESTED)
+            status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s: virtual datasets of more than %d steps",
+                               what, MAX_NESTED);
+        if (status == AIRY_OK)
+            status = note_level(&w, &nested);
+        release(&level);
+        release(&nested);
+    }
+    release(&w.named);
+    return status;
 }

@@ -62,7 +62,7 @@ static airy_status find_string(char **text, hid_t file, const char *object, cons
         (attribute && H5Aexists_by_name(file, object, attribute, H5P_DEFAULT) <= 0))
         return airy_fail(AIRY_ERR_NOT_FOUND, "%s is not there", what);
     const hid_t id = attribute ? H5Aopen_by_name(file, object, attribute, H5P_DEFAULT, H5P_DEFAULT)
-                               : H5Dopen2(file, object, H5P_DEFAULT);
+                               : airy_hdf5_dataset(file, object);
     if (id < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be opened", what);
     const airy_status status = read_string(text, id, attribute != NULL, what);

@@ -12,6 +12,7 @@
 
 #include "airy/codec.h"
 #include "base/error.h"
+#include "io/hdf5_external.h"
 
 enum {
     AIRY_FILTER_BITSHUFFLE = 32008,

@@ -66,7 +66,7 @@ static airy_status read_dataset(airy_image *image, const char *path, const char 
     hid_t file;
     AIRY_TRY(airy_hdf5_open(&file, path));
     airy_status status;
-    const hid_t dataset = H5Dopen2(file, name, airy_hdf5_dataset_access());
+    const hid_t dataset = airy_hdf5_dataset_own(file, name);
     if (dataset < 0)
         status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s cannot be opened as a dataset", what);
     else

@@ -367,7 +367,7 @@ static airy_status open_old_field(struct old_file *old, const airy_pattern_growi
 {
     char path[128];
     airy_pattern_field_path(path, field);
-    old->datasets[field] = H5Dopen2(old->file, path, H5P_DEFAULT);
+    old->datasets[field] = airy_hdf5_dataset(old->file, path);
     if (old->datasets[field] < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "its dataset %s is missing", path);
     hsize_t have[H5S_MAX_RANK] = {0}, want[H5S_MAX_RANK] = {0};

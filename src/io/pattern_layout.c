@@ -639,7 +639,7 @@ static airy_status find_field(struct airy_pattern_layout *layout, hid_t root, in
 {
     char path[128];
     snprintf(path, sizeof(path), "entry/integrate/%s/%s", fields[field].group, fields[field].name);
-    const hid_t dataset = H5Dopen2(root, path, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset(root, path);
     if (dataset < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "its dataset %s is missing", path);
     hsize_t want[3] = {0, 0, 0}, have[H5S_MAX_RANK] = {0};
@@ -719,7 +719,7 @@ static airy_status find_fields(struct airy_pattern_layout *layout, const hid_t r
  */
 static bool same_text(hid_t root, const char *path, const char *want)
 {
-    const hid_t dataset = H5Dopen2(root, path, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset(root, path);
     const hid_t type = dataset < 0 ? -1 : H5Dget_type(dataset);
     const size_t size = type < 0 || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0
                             ? 0
@@ -830,7 +830,7 @@ static airy_status compare_spec(const struct airy_pattern_layout *layout, int fd
 /* A line of doubles of the file is the wanted one. */
 static airy_status compare_line(hid_t root, const char *path, const double *want, size_t count)
 {
-    const hid_t dataset = H5Dopen2(root, path, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset(root, path);
     const hid_t space = dataset < 0 ? -1 : H5Dget_space(dataset);
     double *have = NULL;
     airy_status status = airy_memory_alloc((void **)&have, count * sizeof(*have));

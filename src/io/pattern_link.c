@@ -59,7 +59,7 @@ static airy_status count_rows(hsize_t *rows, const char *path)
 {
     hid_t file;
     AIRY_TRY(airy_hdf5_open(&file, path));
-    const hid_t dataset = H5Dopen2(file, "/entry/integrate/frame/status", H5P_DEFAULT),
+    const hid_t dataset = airy_hdf5_dataset(file, "/entry/integrate/frame/status"),
                 space = dataset < 0 ? -1 : H5Dget_space(dataset);
     const bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
                       H5Sget_simple_extent_dims(space, rows, NULL) == 1 && *rows > 0;
@@ -110,7 +110,7 @@ static void note_rows(struct link *link, const char *path, int like)
     H5O_info_t info;
     if (!airy_hdf5_exists(link->first, path))
         return;
-    const hid_t dataset = H5Dopen2(link->first, path, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset(link->first, path);
     const int ndim = dataset < 0 ? -1 : shape_of(dataset, shape);
     const bool rows = ndim > 0 && shape[0] == link->rows[0] && (like == 0 || ndim == like) &&
                       H5Oget_info2(dataset, &info, H5O_INFO_BASIC) >= 0;
@@ -141,7 +141,7 @@ static herr_t find_rows(struct link *link)
     static const char *const norms[] = {"sum_normalization", "sum_normalization2", "count"};
     char path[PATH_BYTES];
     hsize_t shape[H5S_MAX_RANK];
-    const hid_t signal = H5Dopen2(link->first, "/entry/integrate/merged/sum_signal", H5P_DEFAULT);
+    const hid_t signal = airy_hdf5_dataset(link->first, "/entry/integrate/merged/sum_signal");
     const int ndim = signal < 0 ? -1 : shape_of(signal, shape);
     if (signal >= 0)
         H5Dclose(signal);
@@ -265,7 +265,7 @@ static herr_t make_object(struct link *link, const struct object *object, H5O_ty
         return make_group(link, object->made);
     if (!object->rows)
         return H5Ocopy(link->first, object->path, link->to, object->made, H5P_DEFAULT, H5P_DEFAULT);
-    const hid_t from = H5Dopen2(link->first, object->path, H5P_DEFAULT);
+    const hid_t from = airy_hdf5_dataset(link->first, object->path);
     const herr_t done = from < 0 ? -1 : make_virtual(link, object, from);
     if (from >= 0)
         H5Dclose(from);
@@ -398,9 +398,9 @@ static airy_status check_other(const struct link *link, size_t i, const char *pa
         const struct object *object = &link->objects[k];
         if (!object->rows)
             continue;
-        const hid_t want = H5Dopen2(link->first, object->path, H5P_DEFAULT),
+        const hid_t want = airy_hdf5_dataset(link->first, object->path),
                     have = airy_hdf5_exists(file, object->path)
-                               ? H5Dopen2(file, object->path, H5P_DEFAULT)
+                               ? airy_hdf5_dataset(file, object->path)
                                : -1;
         const int ndim = want < 0 ? -1 : shape_of(want, a);
         if (have < 0 || ndim < 1 || shape_of(have, b) != ndim || b[0] != link->rows[i] ||

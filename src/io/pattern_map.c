@@ -90,8 +90,8 @@ airy_status airy_pattern_find_maps(struct airy_pattern_layout *layout, hid_t roo
         char name[32], path[64];
         name_map(name, m);
         snprintf(path, sizeof(path), "entry/integrate/map/%s", name);
-        const hid_t dataset =
-            H5Lexists(root, path, H5P_DEFAULT) > 0 ? H5Dopen2(root, path, H5P_DEFAULT) : -1;
+        const hid_t dataset = H5Lexists(root, path, H5P_DEFAULT) > 0 ? airy_hdf5_dataset(root, path)
+                                                                     : -1;
         const hid_t type = dataset < 0 ? -1 : H5Dget_type(dataset),
                     space = dataset < 0 ? -1 : H5Dget_space(dataset);
         hsize_t have[H5S_MAX_RANK] = {0};

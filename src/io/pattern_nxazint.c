@@ -108,7 +108,7 @@ static herr_t put_axes(hid_t group, const struct airy_pattern_spec *spec)
 
 static herr_t describe(hid_t root, const char *path, const char *long_name)
 {
-    const hid_t dataset = H5Dopen2(root, path, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset(root, path);
     if (dataset < 0)
         return -1;
     /* In place of this program's own: both names lead to one dataset. */

@@ -39,7 +39,7 @@ static airy_status open_dataset(hid_t *dataset, int *ndim, hsize_t shape[H5S_MAX
     snprintf(path, sizeof(path), "/entry/integrate/%s", name);
     AIRY_FAIL_IF(!airy_hdf5_exists(reader->file, path), AIRY_ERR_FORMAT,
                  "'%s' has no %s: it is no result of an integration", reader->path, path);
-    *dataset = H5Dopen2(reader->file, path, airy_hdf5_dataset_access());
+    *dataset = airy_hdf5_dataset_own(reader->file, path);
     const hid_t space = *dataset < 0 ? -1 : H5Dget_space(*dataset);
     *ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
     if (space >= 0)
@@ -96,7 +96,7 @@ static airy_status read_unit(airy_unit *unit, const airy_pattern_reader *reader,
 {
     char path[128], *name = NULL;
     snprintf(path, sizeof(path), "/entry/integrate/result/%s", axis);
-    const hid_t dataset = H5Dopen2(reader->file, path, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset_own(reader->file, path);
     airy_status status =
         dataset < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, "'%s' has no %s axis", reader->path, axis)
                     : airy_hdf5_attribute_open(&name, dataset, "unit_name");

@@ -87,7 +87,7 @@ static airy_status open_dataset(struct opened *o, const airy_sparse *s, const ch
         AIRY_FAIL_IF(needed, AIRY_ERR_FORMAT, "%s is not there, which sparse frames have", o->what);
         return AIRY_OK;
     }
-    o->dataset = H5Dopen2(s->file, path, airy_hdf5_dataset_access());
+    o->dataset = airy_hdf5_dataset_own(s->file, path);
     if (o->dataset < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s is no dataset", o->what);
     const airy_status status = look_at(o);

@@ -468,7 +468,7 @@ static airy_status fail_open(hid_t file, const char *path, const char *name)
 
 airy_status airy_stack_add(airy_stack *stack, hid_t file, const char *path, const char *name)
 {
-    const hid_t dataset = H5Dopen2(file, name, airy_hdf5_dataset_access());
+    const hid_t dataset = airy_hdf5_dataset_own(file, name);
     if (dataset < 0)
         return fail_open(file, path, name);
     const airy_status status = add_opened(stack, dataset, path, name);

@@ -64,7 +64,7 @@ static airy_status open_slot(struct open_dataset *slot, const struct stack_segme
     const size_t bytes = airy_max_size(segment->cache_bytes, (size_t)1 << 20);
     hid_t dataset = -1;
     if (access >= 0 && H5Pset_chunk_cache(access, 4099, bytes, 1.0) >= 0)
-        dataset = H5Dopen2(file, segment->dataset, access);
+        dataset = airy_hdf5_dataset_with(file, segment->dataset, access);
     if (access >= 0)
         H5Pclose(access);
     if (dataset < 0) {

@@ -153,7 +153,7 @@ static bool read_number(struct number *number, struct places *places, const char
 {
     if (!airy_hdf5_exists(places->file, path))
         return false;
-    const hid_t dataset = H5Dopen2(places->file, path, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset(places->file, path);
     if (dataset < 0)
         return false;
     double *values = NULL;
@@ -307,7 +307,7 @@ static void warn_of_tilt(struct places *places)
     char path[MAX_NAME + 64];
     snprintf(path, sizeof(path), "%s/geometry/orientation/value", places->detector);
     if (airy_hdf5_exists(places->file, path)) {
-        const hid_t dataset = H5Dopen2(places->file, path, H5P_DEFAULT);
+        const hid_t dataset = airy_hdf5_dataset(places->file, path);
         double *values = NULL;
         size_t count = 0;
         bool tilted = dataset >= 0 && read_all(&values, &count, places, dataset) && count == 6;
@@ -501,7 +501,7 @@ airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
         const bool found = find_places(&places, file) && find_mask(path, sizeof(path), &places);
         if (!found && (status = airy_probe_result(file)) == AIRY_OK)
             status = airy_fail(AIRY_ERR_NOT_FOUND, "'%s' has no pixel mask", stack->first_path);
-        else if (found && (dataset = H5Dopen2(file, path, airy_hdf5_dataset_access())) < 0)
+        else if (found && (dataset = airy_hdf5_dataset_own(file, path)) < 0)
             status =
                 airy_hdf5_fail(AIRY_ERR_IO, "%s::%s cannot be opened", stack->first_path, path);
         if (dataset >= 0) {
@@ -520,7 +520,7 @@ static airy_status read_monitor(double *values, hid_t file, const airy_stack *st
 {
     AIRY_FAIL_IF(!airy_hdf5_exists(file, name), AIRY_ERR_NOT_FOUND, "'%s' has no dataset '%s'",
                  stack->first_path, name);
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset(file, name);
     if (dataset < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be opened as a dataset",
                               stack->first_path, name);

@@ -37,7 +37,7 @@ static struct part get_part(hid_t file, const char *name)
 {
     struct part part = {0, 0, 0};
     hsize_t shape[H5S_MAX_RANK];
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset_own(file, name);
     if (dataset < 0)
         return part;
     const hid_t space = H5Dget_space(dataset);
@@ -60,7 +60,7 @@ static size_t read_count(hid_t file, const char *name)
     double value = 0;
     if (!airy_hdf5_exists(file, name))
         return 0;
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset(file, name);
     if (dataset < 0)
         return 0;
     const hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset);

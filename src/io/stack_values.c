@@ -65,7 +65,7 @@ static herr_t note_object(hid_t group, const char *name, const H5O_info_t *info,
     if (info->type != H5O_TYPE_DATASET ||
         (size_t)snprintf(path, sizeof(path), "%s/%s", f->entry, name) >= sizeof(path))
         return 0;
-    const hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    const hid_t dataset = airy_hdf5_dataset_own(group, name);
     H5T_class_t class;
     hssize_t count;
     if (dataset < 0)
@@ -203,7 +203,7 @@ static airy_status read_one(airy_frame_values *v, const struct finder *f, const 
                  "the name of a dataset has more than %zu bytes", sizeof(v->path) - 1);
     AIRY_FAIL_IF(!airy_hdf5_exists(f->file, path), AIRY_ERR_NOT_FOUND, "'%s' has no dataset '%s'",
                  file, path);
-    const hid_t dataset = H5Dopen2(f->file, path, airy_hdf5_dataset_access());
+    const hid_t dataset = airy_hdf5_dataset_own(f->file, path);
     if (dataset < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be opened as a dataset", file, path);
     snprintf(v->path, sizeof(v->path), "%s", path);

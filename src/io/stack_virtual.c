@@ -180,7 +180,7 @@ static airy_status open_source(struct resolver *r, struct known_source *known, c
     airy_status status = airy_hdf5_open(&opened, file);
     if (status != AIRY_OK)
         return add_cut(r, known, file, dataset, status);
-    const hid_t source = H5Dopen2(opened, dataset, airy_hdf5_dataset_access());
+    const hid_t source = airy_hdf5_dataset_own(opened, dataset);
     if (source < 0)
         status =
             add_cut(r, known, file, dataset,

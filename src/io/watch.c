@@ -29,7 +29,7 @@ static airy_status open_dataset(hid_t *dataset, int *ndim, hsize_t shape[3], hsi
 {
     AIRY_FAIL_IF(!airy_hdf5_exists(watch->file, path), AIRY_ERR_NOT_FOUND,
                  "'%s' has no %s: it is no result of an integration", watch->path, path);
-    *dataset = H5Dopen2(watch->file, path, airy_hdf5_dataset_access());
+    *dataset = airy_hdf5_dataset_own(watch->file, path);
     const hid_t space = *dataset < 0 ? -1 : H5Dget_space(*dataset);
     *ndim = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
     if (*ndim >= 1 && *ndim <= 3)

@@ -24,6 +24,13 @@ static const char *parse_device(void *field, const char *text)
     return NULL;
 }
 
+/* It holds for every HDF5 file of the process, so there is no field. */
+static const char *allow_folder(void *field, const char *text)
+{
+    (void)field;
+    return airy_external_folder_allow(text) == AIRY_OK ? NULL : "expected a folder that is there";
+}
+
 static const struct opt common_options[] = {
     {.heading = "Everywhere"},
     {.name = "device",
@@ -76,6 +83,13 @@ static const struct opt common_options[] = {
      .use = OPT_WRITTEN,
      .argument = "FILE",
      .help = "table of kernels, loops and copies on stderr at the end, or JSON into FILE"},
+    {.name = "external-folder",
+     .type = OPT_PARSED,
+     .parse = allow_folder,
+     .argument = "DIR",
+     .fallback = "the folder of the HDF5 file",
+     .help = "also read raw data that HDF5 files keep in other files (external storage) from this "
+             "folder and from folders in it; may be given several times"},
     {.name = "json",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, json),
