@@ -64,6 +64,7 @@ static bool is_below_allowed(const char *path)
 struct look {
     const char *file; /* the HDF5 file, an absolute path */
     char prefix[PATH_MAX];
+    bool source;   /* libhdf5 itself will open the dataset, as a source of a virtual one */
     bool prefixed; /* by the user's HDF5_EXTFILE_PREFIX, which names a folder as the option does */
     char why[3 * PATH_MAX];
 };
@@ -117,6 +118,13 @@ static bool check_file(struct look *l, const char *name)
 {
     char path[2 * PATH_MAX], real[PATH_MAX];
     struct stat about;
+    if (l->source && name[0] != '/' && !l->prefixed) {
+        snprintf(l->why, sizeof(l->why),
+                 "its data lie in '%s', which libhdf5 would look for in the working directory when "
+                 "it reads a virtual dataset; read '%s' itself, or set HDF5_EXTFILE_PREFIX",
+                 name, l->file);
+        return false;
+    }
     if (name[0] == '/' || !l->prefix[0])
         snprintf(path, sizeof(path), "%s", name);
     else
@@ -162,7 +170,7 @@ static void refuse(hid_t dataset, const char *why)
              "%s", why);
 }
 
-hid_t airy_hdf5_dataset_with(hid_t from, const char *name, hid_t access)
+static hid_t open_checked(hid_t from, const char *name, hid_t access, bool source)
 {
     const hid_t dataset = H5Dopen2(from, name, access);
     const hid_t creation = dataset < 0 ? -1 : H5Dget_create_plist(dataset);
@@ -171,6 +179,7 @@ hid_t airy_hdf5_dataset_with(hid_t from, const char *name, hid_t access)
     struct look *look = count > 0 && probe ? calloc(1, sizeof(*look)) : NULL;
     if (look) {
         look->file = probe->path;
+        look->source = source;
         check_all(look, creation, count);
     }
     if (creation >= 0)
@@ -184,9 +193,19 @@ hid_t airy_hdf5_dataset_with(hid_t from, const char *name, hid_t access)
     return result;
 }
 
+hid_t airy_hdf5_dataset_with(hid_t from, const char *name, hid_t access)
+{
+    return open_checked(from, name, access, false);
+}
+
 hid_t airy_hdf5_dataset_own(hid_t from, const char *name)
 {
-    return airy_hdf5_dataset_with(from, name, airy_hdf5_dataset_access());
+    return open_checked(from, name, airy_hdf5_dataset_access(), false);
+}
+
+hid_t airy_hdf5_dataset_source(hid_t from, const char *name)
+{
+    return open_checked(from, name, airy_hdf5_dataset_access(), true);
 }
 
 hid_t airy_hdf5_dataset(hid_t from, const char *name)

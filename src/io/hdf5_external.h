@@ -17,6 +17,11 @@ hid_t airy_hdf5_dataset_with(hid_t from, const char *name, hid_t access);
 /* Open it with airy_hdf5_dataset_access(). Lock held. */
 hid_t airy_hdf5_dataset_own(hid_t from, const char *name);
 /*
+ * Open a source of a virtual dataset that libhdf5 will open again to read it, and would then look
+ * for external files with relative names in the working directory: these are refused. Lock held.
+ */
+hid_t airy_hdf5_dataset_source(hid_t from, const char *name);
+/*
  * Open it, and look at the sources of a virtual dataset (airy_sources_check), too. The functions
  * above leave that to a caller who knows which part is read. Lock held.
  */

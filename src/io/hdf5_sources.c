@@ -9,9 +9,11 @@
 #include "base/size.h"
 
 enum {
-    MAX_NESTED = 8,       /* virtual datasets of virtual datasets */
-    MAX_BOXES = 256,      /* parts of one source that are told apart */
-    MAX_NUMBERED = 100000 /* sources named by "%b", in all */
+    MAX_NESTED = 8,        /* virtual datasets of virtual datasets */
+    MAX_BOXES = 1024,      /* parts of one source that are told apart */
+    MAX_NUMBERED = 100000, /* sources named by "%b", in all */
+    FREE_PATHS = 200000,   /* libhdf5 takes up to 40 us for each: 8 s */
+    ELEMENTS_OF_PATH = 64  /* and one more for as many elements that are read */
 };
 
 /* "folder/name", or NULL when nothing is there (or memory is short). */
@@ -70,9 +72,10 @@ char *airy_hdf5_source_find(const char *beside, const char *name)
     return found;
 }
 
-/* First and last index of each axis; ndim 0: everything. */
+/* First and last index of each axis; ndim 0: everything. paths: ways on which libhdf5 comes to it. */
 struct box {
     int ndim;
+    double paths;
     hsize_t first[AIRY_MAX_DIMS], last[AIRY_MAX_DIMS];
 };
 
@@ -98,18 +101,15 @@ static bool apart(const struct box *a, const struct box *b)
     return found;
 }
 
-/* The axes on which a and b differ; -1: they cannot be compared. */
-static int differing_axes(const struct box *a, const struct box *b, int *axis)
+static bool same_box(const struct box *a, const struct box *b)
 {
-    int count = 0;
-    for (int i = 0; i < a->ndim && a->ndim == b->ndim; i++)
-        if (a->first[i] != b->first[i] || a->last[i] != b->last[i]) {
-            *axis = i;
-            count++;
-        }
-    return a->ndim == b->ndim && a->ndim > 0 ? count : -1;
+    bool same = a->ndim == b->ndim;
+    for (int axis = 0; axis < a->ndim && same; axis++)
+        same = a->first[axis] == b->first[axis] && a->last[axis] == b->last[axis];
+    return same;
 }
 
+/* a holds b, too. */
 static void stretch(struct box *a, const struct box *b)
 {
     if (a->ndim != b->ndim)
@@ -118,19 +118,7 @@ static void stretch(struct box *a, const struct box *b)
         a->first[i] = b->first[i] < a->first[i] ? b->first[i] : a->first[i];
         a->last[i] = b->last[i] > a->last[i] ? b->last[i] : a->last[i];
     }
-}
-
-/* a becomes the union where that is a box, too; false: it is none. */
-static bool join(struct box *a, const struct box *b)
-{
-    int axis = 0;
-    const int differing = differing_axes(a, b, &axis);
-    if (a->ndim == 0 || differing == 0)
-        return true;
-    if (differing != 1 || b->first[axis] > a->last[axis] + 1 || a->first[axis] > b->last[axis] + 1)
-        return false;
-    stretch(a, b);
-    return true;
+    a->paths += b->paths;
 }
 
 /* A dataset that a virtual one names, and the parts of it that are asked for. */
@@ -149,14 +137,16 @@ struct sources {
 };
 
 /*
- * The sources are walked level by level, and each level has each dataset once, with all that is asked
- * of it: the work is bounded by the mappings in the files times the levels, not by the paths through
- * them.
+ * The sources are walked level by level, and each level has each dataset once, with all that is
+ * asked of it: the work is bounded by the mappings in the files times the levels, not by the paths
+ * through them. libhdf5 follows each path when it reads, so these are counted, and too many are
+ * refused.
  */
 struct walk {
     const char *what;     /* the dataset that was asked for */
     struct sources named; /* the next level's, as the mappings name them */
     size_t numbered;      /* sources named by "%b" so far */
+    double paths, limit;  /* of mappings that libhdf5 follows, so far and at most */
 };
 
 static airy_status fail_memory(const struct walk *w)
@@ -177,10 +167,13 @@ static void release(struct sources *list)
 
 static bool add_box(struct source *source, const struct box *box)
 {
-    if (source->box_count > 0 && join(&source->boxes[source->box_count - 1], box))
-        return true;
-    if (source->box_count == MAX_BOXES) { /* more is asked for than must be */
-        stretch(&source->boxes[MAX_BOXES - 1], box);
+    size_t at = 0;
+    while (at < source->box_count && !same_box(&source->boxes[at], box))
+        at++;
+    if (at == MAX_BOXES)
+        at = MAX_BOXES - 1; /* more is looked at than must be */
+    if (at < source->box_count) {
+        stretch(&source->boxes[at], box);
         return true;
     }
     if (source->box_count == source->box_room) {
@@ -283,7 +276,8 @@ static airy_status note_named(struct walk *w, const char *beside, const char *fi
             status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s has more than %d numbered sources",
                                w->what, MAX_NUMBERED);
         else if (more || !numbered)
-            status = note_source(w, found, dataset, numbered ? &(struct box){0} : box);
+            status =
+                note_source(w, found, dataset, numbered ? &(struct box){.paths = box->paths} : box);
         free(one);
         free(dataset);
         free(found);
@@ -295,13 +289,20 @@ static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const 
                                 const struct source *asked)
 {
     struct box here, wanted;
-    bool used = false;
+    double paths = 0;
     get_box(&here, H5Pget_virtual_vspace(creation, i));
-    for (size_t k = 0; k < asked->box_count && !used; k++)
-        used = !apart(&here, &asked->boxes[k]);
-    if (!used)
+    for (size_t k = 0; k < asked->box_count; k++)
+        paths += apart(&here, &asked->boxes[k]) ? 0 : asked->boxes[k].paths;
+    if (paths == 0)
         return AIRY_OK;
+    w->paths += paths;
+    AIRY_FAIL_IF(
+        w->paths > w->limit, AIRY_ERR_UNSUPPORTED,
+        "%s: its virtual datasets name each other on more than %.0f paths, which would take "
+        "too long; copy what is wanted into a dataset of its own",
+        w->what, w->limit);
     get_box(&wanted, H5Pget_virtual_srcspace(creation, i));
+    wanted.paths = paths;
     const ssize_t file_length = H5Pget_virtual_filename(creation, i, NULL, 0);
     const ssize_t name_length = H5Pget_virtual_dsetname(creation, i, NULL, 0);
     AIRY_FAIL_IF(file_length < 0 || name_length < 0, AIRY_ERR_FORMAT,
@@ -396,7 +397,7 @@ static airy_status open_file(hid_t *opened, const char *file, const struct walk 
 /* *nested: it is a virtual dataset itself, and which one. */
 static airy_status look_at(struct source *source, bool *nested, hid_t file, const struct walk *w)
 {
-    const hid_t dataset = airy_hdf5_dataset_own(file, source->name);
+    const hid_t dataset = airy_hdf5_dataset_source(file, source->name);
     if (dataset < 0)
         return airy_hdf5_fail(AIRY_ERR_NOT_FOUND,
                               "%s::%s, a source of the virtual dataset %s, cannot be opened",
@@ -464,7 +465,7 @@ static airy_status note_level(struct walk *w, struct sources *nested)
         status = open_file(&file, source->file, w);
         if (status != AIRY_OK)
             break;
-        const hid_t dataset = airy_hdf5_dataset_own(file, source->name);
+        const hid_t dataset = airy_hdf5_dataset_source(file, source->name);
         status = dataset < 0 ? airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened again",
                                               source->file, source->name)
                              : note_mappings(w, dataset, source);
@@ -475,21 +476,39 @@ static airy_status note_level(struct walk *w, struct sources *nested)
     return status;
 }
 
+/* What is asked of the dataset, and how many paths that is worth. */
+static void get_wanted(struct box *wanted, struct walk *w, hid_t dataset, const hsize_t *start,
+                       const hsize_t *count)
+{
+    const hid_t space = H5Dget_space(dataset), creation = H5Dget_create_plist(dataset);
+    const int ndim = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
+    const hssize_t all = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+    double elements = start ? 1 : all > 0 ? (double)all : 0;
+    size_t mappings = 0;
+    *wanted = (struct box){.paths = 1};
+    if (start && ndim > 0 && ndim <= AIRY_MAX_DIMS)
+        wanted->ndim = ndim;
+    for (int axis = 0; axis < wanted->ndim; axis++) {
+        wanted->first[axis] = start[axis];
+        wanted->last[axis] = start[axis] + count[axis] - 1;
+        elements *= (double)count[axis];
+    }
+    if (creation < 0 || H5Pget_layout(creation) != H5D_VIRTUAL ||
+        H5Pget_virtual_count(creation, &mappings) < 0)
+        mappings = 0;
+    w->limit = FREE_PATHS + 4 * (double)mappings + elements / ELEMENTS_OF_PATH;
+    if (creation >= 0)
+        H5Pclose(creation);
+    if (space >= 0)
+        H5Sclose(space);
+}
+
 airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,
                                const char *what)
 {
     struct walk w = {.what = what};
-    struct box wanted = {0};
-    const hid_t space = start ? H5Dget_space(dataset) : -1;
-    const int ndim = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
-    if (ndim > 0 && ndim <= AIRY_MAX_DIMS)
-        wanted.ndim = ndim;
-    for (int axis = 0; axis < wanted.ndim; axis++) {
-        wanted.first[axis] = start[axis];
-        wanted.last[axis] = start[axis] + count[axis] - 1;
-    }
-    if (space >= 0)
-        H5Sclose(space);
+    struct box wanted;
+    get_wanted(&wanted, &w, dataset, start, count);
     airy_status status =
         note_mappings(&w, dataset, &(struct source){.boxes = &wanted, .box_count = 1});
     for (int depth = 1; w.named.count > 0 && status == AIRY_OK; depth++) {

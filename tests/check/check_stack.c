@@ -175,6 +175,7 @@ void check_stack(struct check *c)
     check_stack_master(c);
     check_stack_layout(c);
     check_stack_hostile(c);
+    check_stack_bounds(c);
     check_stack_damage(c);
     check_stack_table(c);
     check_stack_files(c);
