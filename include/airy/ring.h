@@ -5,7 +5,9 @@
  * frame that finds no free slot is dropped and counted, and keeps its number. A process that dies
  * leaves the other one running: a ring whose producer is gone ends, one without a consumer fills
  * up, and whoever comes next goes on with it or makes it anew. What lies in the shared memory is
- * not trusted: numbers that cannot be are an error.
+ * not trusted by the consumer: numbers that cannot be are an error, and so is a ring that is cut while
+ * it is used. A ring of another user, or one that other users may write, is refused. The producer
+ * trusts its own user: it maps the memory, which only processes of that user can cut.
  */
 #ifndef AIRY_RING_H
 #define AIRY_RING_H
@@ -56,7 +58,9 @@ AIRY_API airy_status airy_ring_create(airy_ring **ring, const char *name, size_t
  *
  * @param timeout_ns  how long to wait for a living producer
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_NOT_FOUND, AIRY_ERR_EXISTS where it has a consumer,
- *         AIRY_ERR_CORRUPT where it is no ring, AIRY_ERR_IO.
+ *         AIRY_ERR_CORRUPT where it is no ring, AIRY_ERR_MEMORY where a frame does not fit the
+ *         memory, AIRY_ERR_IO, also where it belongs to another user than this one or root, or may
+ *         be written by others.
  */
 AIRY_API airy_status airy_ring_open(airy_ring **ring, const char *name, uint64_t timeout_ns);
 
@@ -76,10 +80,11 @@ AIRY_API airy_status airy_ring_end(airy_ring *ring);
 
 /**
  * The oldest frame that was not released; frame->data is NULL where none came within timeout_ns.
- * Its bytes lie in the ring and stay until airy_ring_release.
+ * Its bytes are a copy, which stays until airy_ring_release.
  *
  * @param ended  out: no frame will come any more; may be NULL
- * Errors: AIRY_ERR_PARAM, AIRY_ERR_CORRUPT where the ring's counters cannot be.
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_IO, AIRY_ERR_CORRUPT where the ring's counters cannot be, or the
+ *         ring was cut.
  */
 AIRY_API airy_status airy_ring_next(airy_ring *ring, airy_ring_frame *frame, uint64_t timeout_ns,
                                     bool *ended);

@@ -64,6 +64,22 @@ bool airy_notice_wait(struct airy_notice *notice, unsigned seen, uint64_t deadli
     return true;
 }
 
+void airy_notice_sleep(struct airy_notice *notice, unsigned seen, uint64_t deadline_ns)
+{
+    const uint64_t now = airy_clock_ns();
+    if (now >= deadline_ns)
+        return;
+    const uint64_t left = deadline_ns - now < LONGEST_NS ? deadline_ns - now : LONGEST_NS;
+    const struct timespec time = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+#ifdef __linux__
+    sleep_on(notice, seen, &time);
+#else
+    (void)notice;
+    (void)seen;
+    (void)nanosleep(&time, NULL);
+#endif
+}
+
 uint64_t airy_notice_deadline(uint64_t timeout_ns)
 {
     const uint64_t now = airy_clock_ns();

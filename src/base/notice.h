@@ -32,6 +32,11 @@ void airy_notice_post(struct airy_notice *notice);
  * the deadline: false then. It may also return true without a post.
  */
 bool airy_notice_wait(struct airy_notice *notice, unsigned seen, uint64_t deadline_ns);
+/*
+ * Sleep as airy_notice_wait does, but touch no memory of the notice in this process: it may have gone
+ * (a mapped file that was cut). The caller keeps `sleepers` itself.
+ */
+void airy_notice_sleep(struct airy_notice *notice, unsigned seen, uint64_t deadline_ns);
 /* The deadline of a wait that begins now; not before the end of time where that is too late. */
 uint64_t airy_notice_deadline(uint64_t timeout_ns);
 

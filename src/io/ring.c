@@ -1,12 +1,16 @@
 /*
  * Shared memory: a header, a number for each slot, then the slots. What the other process may have
  * written is read once, bounded, and only what was bounded is used.
+ *
+ * A consumer reads and writes the object by pread and pwrite: a producer may cut it at any moment,
+ * which is a short read then, where an access to mapped memory would be SIGBUS.
  */
 #include "airy/ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +18,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/notice.h"
 #include "base/size.h"
 
-enum { VERSION = 1, NAME = 256, LONGEST_NAME = 200, ALIGNMENT = 64, CREATE_TRIES = 8 };
+enum {
+    VERSION = 1,
+    NAME = 256,
+    LONGEST_NAME = 200,
+    ALIGNMENT = 64,
+    CREATE_TRIES = 8,
+    READ_TRIES = 1000 /* of a counter that changes between two looks at it */
+};
 
 /* A producer holds a lock on byte 0 of the object, a consumer on byte 1: the system takes it away
  * when the process ends in whatever way. */
@@ -47,9 +59,10 @@ struct airy_ring {
     enum side side;
     char name[NAME];
     int fd;
-    struct header *header; /* NULL: not mapped */
-    atomic_uint_least64_t *numbers;
-    unsigned char *frames;
+    struct header *header; /* NULL: not mapped. A consumer only waits on it, and never reads it */
+    atomic_uint_least64_t *numbers; /* producer's */
+    unsigned char *frames;          /* producer's; the consumer's copy of one frame */
+    size_t first;                   /* offset of the first slot */
     size_t size, slots, frame_bytes, stride;
     uint64_t count;       /* producer: given; consumer: released */
     uint64_t next_number; /* producer's */
@@ -119,16 +132,22 @@ static airy_status new_ring(airy_ring **ring, enum side side, const char *name)
     return AIRY_OK;
 }
 
+static airy_status map_bytes(airy_ring *ring, size_t size, int access)
+{
+    void *map = mmap(NULL, size, access, MAP_SHARED, ring->fd, 0);
+    AIRY_FAIL_IF(map == MAP_FAILED, AIRY_ERR_MEMORY, "ring %s: cannot map %zu bytes: %s",
+                 ring->name, size, strerror(errno));
+    ring->header = map;
+    ring->size = size;
+    return AIRY_OK;
+}
+
 static airy_status map_ring(airy_ring *ring, const struct layout *layout)
 {
-    void *map = mmap(NULL, layout->size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-    AIRY_FAIL_IF(map == MAP_FAILED, AIRY_ERR_MEMORY, "ring %s: cannot map %zu bytes: %s",
-                 ring->name, layout->size, strerror(errno));
-    ring->header = map;
+    AIRY_TRY(map_bytes(ring, layout->size, PROT_READ | PROT_WRITE));
     ring->numbers = (atomic_uint_least64_t *)(ring->header + 1);
-    ring->frames = (unsigned char *)map + layout->frames;
+    ring->frames = (unsigned char *)ring->header + layout->frames;
     ring->stride = layout->stride;
-    ring->size = layout->size;
     return AIRY_OK;
 }
 
@@ -136,6 +155,8 @@ static void close_ring(airy_ring *ring)
 {
     if (ring->header)
         munmap(ring->header, ring->size);
+    if (ring->side == CONSUMER)
+        airy_memory_release(ring->frames);
     if (ring->fd >= 0)
         close(ring->fd);
     free(ring);
@@ -315,6 +336,82 @@ airy_status airy_ring_end(airy_ring *ring)
 
 /* ---- the consumer ---- */
 
+static airy_status read_shared(const airy_ring *ring, void *out, size_t size, size_t at)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t n = pread(ring->fd, (char *)out + done, size - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "ring %s: cannot read it: %s", ring->name,
+                     strerror(errno));
+        AIRY_FAIL_IF(n == 0, AIRY_ERR_CORRUPT,
+                     "ring %s was cut by its producer: %zu bytes at %zu are gone; start the "
+                     "producer again",
+                     ring->name, size - done, at + done);
+        done += (size_t)n;
+    }
+    atomic_thread_fence(memory_order_acquire);
+    return AIRY_OK;
+}
+
+/* A counter, which may change while the system copies it: the same value twice is one that was. */
+static airy_status read_counter(const airy_ring *ring, uint64_t *value, size_t at)
+{
+    uint64_t before;
+    AIRY_TRY(read_shared(ring, value, sizeof(*value), at));
+    for (int i = 0; i < READ_TRIES; i++) {
+        before = *value;
+        AIRY_TRY(read_shared(ring, value, sizeof(*value), at));
+        if (*value == before)
+            return AIRY_OK;
+    }
+    return airy_fail(AIRY_ERR_CORRUPT, "ring %s: a counter does not stand still", ring->name);
+}
+
+static airy_status write_shared(const airy_ring *ring, const void *bytes, size_t size, size_t at)
+{
+    ssize_t n;
+    atomic_thread_fence(memory_order_release);
+    do
+        n = pwrite(ring->fd, bytes, size, (off_t)at);
+    while (n < 0 && errno == EINTR);
+    AIRY_FAIL_IF(n != (ssize_t)size, AIRY_ERR_IO, "ring %s: cannot write its counters: %s",
+                 ring->name, n < 0 ? strerror(errno) : "nothing was written");
+    return AIRY_OK;
+}
+
+static airy_status write_released(const airy_ring *ring)
+{
+    return write_shared(ring, &ring->count, sizeof(ring->count), offsetof(struct header, released));
+}
+
+/* Whoever may write to the object may put any frames into it. */
+static airy_status check_owner(const airy_ring *ring, const struct stat *about)
+{
+    AIRY_FAIL_IF(about->st_uid != geteuid() && about->st_uid != 0, AIRY_ERR_IO,
+                 "ring %s belongs to user %u, expected this user (%u) or root; run producer and "
+                 "consumer as the same user",
+                 ring->name, (unsigned)about->st_uid, (unsigned)geteuid());
+    AIRY_FAIL_IF(
+        about->st_mode & (S_IWGRP | S_IWOTH), AIRY_ERR_IO,
+        "ring %s may be written by other users (mode %03o), expected 600; let its producer "
+        "create it anew",
+        ring->name, (unsigned)(about->st_mode & 0777));
+    return AIRY_OK;
+}
+
+/* Memory for a copy of one frame; the size is the other side's word. */
+static airy_status alloc_frame(airy_ring *ring)
+{
+    void *block;
+    AIRY_FAIL_IF(ring->frame_bytes > airy_memory_available(), AIRY_ERR_MEMORY,
+                 "ring %s: a frame has %zu bytes, more than the memory that is left", ring->name,
+                 ring->frame_bytes);
+    AIRY_TRY(airy_memory_alloc(&block, ring->frame_bytes));
+    ring->frames = block;
+    return AIRY_OK;
+}
+
 /*
  * The object as it is now. *ready false: its producer is still filling it in, or is gone. What is
  * copied out of the header here is all that is ever believed of it.
@@ -323,19 +420,20 @@ static airy_status adopt(airy_ring *ring, bool *ready)
 {
     struct stat stat;
     struct layout layout;
+    struct header h;
+    unsigned filled;
     *ready = false;
     AIRY_FAIL_IF(fstat(ring->fd, &stat) != 0, AIRY_ERR_IO, "ring %s: %s", ring->name,
                  strerror(errno));
+    AIRY_TRY(check_owner(ring, &stat));
     if (stat.st_size == 0 || !is_locked(ring->fd, PRODUCER))
         return AIRY_OK;
     AIRY_FAIL_IF(stat.st_size < (off_t)sizeof(struct header), AIRY_ERR_CORRUPT,
                  "ring %s is no ring: %lld bytes", ring->name, (long long)stat.st_size);
-    const struct layout whole = {.frames = sizeof(struct header), .size = (size_t)stat.st_size};
-    AIRY_TRY(map_ring(ring, &whole));
-    if (!atomic_load_explicit(&ring->header->ready, memory_order_acquire))
+    AIRY_TRY(read_shared(ring, &filled, sizeof(filled), offsetof(struct header, ready)));
+    if (!filled)
         return AIRY_OK;
-    struct header h;
-    memcpy(&h, ring->header, sizeof(h));
+    AIRY_TRY(read_shared(ring, &h, sizeof(h), 0));
     AIRY_FAIL_IF(memcmp(h.magic, magic, sizeof(magic)) != 0, AIRY_ERR_CORRUPT, "ring %s is no ring",
                  ring->name);
     AIRY_FAIL_IF(h.version != VERSION, AIRY_ERR_CORRUPT, "ring %s has version %u, expected %d",
@@ -344,22 +442,25 @@ static airy_status adopt(airy_ring *ring, bool *ready)
                      layout.size != (size_t)stat.st_size,
                  AIRY_ERR_CORRUPT, "ring %s: %u slots of %llu bytes in %lld bytes", ring->name,
                  (unsigned)h.slots, (unsigned long long)h.frame_bytes, (long long)stat.st_size);
-    ring->frames = (unsigned char *)ring->header + layout.frames;
+    AIRY_TRY(map_bytes(ring, sizeof(struct header), PROT_READ));
+    ring->first = layout.frames;
     ring->stride = layout.stride;
     ring->slots = h.slots;
     ring->frame_bytes = (size_t)h.frame_bytes;
+    AIRY_TRY(alloc_frame(ring));
     *ready = true;
     return AIRY_OK;
 }
 
 /* A consumer before this one has released so many; where that cannot be, what is in it is lost. */
-static void resume(airy_ring *ring)
+static airy_status resume(airy_ring *ring)
 {
-    const uint64_t given = atomic_load_explicit(&ring->header->given, memory_order_acquire);
-    ring->count = atomic_load_explicit(&ring->header->released, memory_order_relaxed);
+    uint64_t given;
+    AIRY_TRY(read_counter(ring, &given, offsetof(struct header, given)));
+    AIRY_TRY(read_counter(ring, &ring->count, offsetof(struct header, released)));
     if (given - ring->count > ring->slots)
         ring->count = given;
-    atomic_store_explicit(&ring->header->released, ring->count, memory_order_release);
+    return write_released(ring);
 }
 
 static airy_status try_open(airy_ring *ring, bool *ready)
@@ -373,13 +474,16 @@ static airy_status try_open(airy_ring *ring, bool *ready)
     airy_status status = adopt(ring, ready);
     if (status == AIRY_OK && *ready && !lock_side(ring->fd, CONSUMER))
         status = airy_fail(AIRY_ERR_EXISTS, "ring %s has a consumer already", ring->name);
-    if (status == AIRY_OK && *ready) {
-        resume(ring);
+    if (status == AIRY_OK && *ready)
+        status = resume(ring);
+    if (status == AIRY_OK && *ready)
         return AIRY_OK;
-    }
+    *ready = false;
     if (ring->header)
         munmap(ring->header, ring->size);
+    airy_memory_release(ring->frames);
     ring->header = NULL;
+    ring->frames = NULL;
     close(ring->fd);
     ring->fd = -1;
     return status;
@@ -410,20 +514,49 @@ airy_status airy_ring_open(airy_ring **ring, const char *name, uint64_t timeout_
 }
 
 /* Has the producer said so, or gone without? */
-static bool is_ended(airy_ring *ring)
+static airy_status is_ended(const airy_ring *ring, bool *ended)
 {
-    return atomic_load_explicit(&ring->header->ended, memory_order_acquire) != 0 ||
-           !is_locked(ring->fd, PRODUCER);
+    unsigned word;
+    AIRY_TRY(read_shared(ring, &word, sizeof(word), offsetof(struct header, ended)));
+    *ended = word != 0 || !is_locked(ring->fd, PRODUCER);
+    return AIRY_OK;
 }
 
 /* Frames in the ring. */
-static airy_status count_waiting(airy_ring *ring, uint64_t *waiting)
+static airy_status count_waiting(const airy_ring *ring, uint64_t *waiting)
 {
-    const uint64_t given = atomic_load_explicit(&ring->header->given, memory_order_acquire);
+    uint64_t given;
+    AIRY_TRY(read_counter(ring, &given, offsetof(struct header, given)));
     *waiting = given - ring->count;
     AIRY_FAIL_IF(*waiting > ring->slots, AIRY_ERR_CORRUPT,
                  "ring %s: %llu frames given, %llu released, %zu slots", ring->name,
                  (unsigned long long)given, (unsigned long long)ring->count, ring->slots);
+    return AIRY_OK;
+}
+
+/*
+ * Sleep until the producer posts its notice after `seen`: the order is that of airy_notice_wait, and
+ * this is the only sleeper.
+ */
+static airy_status wait_notice(const airy_ring *ring, unsigned seen, uint64_t deadline)
+{
+    const size_t at = offsetof(struct header, given_notice) +
+                      offsetof(struct airy_notice, sleepers);
+    const unsigned one = 1, none = 0;
+    AIRY_TRY(write_shared(ring, &one, sizeof(one), at));
+    airy_notice_sleep(&ring->header->given_notice, seen, deadline);
+    return write_shared(ring, &none, sizeof(none), at);
+}
+
+/* Copy the frame out. */
+static airy_status copy_frame(const airy_ring *ring, airy_ring_frame *frame)
+{
+    const size_t slot = (size_t)(ring->count % ring->slots);
+    uint64_t number;
+    AIRY_TRY(
+        read_shared(ring, &number, sizeof(number), sizeof(struct header) + slot * sizeof(number)));
+    AIRY_TRY(read_shared(ring, ring->frames, ring->frame_bytes, ring->first + slot * ring->stride));
+    *frame = (airy_ring_frame){.data = ring->frames, .number = number};
     return AIRY_OK;
 }
 
@@ -436,29 +569,29 @@ airy_status airy_ring_next(airy_ring *ring, airy_ring_frame *frame, uint64_t tim
     AIRY_TRY(check_side(ring, CONSUMER, "airy_ring_next"));
     AIRY_FAIL_IF(!frame, AIRY_ERR_PARAM, "airy_ring_next: frame is NULL");
     for (;;) {
-        struct airy_notice *notice = &ring->header->given_notice;
-        const unsigned seen = airy_notice_seen(notice);
+        unsigned seen;
+        AIRY_TRY(read_shared(ring, &seen, sizeof(seen),
+                             offsetof(struct header, given_notice) +
+                                 offsetof(struct airy_notice, posts)));
         AIRY_TRY(count_waiting(ring, &waiting));
         if (waiting > 0 || over)
             break;
         /* Then the frames are counted once more: none comes after the end. */
-        over = is_ended(ring);
+        AIRY_TRY(is_ended(ring, &over));
         if (over)
             continue;
         if (airy_clock_ns() >= deadline)
             break;
         const uint64_t look = airy_notice_deadline(LOOK_NS);
-        (void)airy_notice_wait(notice, seen, look < deadline ? look : deadline);
+        AIRY_TRY(wait_notice(ring, seen, look < deadline ? look : deadline));
     }
+    *frame = (airy_ring_frame){0};
+    ring->taken = false;
+    if (waiting > 0)
+        AIRY_TRY(copy_frame(ring, frame));
+    ring->taken = waiting > 0;
     if (ended)
         *ended = waiting == 0 && over;
-    *frame = (airy_ring_frame){0};
-    ring->taken = waiting > 0;
-    if (ring->taken) {
-        const size_t slot = (size_t)(ring->count % ring->slots);
-        frame->data = ring->frames + slot * ring->stride;
-        frame->number = atomic_load_explicit(&ring->numbers[slot], memory_order_relaxed);
-    }
     return AIRY_OK;
 }
 
@@ -469,22 +602,26 @@ airy_status airy_ring_release(airy_ring *ring)
                  "airy_ring_release without a frame from airy_ring_next");
     ring->taken = false;
     ring->count++;
-    atomic_store_explicit(&ring->header->released, ring->count, memory_order_release);
-    return AIRY_OK;
+    return write_released(ring);
 }
 
 airy_status airy_ring_get_info(airy_ring *ring, airy_ring_info *info)
 {
     AIRY_FAIL_IF(!ring || !info, AIRY_ERR_PARAM, "airy_ring_get_info: argument is NULL");
-    const uint64_t given = atomic_load_explicit(&ring->header->given, memory_order_acquire),
-                   released = atomic_load_explicit(&ring->header->released, memory_order_acquire);
+    uint64_t given, released, dropped;
+    struct stat stat;
+    AIRY_FAIL_IF(fstat(ring->fd, &stat) != 0, AIRY_ERR_IO, "ring %s: %s", ring->name,
+                 strerror(errno));
+    AIRY_TRY(read_counter(ring, &given, offsetof(struct header, given)));
+    AIRY_TRY(read_counter(ring, &released, offsetof(struct header, released)));
+    AIRY_TRY(read_counter(ring, &dropped, offsetof(struct header, dropped)));
     *info = (airy_ring_info){
         .frame_bytes = ring->frame_bytes,
         .slots = ring->slots,
         .given = given,
-        .dropped = atomic_load_explicit(&ring->header->dropped, memory_order_relaxed),
+        .dropped = dropped,
         .waiting = given - released,
-        .memory = ring->size,
+        .memory = (uint64_t)stat.st_size,
     };
     return AIRY_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -250,6 +251,61 @@ static void check_hostile(struct check *c)
     airy_ring_destroy(&in);
 }
 
+/* A producer of the same user cuts the object, between frames and while the consumer waits. */
+static void check_cut(struct check *c)
+{
+    if (!check_case(c, "ring_cut"))
+        return;
+    const char *name = ring_name(c);
+    char full[80];
+    snprintf(full, sizeof(full), "/airy-%s", name);
+    for (int round = 0; round < 3; round++) {
+        airy_ring *in = NULL, *out = NULL;
+        airy_ring_frame frame;
+        if (!CHECK_OK(c, airy_ring_create(&in, name, 1 << 16, SLOTS)) ||
+            !CHECK_OK(c, airy_ring_open(&out, name, 0)))
+            return;
+        void *room = NULL;
+        CHECK_OK(c, airy_ring_take(in, &room));
+        CHECK_OK(c, airy_ring_give(in));
+        const int fd = shm_open(full, O_RDWR, 0);
+        /* To nothing; the header stays; a part of the frame stays. */
+        static const off_t left[] = {0, 4096, 1 << 15};
+        CHECK(c, fd >= 0 && ftruncate(fd, left[round]) == 0);
+        CHECK_FAILS(c, airy_ring_next(out, &frame, LONG_NS, NULL), AIRY_ERR_CORRUPT, "was cut");
+        CHECK(c, !frame.data || round == 0);
+        CHECK(c, ftruncate(fd, (off_t)1 << 20) == 0); /* for the producer's own mapping */
+        close(fd);
+        airy_ring_destroy(&out);
+        airy_ring_destroy(&in);
+    }
+}
+
+/* What another user could write is not read. */
+static void check_mode(struct check *c)
+{
+    if (!check_case(c, "ring_mode"))
+        return;
+    const char *name = ring_name(c);
+    char full[80];
+    airy_ring *in = NULL, *out = NULL;
+    snprintf(full, sizeof(full), "/airy-%s", name);
+    if (!CHECK_OK(c, airy_ring_create(&in, name, FRAME_BYTES, SLOTS)))
+        return;
+    const int fd = shm_open(full, O_RDWR, 0);
+    CHECK(c, fd >= 0 && fchmod(fd, 0666) == 0);
+    CHECK_FAILS(c, airy_ring_open(&out, name, 0), AIRY_ERR_IO, "mode 666");
+    CHECK(c, fchmod(fd, 0620) == 0);
+    CHECK_FAILS(c, airy_ring_open(&out, name, 0), AIRY_ERR_IO, "mode 620");
+    CHECK(c, fchmod(fd, 0644) == 0);
+    CHECK_OK(c, airy_ring_open(&out, name, 0));
+    airy_ring_destroy(&out);
+    if (geteuid() == 0 && CHECK(c, fchown(fd, 65534, 65534) == 0))
+        CHECK_FAILS(c, airy_ring_open(&out, name, 0), AIRY_ERR_IO, "belongs to user 65534");
+    close(fd);
+    airy_ring_destroy(&in);
+}
+
 static void check_ring_refusals(struct check *c)
 {
     airy_ring *in = NULL, *out = NULL;
@@ -309,5 +365,7 @@ void check_ring(struct check *c)
     check_processes(c, true);
     check_consumers(c);
     check_hostile(c);
+    check_cut(c);
+    check_mode(c);
     check_ring_refusals(c);
 }
