@@ -88,7 +88,13 @@ AIRY_API airy_status airy_ring_end(airy_ring *ring);
  */
 AIRY_API airy_status airy_ring_next(airy_ring *ring, airy_ring_frame *frame, uint64_t timeout_ns,
                                     bool *ended);
-/** The frame that next gave; its slot is free. */
+/**
+ * Copy the oldest frame that was not released into memory of the caller, frame_bytes at `to`, which
+ * saves the copy that airy_ring_next keeps. Its parameters and errors are those of airy_ring_next.
+ */
+AIRY_API airy_status airy_ring_copy(airy_ring *ring, void *to, airy_ring_frame *frame,
+                                    uint64_t timeout_ns, bool *ended);
+/** The frame that next or copy gave; its slot is free. */
 AIRY_API airy_status airy_ring_release(airy_ring *ring);
 
 AIRY_API airy_status airy_ring_get_info(airy_ring *ring, airy_ring_info *info);

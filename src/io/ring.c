@@ -404,6 +404,8 @@ static airy_status check_owner(const airy_ring *ring, const struct stat *about)
 static airy_status alloc_frame(airy_ring *ring)
 {
     void *block;
+    if (ring->frames)
+        return AIRY_OK;
     AIRY_FAIL_IF(ring->frame_bytes > airy_memory_available(), AIRY_ERR_MEMORY,
                  "ring %s: a frame has %zu bytes, more than the memory that is left", ring->name,
                  ring->frame_bytes);
@@ -447,7 +449,6 @@ static airy_status adopt(airy_ring *ring, bool *ready)
     ring->stride = layout.stride;
     ring->slots = h.slots;
     ring->frame_bytes = (size_t)h.frame_bytes;
-    AIRY_TRY(alloc_frame(ring));
     *ready = true;
     return AIRY_OK;
 }
@@ -481,9 +482,7 @@ static airy_status try_open(airy_ring *ring, bool *ready)
     *ready = false;
     if (ring->header)
         munmap(ring->header, ring->size);
-    airy_memory_release(ring->frames);
     ring->header = NULL;
-    ring->frames = NULL;
     close(ring->fd);
     ring->fd = -1;
     return status;
@@ -548,26 +547,34 @@ static airy_status wait_notice(const airy_ring *ring, unsigned seen, uint64_t de
     return write_shared(ring, &none, sizeof(none), at);
 }
 
-/* Copy the frame out. */
-static airy_status copy_frame(const airy_ring *ring, airy_ring_frame *frame)
+static airy_status copy_frame(const airy_ring *ring, void *to, airy_ring_frame *frame)
 {
     const size_t slot = (size_t)(ring->count % ring->slots);
     uint64_t number;
     AIRY_TRY(
         read_shared(ring, &number, sizeof(number), sizeof(struct header) + slot * sizeof(number)));
-    AIRY_TRY(read_shared(ring, ring->frames, ring->frame_bytes, ring->first + slot * ring->stride));
-    *frame = (airy_ring_frame){.data = ring->frames, .number = number};
+    AIRY_TRY(read_shared(ring, to, ring->frame_bytes, ring->first + slot * ring->stride));
+    *frame = (airy_ring_frame){.data = to, .number = number};
     return AIRY_OK;
 }
 
 airy_status airy_ring_next(airy_ring *ring, airy_ring_frame *frame, uint64_t timeout_ns,
                            bool *ended)
 {
+    AIRY_TRY(check_side(ring, CONSUMER, "airy_ring_next"));
+    AIRY_FAIL_IF(!frame, AIRY_ERR_PARAM, "airy_ring_next: frame is NULL");
+    AIRY_TRY(alloc_frame(ring));
+    return airy_ring_copy(ring, ring->frames, frame, timeout_ns, ended);
+}
+
+airy_status airy_ring_copy(airy_ring *ring, void *to, airy_ring_frame *frame, uint64_t timeout_ns,
+                           bool *ended)
+{
     const uint64_t deadline = airy_notice_deadline(timeout_ns);
     uint64_t waiting;
     bool over = false;
-    AIRY_TRY(check_side(ring, CONSUMER, "airy_ring_next"));
-    AIRY_FAIL_IF(!frame, AIRY_ERR_PARAM, "airy_ring_next: frame is NULL");
+    AIRY_TRY(check_side(ring, CONSUMER, "airy_ring_copy"));
+    AIRY_FAIL_IF(!to || !frame, AIRY_ERR_PARAM, "airy_ring_copy: argument is NULL");
     for (;;) {
         unsigned seen;
         AIRY_TRY(read_shared(ring, &seen, sizeof(seen),
@@ -588,7 +595,7 @@ airy_status airy_ring_next(airy_ring *ring, airy_ring_frame *frame, uint64_t tim
     *frame = (airy_ring_frame){0};
     ring->taken = false;
     if (waiting > 0)
-        AIRY_TRY(copy_frame(ring, frame));
+        AIRY_TRY(copy_frame(ring, to, frame));
     ring->taken = waiting > 0;
     if (ended)
         *ended = waiting == 0 && over;

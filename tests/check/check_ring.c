@@ -71,8 +71,10 @@ static void check_round(struct check *c)
                  info.dropped == 2 && info.waiting == SLOTS &&
                  info.memory >= SLOTS * (uint64_t)FRAME_BYTES);
     for (uint64_t i = 0; i < SLOTS; i++) {
-        CHECK_OK(c, airy_ring_next(out, &frame, LONG_NS, &ended));
-        CHECK(c, is_frame(&frame, i) && !ended);
+        uint8_t own[FRAME_BYTES];
+        CHECK_OK(c, i % 2 ? airy_ring_next(out, &frame, LONG_NS, &ended)
+                          : airy_ring_copy(out, own, &frame, LONG_NS, &ended));
+        CHECK(c, is_frame(&frame, i) && !ended && (i % 2 || frame.data == own));
         CHECK_OK(c, airy_ring_release(out));
     }
     CHECK_OK(c, airy_ring_drop(in, 3));
@@ -345,6 +347,8 @@ static void check_ring_refusals(struct check *c)
     CHECK_FAILS(c, airy_ring_next(in, &frame, 0, NULL), AIRY_ERR_PARAM, "ring's producer");
     CHECK_FAILS(c, airy_ring_next(NULL, &frame, 0, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_ring_next(out, NULL, 0, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_ring_copy(in, &room, &frame, 0, NULL), AIRY_ERR_PARAM, "ring's producer");
+    CHECK_FAILS(c, airy_ring_copy(out, NULL, &frame, 0, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_ring_release(NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_ring_release(out), AIRY_ERR_PARAM, "without a frame");
     CHECK_FAILS(c, airy_ring_get_info(NULL, &info), AIRY_ERR_PARAM, "NULL");

@@ -171,7 +171,8 @@ static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_
     *got = 0;
     while (*got < count && !ended && !tool_interrupted() && !(s->stop && atomic_load(s->stop))) {
         airy_ring_frame frame;
-        airy_status status = airy_ring_next(s->ring, &frame, PATIENCE_NS, &ended);
+        airy_status status =
+            airy_ring_copy(s->ring, to + *got * s->info.frame_bytes, &frame, PATIENCE_NS, &ended);
         if (status != AIRY_OK)
             return status;
         if (ended && *got == 0)
@@ -185,7 +186,7 @@ static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_
         s->skipped += gap < UINT64_C(1) << 40 ? gap : 0;
         s->numbered = true;
         s->next = frame.number + 1;
-        memcpy(to + (*got)++ * s->info.frame_bytes, frame.data, s->info.frame_bytes);
+        (*got)++;
         status = airy_ring_release(s->ring);
         if (status != AIRY_OK)
             return status;
