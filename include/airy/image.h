@@ -143,6 +143,14 @@ enum { AIRY_CARD_VALUE = 81 };
  */
 AIRY_API airy_status airy_image_get_card(const airy_image *image, const char *keyword,
                                          char value[AIRY_CARD_VALUE]);
+/**
+ * Count the cards of the header that hold bytes which FITS does not allow: others than the printable
+ * characters of ASCII. Such cards are kept as they are, and their control characters are read as
+ * blanks. Any thread.
+ * @param text  out: a description of the first one, "card 7, OBSERVER has the byte 0x09 in column
+ *              24"; "" where there is none
+ */
+AIRY_API size_t airy_image_odd_cards(const airy_image *image, char text[AIRY_CARD_VALUE]);
 /** The HDUs of a FITS file; release with free(). The errors of airy_image_read. */
 AIRY_API airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path);
 /** Element i as double; NaN where there are no data. */

@@ -25,6 +25,7 @@ static bool from_history(double beam[3], const airy_header *header)
         char card[FITS_CARD + 1];
         double v[3];
         memcpy(card, header->text + i * FITS_CARD, FITS_CARD);
+        airy_header_clean(card);
         card[FITS_CARD] = 0;
         if (memcmp(card, "HISTORY ", 8) == 0 && strstr(card, "AIPS") && strstr(card, "CLEAN") &&
             number_behind(card, "BMAJ=", &v[0]) && number_behind(card, "BMIN=", &v[1]) &&

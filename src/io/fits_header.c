@@ -23,20 +23,20 @@ static bool is_end(const char *card)
     return memcmp(card, "END     ", KEYWORD) == 0;
 }
 
-static bool is_printable(const char *card)
+/* Where the first byte of a card is that FITS does not allow; FITS_CARD: there is none. */
+static int find_odd(const char *card)
 {
-    for (int i = 0; i < FITS_CARD; i++)
-        if (card[i] < ' ' || card[i] > '~')
-            return false;
-    return true;
+    int i = 0;
+    while (i < FITS_CARD && card[i] >= ' ' && card[i] <= '~')
+        i++;
+    return i;
 }
 
 airy_status airy_header_create(airy_header **header, const airy_image *image, const char *text,
                                size_t cards)
 {
     size_t count = 0;
-    while (count < cards && !is_end(text + count * FITS_CARD) &&
-           is_printable(text + count * FITS_CARD))
+    while (count < cards && !is_end(text + count * FITS_CARD))
         count++;
     AIRY_FAIL_IF(count > MAX_CARDS, AIRY_ERR_FORMAT,
                  "FITS header of %zu cards, expected at most %d", count, MAX_CARDS);
@@ -121,7 +121,7 @@ airy_status airy_image_add_card(airy_image *image, const char *card)
     char text[FITS_CARD];
     memset(text, ' ', sizeof(text));
     memcpy(text, card, airy_min_size(n, FITS_CARD));
-    AIRY_FAIL_IF(n > FITS_CARD || !is_printable(text) || is_end(text), AIRY_ERR_PARAM,
+    AIRY_FAIL_IF(n > FITS_CARD || find_odd(text) < FITS_CARD || is_end(text), AIRY_ERR_PARAM,
                  "card of %zu characters, expected at most %d printable ones and not END", n,
                  FITS_CARD);
     const size_t cards = image->header ? image->header->cards : 0;
@@ -150,15 +150,52 @@ airy_status airy_image_get_card(const airy_image *image, const char *keyword,
     return AIRY_OK;
 }
 
+void airy_header_clean(char *card)
+{
+    for (int i = 0; i < FITS_CARD; i++)
+        if ((unsigned char)card[i] < ' ' || card[i] == 0x7f)
+            card[i] = ' ';
+}
+
+size_t airy_image_odd_cards(const airy_image *image, char text[AIRY_CARD_VALUE])
+{
+    const airy_header *header = image ? image->header : NULL;
+    size_t count = 0;
+    text[0] = 0;
+    for (size_t i = 0; header && i < header->cards; i++) {
+        const char *card = header->text + i * FITS_CARD;
+        const int odd = find_odd(card);
+        if (odd == FITS_CARD)
+            continue;
+        int length = odd < KEYWORD ? odd : KEYWORD;
+        while (length > 0 && card[length - 1] == ' ')
+            length--;
+        if (count++ == 0)
+            snprintf(text, AIRY_CARD_VALUE, "card %zu%s%.*s has the byte 0x%02x in column %d",
+                     i + 1, length ? ", " : "", length, card, (unsigned)(unsigned char)card[odd],
+                     odd + 1);
+    }
+    return count;
+}
+
 /* The value field of a card, without quotes and comment. */
-static void get_value(char value[FITS_CARD], const char *card)
+static void get_value(char value[FITS_CARD], const char *raw)
 {
     int at = KEYWORD + 2, used = 0;
+    char card[FITS_CARD];
+    memcpy(card, raw, FITS_CARD);
+    airy_header_clean(card);
     while (at < FITS_CARD && card[at] == ' ')
         at++;
     const bool quoted = at < FITS_CARD && card[at] == '\'';
-    for (at += quoted; at < FITS_CARD && card[at] != (quoted ? '\'' : '/'); at++)
+    for (at += quoted; at < FITS_CARD; at++) {
+        const bool doubled = quoted && at + 1 < FITS_CARD && card[at] == '\'' &&
+                             card[at + 1] == '\''; /* one of the text */
+        if (!doubled && card[at] == (quoted ? '\'' : '/'))
+            break;
+        at += doubled;
         value[used++] = card[at];
+    }
     while (used > 0 && value[used - 1] == ' ')
         used--;
     value[used] = 0;

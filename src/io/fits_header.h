@@ -14,7 +14,7 @@ struct airy_header {
     char text[]; /* FITS_CARD bytes a card, END left out, then a 0 */
 };
 
-/* From cards up to END, or to where they stop being printable. */
+/* From cards up to END, byte for byte: files in use have tabs, line feeds and UTF-8 in them. */
 airy_status airy_header_create(airy_header **header, const airy_image *image, const char *text,
                                size_t cards);
 /*
@@ -22,6 +22,8 @@ airy_status airy_header_create(airy_header **header, const airy_image *image, co
  * number that are left.
  */
 size_t airy_header_untile(char *text, size_t cards);
+/* Control characters of a card become blanks, so that the value beside them can be used. */
+void airy_header_clean(char *card);
 /* The value field of a keyword's first card, without quotes and comment; false: not there. */
 bool airy_header_get(const airy_header *header, const char *keyword, char value[FITS_CARD]);
 /* The same as a number. */

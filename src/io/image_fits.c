@@ -581,18 +581,26 @@ static airy_status read_tiles(const struct part *part, const struct stored *s, f
     return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
 }
 
-static airy_status keep_header(airy_image *image, const struct stored *s, fitsfile *file)
+/* The cards as they lie in the file: CFITSIO would end one at a byte of 0. */
+static airy_status keep_header(airy_image *image, const struct stored *s, const struct fits_open *f)
 {
-    char *text = NULL;
-    int cards = 0, code = 0;
-    fits_hdr2str(file, 0, NULL, 0, &text, &cards, &code);
-    size_t count = text ? strlen(text) / FITS_CARD : 0;
-    if (code == 0 && s->compressed)
-        count = airy_header_untile(text, count);
-    airy_status status = code ? fits_fail(AIRY_ERR_FORMAT, code)
-                              : airy_header_create(&image->header, image, text, count);
-    if (text)
-        fits_free_memory(text, &code);
+    LONGLONG head = 0, data = 0, end = 0;
+    int code = 0;
+    fits_get_hduaddrll(f->file, &head, &data, &end, &code);
+    if (code)
+        return fits_fail(AIRY_ERR_FORMAT, code);
+    const size_t bytes = (size_t)(data - head);
+    char *text = malloc(bytes);
+    AIRY_FAIL_IF(!text, AIRY_ERR_MEMORY, "cannot allocate %zu bytes of a FITS header", bytes);
+    const struct fits_bytes file = {f->memory, f->fd, f->size};
+    airy_status status = airy_fits_read_at(&file, text, (uint64_t)head, bytes);
+    if (status == AIRY_OK) {
+        size_t count = bytes / FITS_CARD;
+        if (s->compressed)
+            count = airy_header_untile(text, count);
+        status = airy_header_create(&image->header, image, text, count);
+    }
+    free(text);
     return status;
 }
 
@@ -665,7 +673,7 @@ static airy_status read_planes(airy_image *image, const struct stored *s, const 
 {
     const airy_image whole = *image; /* shape and type before they are cut */
     size_t bytes;
-    AIRY_TRY(keep_header(image, s, f->file));
+    AIRY_TRY(keep_header(image, s, f));
     if (planes->count == 0)
         return AIRY_OK;
     AIRY_TRY(planes->count == 1
@@ -699,7 +707,7 @@ static airy_status read_whole(airy_image *image, const struct stored *s, const s
     const struct part part = {
         .image = image, .to = *image, .last = pixels - 1, .count = pixels, .step = 1};
     AIRY_TRY(read_part(&part, s, f, true));
-    return keep_header(image, s, f->file);
+    return keep_header(image, s, f);
 }
 
 /* FILE[EXT], at its image. */

@@ -109,19 +109,25 @@ static void fill_assumed(airy_sky_info *info, const struct wcsprm *wcs, const ai
                 {"CDELT2", "1 deg", true}, {"CRVAL1", "0 deg", false}, {"CRVAL2", "0 deg", false}};
     enum { PC = 1, CD = 2 }; /* of altlin */
     const bool scaled = wcs->altlin & CD || (wcs->altlin & PC && fabs(info->pixel_deg2 - 1) > 1e-6);
-    char value[FITS_CARD];
+    double value;
     size_t used = 0;
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (!(keys[i].scale && scaled) && !airy_header_get(header, keys[i].keyword, value))
+        if (!(keys[i].scale && scaled) && !airy_header_number(header, keys[i].keyword, &value))
             used += (size_t)snprintf(info->assumed + used, sizeof(info->assumed) - used,
                                      "%s%s = %s", used ? ", " : "", keys[i].keyword, keys[i].value);
 }
 
-/* wcslib copies a string without its end beyond its own: such cards are left blank. */
-static void blank_open_strings(char *text, size_t cards)
+/*
+ * wcslib knows printable characters of ASCII alone, and copies a string without its end beyond its
+ * own: such cards are left blank.
+ */
+static void clean_cards(char *text, size_t cards)
 {
     for (size_t i = 0; i < cards; i++) {
         char *card = text + i * FITS_CARD;
+        airy_header_clean(card);
+        for (size_t k = 0; k < FITS_CARD; k++)
+            card[k] = (unsigned char)card[k] > '~' ? '?' : card[k];
         const char *quote = memchr(card, '\'', FITS_CARD);
         const char *end = quote ? memchr(quote + 1, '\'', (size_t)(card + FITS_CARD - quote - 1))
                                 : card;
@@ -137,7 +143,7 @@ static airy_status parse(airy_sky *sky, const airy_header *header)
     char *text = malloc(header->cards * FITS_CARD + 1); /* wcspih's is not const */
     AIRY_FAIL_IF(!text, AIRY_ERR_MEMORY, "cannot allocate %zu cards", header->cards);
     memcpy(text, header->text, header->cards * FITS_CARD + 1);
-    blank_open_strings(text, header->cards);
+    clean_cards(text, header->cards);
     pthread_mutex_lock(&parser_mutex);
     const int code = wcspih(text, (int)header->cards, WCSHDR_all, 0, &rejected, &count, &all);
     airy_status status =

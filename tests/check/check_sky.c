@@ -184,6 +184,76 @@ static void check_assumed(struct check *c)
     }
 }
 
+/* A byte of a card that FITS does not allow: the cards behind it count, and the card is kept. */
+static void check_odd_byte(struct check *c, uint8_t byte)
+{
+    static const char *const cards[] = {"SIMPLE  =                    T",
+                                        "BITPIX  =                    8",
+                                        "NAXIS   =                    2",
+                                        "NAXIS1  =                    2",
+                                        "NAXIS2  =                    2",
+                                        "OBSERVER= 'AB'",
+                                        "HISTORY A@B",
+                                        "CTYPE1  = 'RA---SIN' / @",
+                                        "CTYPE2  = 'DEC--SIN'",
+                                        "CRPIX1  = 1.0",
+                                        "CRPIX2  = 1.0",
+                                        "CRVAL1  = 83.5",
+                                        "CRVAL2  = 22.0",
+                                        "CDELT1  = -0.001",
+                                        "CDELT2  = 0.001",
+                                        "BUNIT   = 'Jy/beam '",
+                                        "BMAJ    = 0.003 /@",
+                                        "BMIN    = 0.002",
+                                        "END"};
+    uint8_t file[2 * 2880];
+    memset(file, ' ', 2880);
+    memset(file + 2880, 0, 2880);
+    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
+        for (size_t k = 0; cards[i][k]; k++)
+            file[80 * i + k] = cards[i][k] == '@' ? byte : (uint8_t)cards[i][k];
+    const char *path = stack_spill(c, "odd.fits", file, sizeof(file)),
+               *copy = stack_spill(c, "copy.fits", file, 1);
+    airy_image image = {0}, again = {0};
+    airy_sky *sky = NULL;
+    airy_sky_info info;
+    char value[AIRY_CARD_VALUE];
+    if (!CHECK_OK(c, airy_image_read(&image, path)))
+        return;
+    if (CHECK_OK(c, airy_sky_create(&sky, &image)) && CHECK_OK(c, airy_sky_get_info(sky, &info)))
+        CHECK(c, info.reference[0] == 83.5 && !info.assumed[0] && info.has_beam &&
+                     info.beam_major_deg == 0.003);
+    if (CHECK_OK(c, airy_image_get_card(&image, "BUNIT", value)))
+        CHECK(c, strcmp(value, "Jy/beam") == 0);
+    CHECK(c, airy_image_odd_cards(&image, value) == 3 &&
+                 strncmp(value, "card 7, HISTORY has the byte 0x", 31) == 0);
+    CHECK_OK(c, airy_image_write(&image, copy, true));
+    if (CHECK_OK(c, airy_image_read(&again, copy)))
+        CHECK(c, airy_image_odd_cards(&again, value) == 3 &&
+                     airy_image_get_card(&again, "BMIN", value) == AIRY_OK);
+    airy_sky_destroy(&sky);
+    airy_image_free(&image);
+    airy_image_free(&again);
+}
+
+static void check_odd_bytes(struct check *c)
+{
+    static const uint8_t bytes[] = {0, 1, '\t', '\n', '\r', 0x1b, 0x7f, 0x80, 0xc4, 0xff};
+    if (!AIRY_HAVE_FITS || !check_case(c, "sky_odd_bytes"))
+        return;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        check_odd_byte(c, bytes[i]);
+    /* A text with a quote in it goes on behind that, and a value that is no number is not used. */
+    static const char *const cards[] = {"OBJECT  = 'Barnard''s star'", "CRPIX1  = 'first'", NULL};
+    airy_image image;
+    char value[AIRY_CARD_VALUE];
+    add_cards(c, &image, cards);
+    if (CHECK_OK(c, airy_image_get_card(&image, "OBJECT", value)))
+        CHECK(c, strcmp(value, "Barnard's star") == 0);
+    CHECK(c, airy_image_odd_cards(&image, value) == 0 && !value[0]);
+    airy_image_free(&image);
+}
+
 static void check_beam(struct check *c)
 {
     if (!check_case(c, "sky_beam"))
@@ -360,6 +430,7 @@ void check_sky(struct check *c)
     check_projections(c);
     check_matrices(c);
     check_assumed(c);
+    check_odd_bytes(c);
     check_beam(c);
     check_refused(c);
 }

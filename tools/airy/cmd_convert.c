@@ -197,6 +197,8 @@ static int run_convert(void *user)
     if (code == AIRY_EXIT_OK && !image.header)
         image_say_header(&p->common, p->output);
     if (code == AIRY_EXIT_OK)
+        image_say_odd_cards(&p->common, p->common.inputs.items[0], &image);
+    if (code == AIRY_EXIT_OK)
         code = check_size(&p->common,
                           tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype));
     if (code == AIRY_EXIT_OK) {

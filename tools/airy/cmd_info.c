@@ -5,6 +5,7 @@
 
 #include "fits_info.h"
 #include "geometry_opt.h"
+#include "image_util.h"
 #include "memory_limits.h"
 #include "stack_opt.h"
 
@@ -507,6 +508,7 @@ static int info_image(const struct common *common, const char *path)
         return tool_fail(common, "%s", why);
     if (status != AIRY_OK)
         return tool_failed(common, status);
+    image_say_odd_cards(common, path, &image);
     uint64_t shape[AIRY_MAX_DIMS];
     for (int i = 0; i < image.ndim; i++)
         shape[i] = image.shape[i];

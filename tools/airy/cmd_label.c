@@ -421,6 +421,7 @@ static void read_about(const struct label_params *p, struct found *f)
         return;
     if (airy_fits_read_planes(&f->about, input, 0, 0, 1) != AIRY_OK)
         f->about = (airy_image){.data = NULL};
+    image_say_odd_cards(&p->common, input, &f->about);
 }
 
 /* Labels of planes of FITS get their axes and header; false: these are not known, or cannot follow. */

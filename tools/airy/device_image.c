@@ -149,6 +149,7 @@ static int read_image(struct device_image *d, const struct common *common, const
     const airy_status status = airy_image_read(&d->image, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
+    image_say_odd_cards(common, path, &d->image);
     drop_axes(d);
     return AIRY_EXIT_OK;
 }
@@ -228,6 +229,7 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
     if (!image->data)
         return tool_fail(common, "--frame %zu: %s has %zu plane%s, numbered from 0", plane->number,
                          path, plane->planes, tool_s(plane->planes));
+    image_say_odd_cards(common, path, image);
     drop_axes(d);
     while (image->ndim > 2) { /* of a format whose axes have no meaning of their own */
         image->ndim--;

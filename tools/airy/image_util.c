@@ -104,6 +104,19 @@ void image_say_header(const struct common *common, const char *output)
                  output, input);
 }
 
+void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image)
+{
+    char first[AIRY_CARD_VALUE], more[64] = "";
+    const size_t count = airy_image_odd_cards(image, first);
+    if (count > 1)
+        snprintf(more, sizeof(more), " (%zu such cards in all)", count);
+    if (count)
+        tool_say(common,
+                 "%s: header %s, which FITS does not allow%s; cards are kept as they are, and "
+                 "control characters in them are read as blanks",
+                 path, first, more);
+}
+
 bool image_take_header(airy_image *image, const size_t frames[3], size_t count)
 {
     if (count > 1 && !image->header)

@@ -61,6 +61,8 @@ bool image_is_fits_name(const char *path);
  * frames[2]-th. False: the header cannot follow.
  */
 bool image_take_header(airy_image *image, const size_t frames[3], size_t count);
+/* Warn about cards of its header with bytes that FITS does not allow; they are kept. */
+void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image);
 /* The output is FITS without a header: where the input has one, say so. */
 void image_say_header(const struct common *common, const char *output);
 

@@ -84,6 +84,7 @@ static int open_image(struct plane_runs *r)
     if (image->ndim < 2)
         return tool_fail(r->common, "--%s: %s has one dimension of %zu values, expected planes",
                          r->each ? "each" : "frames", input, image->shape[0]);
+    image_say_odd_cards(r->common, input, image);
     const int code = device_image_find_bad(&r->mask, &r->d, r->common, r->bad);
     r->there = r->mask_planes = tool_count(image->shape, image->ndim - 2);
     r->all = *image;
