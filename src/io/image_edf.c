@@ -63,6 +63,11 @@ bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, c
         const char *equals = memchr(at, '=', (size_t)(stop - at));
         while (at < stop && isspace((unsigned char)*at))
             at++;
+        /* A ';' inside of a value is no end of it: what is left of its line is no key. */
+        for (const char *line; equals && (line = memchr(at, '\n', (size_t)(equals - at))) != NULL;)
+            at = line + 1;
+        while (at < stop && isspace((unsigned char)*at))
+            at++;
         const char *key_end = equals ? equals : at;
         while (key_end > at && isspace((unsigned char)key_end[-1]))
             key_end--;
@@ -126,18 +131,31 @@ static airy_status parse_type(struct airy_image_header *header, const char *text
     return AIRY_OK;
 }
 
+/* The '}' with a line feed behind it that ends a header, others are text; NULL: it is not there. */
+static const char *find_close(const char *text, size_t size)
+{
+    const char *end = text + size, *at = text;
+    while (at < end && (at = memchr(at, '}', (size_t)(end - at))) != NULL) {
+        const char *next = at + 1;
+        next += next < end && *next == '\r';
+        if (next < end && *next == '\n')
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
 /* From '{' to the line feed behind '}'. */
 static airy_status find_end(size_t *bytes, const char *text, size_t size)
 {
     AIRY_FAIL_IF(size == 0 || text[0] != '{', AIRY_ERR_FORMAT,
                  "no EDF file: it does not start with '{'");
-    const char *close = memchr(text, '}', airy_min_size(size, MAX_HEADER));
-    AIRY_FAIL_IF(!close, AIRY_ERR_FORMAT, "EDF header: no '}' in its first %d bytes", MAX_HEADER);
-    const char *end = text + size, *at = close + 1;
-    if (at < end && *at == '\r')
-        at++;
-    AIRY_FAIL_IF(at == end || *at != '\n', AIRY_ERR_FORMAT, "EDF header: no line feed behind '}'");
-    *bytes = (size_t)(at + 1 - text);
+    const size_t head = airy_min_size(size, MAX_HEADER);
+    const char *close = find_close(text, head);
+    AIRY_FAIL_IF(!close && !memchr(text, '}', head), AIRY_ERR_FORMAT,
+                 "EDF header: no '}' in its first %d bytes", MAX_HEADER);
+    AIRY_FAIL_IF(!close, AIRY_ERR_FORMAT, "EDF header: no line feed behind '}'");
+    *bytes = (size_t)(close - text) + (close[1] == '\r' ? 3 : 2);
     return AIRY_OK;
 }
 
@@ -180,7 +198,7 @@ static airy_status read_header(struct airy_image_header *header, int fd, uint64_
 {
     size_t head = airy_min_size((size_t)(size - offset), USUAL_HEADER);
     AIRY_TRY(airy_file_pread(fd, window, head, offset));
-    if (!memchr(window, '}', head)) {
+    if (!find_close(window, head)) {
         head = airy_min_size((size_t)(size - offset), MAX_HEADER);
         AIRY_TRY(airy_file_pread(fd, window, head, offset));
     }

@@ -445,7 +445,7 @@ airy_status airy_tiff_read(struct airy_tiff_pages *pages, void *pixels)
 /* The description of the first page, which is the current one. */
 static airy_status copy_text(struct airy_tiff_index *index, TIFF *tiff)
 {
-    enum { LONGEST = 1 << 16 };
+    enum { LONGEST = 1 << 20 };
     const char *text = NULL;
     if (!TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &text) || !text)
         return AIRY_OK;

@@ -15,7 +15,7 @@ enum {
     USUAL_HEADER = 1 << 13,
     MOST_HEADER = (1 << 20) + 4096, /* more than any format takes */
     MAX_FRAMES = 1 << 26,
-    TEXT = 1 << 16,
+    TEXT = 1 << 20,
     PIECE = 128 << 10 /* of byte-offset data: it stays in the core's own cache */
 };
 
@@ -37,6 +37,17 @@ static airy_status read_bytes(const struct source *s, void *to, size_t size, uin
     return AIRY_OK;
 }
 
+/* The first bytes of a header as one text: a byte of 0 in it ends nothing. NULL: no memory. */
+static char *copy_text(const char *header, size_t size)
+{
+    char *text = malloc(size + 1);
+    for (size_t i = 0; text && i < size; i++)
+        text[i] = header[i] ? header[i] : ' ';
+    if (text)
+        text[size] = 0;
+    return text;
+}
+
 typedef airy_status parse_fn(struct airy_image_header *header, const void *text, size_t size);
 
 /* The header at `at`. text: NULL, or where its first TEXT bytes go. */
@@ -53,7 +64,7 @@ static airy_status parse_at(struct airy_image_header *header, const struct sourc
         if (status == AIRY_OK)
             status = parse(header, window, n);
         if (status == AIRY_OK && text)
-            *text = strndup(window, airy_min_size(airy_min_size(header->bytes, n), TEXT));
+            *text = copy_text(window, airy_min_size(airy_min_size(header->bytes, n), TEXT));
         free(window);
         if (status == AIRY_OK || n < sizes[i])
             break;
