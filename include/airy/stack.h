@@ -65,8 +65,10 @@ typedef struct airy_stack_info {
  * Open paths, one or several, whose frames follow each other. HDF5: "FILE" (data found by itself:
  * /entry/data/data_000001..., /entry/data/data, /data, /entry/instrument/detector/data,
  * /entry_0000/measurement/data, or the only dataset of 3 or more dimensions, or of 2) or
- * "FILE::DATASET". 2-D: one frame; 4-D [n, channels, y, x]: n * channels frames. External links and
- * virtual datasets are followed, never into the working directory; the frames of files that are
+ * "FILE::DATASET". 2-D: one frame; 4-D [m, n, y, x]: m * n frames, unless a dataset `channel` beside
+ * it names n channels of a detector: then the frames are those of the first channel, with a
+ * warning, or of the one that airy_stack_create_channel chooses. External links and virtual
+ * datasets are followed, never into the working directory; the frames of files that are
  * missing fail one by one where their number is known.
  *
  * Other files, told by suffix or first bytes: CBF (byte-offset), EDF and NPY (also .gz; several
@@ -77,8 +79,8 @@ typedef struct airy_stack_info {
  * order of the numbers in their names. Up to 4096 files are looked into here, by several threads,
  * and one that cannot be read fails frame by frame; of a longer series of single frames only the
  * first is, and each later one is compared with it when it is read.
- * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates
- *         where several datasets would do), AIRY_ERR_UNSUPPORTED (a filter this build lacks, by
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not
+ *         HDF5, strings, compound, ...; lists candidates where several datasets would do), AIRY_ERR_UNSUPPORTED (a filter this build lacks, by
  *         name and number), AIRY_ERR_SHAPE (files that do not fit each other).
  */
 AIRY_API airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count);
@@ -102,6 +104,17 @@ AIRY_API airy_status airy_stack_paths(char ***files, size_t *count, const char *
                                       size_t path_count);
 AIRY_API void airy_stack_paths_free(char **files, size_t count);
 
+/**
+ * Open one channel of a detector that has several (thresholds, their difference), with its own
+ * pixel mask.
+ *
+ * @param channel  its name, or its number from 1 on; NULL: the first, with a warning where there are more
+ * @param growing  as airy_stack_create_growing
+ * Errors: as airy_stack_create; AIRY_ERR_NOT_FOUND where there is no such channel.
+ */
+AIRY_API airy_status airy_stack_create_channel(airy_stack **stack, const char *const *paths,
+                                               size_t count, const char *channel, bool growing);
+
 /** Pixels of files without a header. */
 typedef struct airy_raw_frames {
     airy_dtype dtype;
@@ -121,7 +134,9 @@ AIRY_API airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_inf
 /**
  * One frame as native pixels.
  * @param size  height * width * bytes of the dtype
- * Errors: AIRY_ERR_IO, AIRY_ERR_CORRUPT: file, dataset, frame and block named.
+ * Errors: AIRY_ERR_IO, AIRY_ERR_CORRUPT: file, dataset, frame and block named; AIRY_ERR_UNWRITTEN
+ *         where a chunk of it was never written, or nothing of a virtual dataset is mapped to it,
+ *         whatever the fill value.
  */
 AIRY_API airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels,
                                      size_t size);

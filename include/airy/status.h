@@ -43,7 +43,8 @@ typedef enum airy_status {
     AIRY_ERR_NOT_FOUND = -10,  /**< no such file, dataset, detector, key */
     AIRY_ERR_EXISTS = -11,     /**< the output is there already */
     AIRY_ERR_STOPPED = -12,    /**< the caller asked to stop */
-    AIRY_ERR_FULL = -13        /**< no room came free in the time that was given */
+    AIRY_ERR_FULL = -13,       /**< no room came free in the time that was given */
+    AIRY_ERR_UNWRITTEN = -14   /**< the file has room for a frame that was never written */
 } airy_status;
 
 /** The code's name, such as "AIRY_ERR_SHAPE"; never NULL. Any thread. */

@@ -23,7 +23,7 @@ static const char *const status_names[] = {
     "AIRY_ERR_DTYPE",   "AIRY_ERR_UNSUPPORTED", "AIRY_ERR_MEMORY",
     "AIRY_ERR_DEVICE",  "AIRY_ERR_IO",          "AIRY_ERR_FORMAT",
     "AIRY_ERR_CORRUPT", "AIRY_ERR_NOT_FOUND",   "AIRY_ERR_EXISTS",
-    "AIRY_ERR_STOPPED", "AIRY_ERR_FULL",
+    "AIRY_ERR_STOPPED", "AIRY_ERR_FULL",        "AIRY_ERR_UNWRITTEN",
 };
 
 const char *airy_status_name(airy_status status)

@@ -227,6 +227,7 @@ struct chunk_walk {
     /* of the box, in chunks */
     hsize_t first[H5S_MAX_RANK], last[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
     uint64_t bytes; /* of a decoded chunk */
+    bool written;   /* a chunk that was never written fails */
 };
 
 /* What the chunk itself says: 12 bytes, the first 8 of which are the size. */
@@ -244,6 +245,15 @@ static airy_status check_header(const struct chunk_walk *w)
     return AIRY_OK;
 }
 
+/* All of the box lies in one chunk. */
+static bool covers(const struct chunk_walk *w)
+{
+    for (int axis = 0; axis < w->ndim; axis++)
+        if (w->first[axis] != w->last[axis])
+            return false;
+    return true;
+}
+
 static airy_status check_chunk(const struct chunk_walk *w, const hsize_t *index)
 {
     hsize_t offset[H5S_MAX_RANK];
@@ -255,6 +265,9 @@ static airy_status check_chunk(const struct chunk_walk *w, const hsize_t *index)
     w->probe->recording = true;
     const herr_t read = H5Dread_chunk(w->dataset, H5P_DEFAULT, offset, &mask, nothing);
     w->probe->recording = false;
+    AIRY_FAIL_IF(w->written && read < 0 && is_missing(w->dataset, offset, NULL, 0),
+                 AIRY_ERR_UNWRITTEN, "%s was never written",
+                 covers(w) ? "the frame" : "a part of the frame");
     if (read < 0 || w->probe->hits == 0)
         return AIRY_OK; /* missing, or H5Dread will say why */
     /* Below its checksum's 4 bytes libhdf5 counts on from 2^64. */
@@ -325,9 +338,11 @@ static bool find_box(struct chunk_walk *w, const hsize_t *start, const hsize_t *
     return good;
 }
 
-airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t *count)
+static airy_status check_box(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                             bool written)
 {
-    struct chunk_walk w = {.dataset = dataset, .creation = H5Dget_create_plist(dataset)};
+    struct chunk_walk w = {
+        .dataset = dataset, .creation = H5Dget_create_plist(dataset), .written = written};
     airy_status status = AIRY_OK;
     const hid_t type = H5Dget_type(dataset);
     w.bytes = type < 0 ? 0 : H5Tget_size(type);
@@ -345,6 +360,22 @@ airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t 
     if (w.creation >= 0)
         H5Pclose(w.creation);
     return status;
+}
+
+airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t *count)
+{
+    return check_box(dataset, start, count, false);
+}
+
+airy_status airy_chunk_check_written(hid_t dataset, const hsize_t *start, const hsize_t *count)
+{
+    return check_box(dataset, start, count, true);
+}
+
+bool airy_chunk_is_unwritten(hid_t dataset, hid_t creation)
+{
+    return H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Pget_external_count(creation) == 0 &&
+           H5Dget_offset(dataset) == HADDR_UNDEF;
 }
 
 /* Chunks of the whole shape, written or not; UINT64_MAX where they cannot be counted. */

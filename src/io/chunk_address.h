@@ -60,6 +60,10 @@ airy_status airy_chunk_addresses_part(struct airy_place *places, size_t *unsound
  * behind the buffer of one that is too small. Lock held. AIRY_ERR_CORRUPT with the sizes.
  */
 airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t *count);
+/* Likewise of a box of frames, all chunks of which must have been written: AIRY_ERR_UNWRITTEN. */
+airy_status airy_chunk_check_written(hid_t dataset, const hsize_t *start, const hsize_t *count);
+/* A contiguous dataset for which nothing was ever stored. Lock held. */
+bool airy_chunk_is_unwritten(hid_t dataset, hid_t creation);
 
 /*
  * Bytes stored of a dataset. libhdf5 may walk an index over all chunks of a shape to tell; 0 for

@@ -295,15 +295,6 @@ hid_t airy_hdf5_native(airy_dtype dtype)
     }
 }
 
-void airy_hdf5_fill(uint8_t fill[8], hid_t creation, airy_dtype dtype)
-{
-    H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
-    memset(fill, 0, 8);
-    if (H5Pfill_value_defined(creation, &kind) < 0 || kind != H5D_FILL_VALUE_USER_DEFINED ||
-        H5Pget_fill_value(creation, airy_hdf5_native(dtype), fill) < 0)
-        memset(fill, 0, 8);
-}
-
 static const char *class_name(H5T_class_t class)
 {
     switch (class) {

@@ -69,9 +69,6 @@ airy_status airy_hdf5_text_open(char **text, hid_t file, const char *path);
  */
 airy_status airy_hdf5_attribute_open(char **text, hid_t object, const char *name);
 
-/* One native element: what the pixels are that nobody wrote; 0 where the file does not say. */
-void airy_hdf5_fill(uint8_t fill[8], hid_t creation, airy_dtype dtype);
-
 /* libhdf5's native type; not to be closed. */
 hid_t airy_hdf5_native(airy_dtype dtype);
 /*

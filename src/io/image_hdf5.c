@@ -31,6 +31,24 @@ static airy_status get_shape(airy_image *image, hid_t dataset, const char *what)
     return AIRY_OK;
 }
 
+/*
+ * What was never written is no array of numbers. Of an image or a mask its writer may have meant
+ * so by a fill value of its own; of frames none is taken for a measured one.
+ */
+static airy_status check_written(const airy_image *image, hid_t dataset, hid_t creation)
+{
+    H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
+    const bool meant = image->ndim <= 2 && H5Pfill_value_defined(creation, &kind) >= 0 &&
+                       kind == H5D_FILL_VALUE_USER_DEFINED;
+    if (meant)
+        return airy_chunk_check(dataset, NULL, NULL);
+    const airy_status status = airy_chunk_is_unwritten(dataset, creation)
+                                   ? AIRY_ERR_UNWRITTEN
+                                   : airy_chunk_check_written(dataset, NULL, NULL);
+    AIRY_FAIL_IF(status == AIRY_ERR_UNWRITTEN, status, "it was never written, or not all of it");
+    return status;
+}
+
 static airy_status read_array(airy_image *image, hid_t dataset, const char *what)
 {
     const hid_t type = H5Dget_type(dataset), creation = H5Dget_create_plist(dataset);
@@ -38,20 +56,22 @@ static airy_status read_array(airy_image *image, hid_t dataset, const char *what
     airy_status status = type < 0 || creation < 0
                              ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be read", what)
                              : airy_hdf5_dtype(&image->dtype, &native, type, what);
+    size_t bytes = 0;
     if (status == AIRY_OK)
         status = airy_filter_check(creation, what);
+    if (status == AIRY_OK)
+        status = get_shape(image, dataset, what);
+    if (status == AIRY_OK)
+        status = airy_sources_check(dataset, NULL, NULL, what);
+    if (status == AIRY_OK && airy_image_bytes(&bytes, image) != AIRY_OK)
+        status = airy_fail_context(AIRY_ERR_SHAPE, "%s", what);
+    if (status == AIRY_OK && (status = check_written(image, dataset, creation)) != AIRY_OK)
+        status = airy_fail_context(status, "%s", what);
     if (type >= 0)
         H5Tclose(type);
     if (creation >= 0)
         H5Pclose(creation);
     AIRY_TRY(status);
-    AIRY_TRY(get_shape(image, dataset, what));
-    AIRY_TRY(airy_sources_check(dataset, NULL, NULL, what));
-    size_t bytes;
-    if (airy_image_bytes(&bytes, image) != AIRY_OK)
-        return airy_fail_context(AIRY_ERR_SHAPE, "%s", what);
-    if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
-        return airy_fail_context(AIRY_ERR_CORRUPT, "%s", what);
     AIRY_TRY(airy_image_alloc(&image->data, bytes));
     if (airy_hdf5_read(dataset, image->dtype, H5S_ALL, H5S_ALL, image->data) < 0)
         status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,

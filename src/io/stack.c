@@ -60,6 +60,7 @@ static void settle_sizes(airy_stack *stack)
 /* How paths are to be taken. */
 struct stack_wish {
     const airy_raw_frames *raw; /* or NULL */
+    const char *channel;        /* or NULL */
     bool growing;
 };
 
@@ -243,6 +244,8 @@ static airy_status add_paths(airy_stack *stack, const struct airy_paths *paths,
         stack->first_path = choices[0].path;
         stack->first_is_plain = choices[0].plain_count > 0;
         choices[0].path = NULL;
+        stack->first_dataset = choices[0].dataset;
+        choices[0].dataset = NULL;
     }
     for (size_t i = 0; i < chosen; i++) {
         free(choices[i].path);
@@ -282,6 +285,7 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
 {
     airy_stack *made;
     AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stack"));
+    made->wanted_channel = wish->channel;
     airy_status status = airy_stack_library_open(made);
     if (status == AIRY_OK)
         status = airy_hdf5_lock();
@@ -295,6 +299,13 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
         airy_stack_destroy(&made);
         return status;
     }
+    if (wish->channel && !made->channel[0]) {
+        status = airy_fail(AIRY_ERR_NOT_FOUND, "'%s' has no channels to choose '%s' from",
+                           paths->items[0], wish->channel);
+        airy_stack_destroy(&made);
+        return status;
+    }
+    made->wanted_channel = NULL;
     settle_codec(made);
     settle_sizes(made);
     *stack = made;
@@ -323,6 +334,15 @@ airy_status airy_stack_create_growing(airy_stack **stack, const char *const *pat
     return expand_and_create(stack, paths, count, &(struct stack_wish){.growing = true});
 }
 
+airy_status airy_stack_create_channel(airy_stack **stack, const char *const *paths, size_t count,
+                                      const char *channel, bool growing)
+{
+    AIRY_FAIL_IF(channel && !*channel, AIRY_ERR_PARAM,
+                 "airy_stack_create_channel: channel is empty, expected a name or a number");
+    return expand_and_create(stack, paths, count,
+                             &(struct stack_wish){.channel = channel, .growing = growing});
+}
+
 airy_status airy_stack_create_raw(airy_stack **stack, const char *const *paths, size_t count,
                                   const airy_raw_frames *raw)
 {
@@ -348,6 +368,7 @@ void airy_stack_destroy(airy_stack **stack)
     free(dead->segments);
     free(dead->runs);
     free(dead->first_path);
+    free(dead->first_dataset);
     for (size_t i = 0; i < dead->part_count; i++)
         free(dead->parts[i].path);
     free(dead->parts);

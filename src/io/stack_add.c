@@ -327,7 +327,6 @@ static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, 
     airy_filter_text(text, sizeof(text), creation);
     segment->filters = strdup(text);
     AIRY_FAIL_IF(!segment->filters, AIRY_ERR_MEMORY, "%s: out of memory", name);
-    airy_hdf5_fill(segment->fill, creation, facts->dtype);
     const airy_probe *probe = airy_probe_of(dataset);
     AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", name);
     AIRY_TRY(find_file(stack, &segment->file, probe));
@@ -335,7 +334,8 @@ static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, 
     bool exact = false;
     hsize_t chunk[H5S_MAX_RANK] = {0};
     const H5D_layout_t layout = H5Pget_layout(creation);
-    if (layout == H5D_CONTIGUOUS && facts->native && H5Pget_external_count(creation) == 0)
+    if (airy_chunk_is_unwritten(dataset, creation) ||
+        (layout == H5D_CONTIGUOUS && facts->native && H5Pget_external_count(creation) == 0))
         return add_contiguous(segment, dataset, probe, facts);
     if (layout == H5D_CHUNKED && H5Pget_chunk(creation, facts->ndim, chunk) == facts->ndim) {
         airy_filter_codec(&segment->codec, &exact, creation);
@@ -427,13 +427,10 @@ out:
     return status;
 }
 
-static airy_status add_opened(airy_stack *stack, hid_t dataset, const char *path, const char *name)
+/* All frames of the dataset. */
+static airy_status add_frames(airy_stack *stack, hid_t dataset, const struct dataset_facts *facts,
+                              const char *path, const char *name)
 {
-    struct dataset_facts facts;
-    char full[1024];
-    snprintf(full, sizeof(full), "%s::%s", path, name);
-    AIRY_TRY(get_facts(&facts, dataset, full));
-    AIRY_TRY(airy_stack_settle_frame(stack, facts.height, facts.width, facts.dtype, full, full));
     bool resolved;
     AIRY_TRY(airy_stack_add_virtual(stack, &resolved, dataset, path, name));
     if (resolved)
@@ -441,9 +438,24 @@ static airy_status add_opened(airy_stack *stack, hid_t dataset, const char *path
     size_t segment;
     AIRY_TRY(airy_stack_add_segment(stack, &segment, dataset, path, name));
     AIRY_TRY(
-        airy_stack_add_run(stack, (struct stack_run){stack->frames, facts.frames, segment, 0}));
-    stack->frames += facts.frames;
+        airy_stack_add_run(stack, (struct stack_run){stack->frames, facts->frames, segment, 0}));
+    stack->frames += facts->frames;
     return AIRY_OK;
+}
+
+static airy_status add_opened(airy_stack *stack, hid_t file, hid_t dataset, const char *path,
+                              const char *name)
+{
+    struct dataset_facts facts;
+    struct stack_channel channel;
+    char full[1024];
+    snprintf(full, sizeof(full), "%s::%s", path, name);
+    AIRY_TRY(get_facts(&facts, dataset, full));
+    AIRY_TRY(airy_stack_find_channel(stack, &channel, file, path, name, facts.ndim, facts.shape));
+    AIRY_TRY(airy_stack_settle_frame(stack, facts.height, facts.width, facts.dtype, full, full));
+    const size_t runs = stack->run_count, first = stack->frames;
+    AIRY_TRY(add_frames(stack, dataset, &facts, path, name));
+    return airy_stack_take_channel(stack, &channel, runs, first);
 }
 
 /* Right after the dataset could not be opened. */
@@ -473,7 +485,7 @@ airy_status airy_stack_add(airy_stack *stack, hid_t file, const char *path, cons
     const hid_t dataset = airy_hdf5_dataset_own(file, name);
     if (dataset < 0)
         return fail_open(file, path, name);
-    const airy_status status = add_opened(stack, dataset, path, name);
+    const airy_status status = add_opened(stack, file, dataset, path, name);
     H5Dclose(dataset);
     return status;
 }

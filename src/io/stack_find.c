@@ -133,6 +133,14 @@ static bool is_numeric(const airy_hdf5_entry *entry)
            strncmp(entry->dtype, "float", 5) == 0;
 }
 
+/* Truth values, which masks are made of, are enumerations. */
+static bool is_enumeration(const airy_hdf5_entry *entry)
+{
+    return strncmp(entry->dtype, "enum", 4) == 0;
+}
+
+typedef bool is_kind_fn(const airy_hdf5_entry *entry);
+
 static void append(char *text, size_t size, const char *more)
 {
     const size_t used = strlen(text);
@@ -141,11 +149,11 @@ static void append(char *text, size_t size, const char *more)
 }
 
 static airy_status fail_ambiguous(const airy_hdf5_entry *entries, size_t count, int dims,
-                                  size_t found, const char *path)
+                                  is_kind_fn *is_kind, size_t found, const char *path)
 {
     char names[600] = "";
     for (size_t i = 0, shown = 0; i < count && shown < 6; i++) {
-        const bool candidate = is_numeric(&entries[i]) &&
+        const bool candidate = is_kind(&entries[i]) &&
                                (dims > 2 ? entries[i].ndim >= dims : entries[i].ndim == dims);
         if (!candidate)
             continue;
@@ -175,27 +183,53 @@ static airy_status fail_empty(const airy_hdf5_entry *entries, size_t count, cons
                      count);
 }
 
-/* The only dataset of three or more dimensions, or else of two, down to `least`. */
+/* How many there are of this kind and of *dims dimensions (3: or more), or else of fewer. */
+static size_t count_kind(const airy_hdf5_entry *entries, size_t count, is_kind_fn *is_kind,
+                         int least, int *dims, size_t *index)
+{
+    size_t found = 0;
+    for (*dims = 3; *dims >= least; --*dims) {
+        for (size_t i = 0; i < count; i++) {
+            if (is_kind(&entries[i]) && entries[i].ndim >= *dims) {
+                *index = i;
+                found++;
+            }
+        }
+        if (found)
+            break;
+    }
+    return found;
+}
+
+/*
+ * The only dataset of three or more dimensions, or else of two, down to `least`: of numbers, or
+ * where there are none of truth values.
+ */
 static airy_status find_only(struct stack_choice **choices, size_t *count, const char *path,
                              hid_t file, int least)
 {
     airy_hdf5_entry *entries;
-    size_t listed, found = 0, index = 0;
+    size_t listed, index = 0;
+    int dims;
     AIRY_TRY(airy_hdf5_list_open(&entries, &listed, file));
-    int dims = 4;
-    while (found == 0 && --dims >= least) {
-        for (size_t i = 0; i < listed; i++) {
-            if (is_numeric(&entries[i]) && entries[i].ndim >= dims) {
-                index = i;
-                found++;
-            }
+    is_kind_fn *is_kind = is_numeric;
+    size_t found = count_kind(entries, listed, is_kind, least, &dims, &index);
+    if (found == 0 || dims < 2) {
+        int other;
+        size_t at = 0;
+        const size_t more = count_kind(entries, listed, is_enumeration, 2, &other, &at);
+        if (more) {
+            found = more;
+            index = at;
+            dims = other;
+            is_kind = is_enumeration;
         }
     }
     airy_status status;
     if (found == 1)
         status = choose(choices, count, path, entries[index].path);
     else
-        status = found ? fail_ambiguous(entries, listed, dims, found, path)
+        status = found ? fail_ambiguous(entries, listed, dims, is_kind, found, path)
                        : fail_empty(entries, listed, path);
     airy_hdf5_list_free(entries);
     return status;

@@ -11,6 +11,7 @@ enum {
     AIRY_STACK_OPEN_DATASETS = 8,    /* kept open in libhdf5 */
     AIRY_STACK_MAX_FRAMES = 1 << 26, /* of chunked and virtual datasets, whose frames have a
                                         table */
+    AIRY_STACK_CHANNEL = 64,         /* bytes of a channel's name */
 };
 
 /* A file with frames in it, read by pread. */
@@ -43,7 +44,6 @@ struct stack_segment {
                                   `start` on */
     struct stack_table *table; /* NULL: all places are known */
     uint64_t start, end;       /* end: size of the file when it was opened */
-    uint8_t fill[8];           /* one native element */
     bool fill_only;            /* nothing is stored at all */
     bool sources_missing;      /* of a virtual dataset: looked for again with each frame */
     char *broken;              /* the sentence of each read; NULL: readable */
@@ -84,13 +84,32 @@ struct airy_stack {
     airy_stack_path path;
     uint64_t stored_bytes;
     size_t max_chunk;
-    size_t lost;      /* frames of files that are missing or cut */
-    char *first_path; /* the first file, for meta and monitors */
+    size_t lost;         /* frames of files that are missing or cut */
+    char *first_path;    /* the first file, for meta and monitors */
+    char *first_dataset; /* as that file names it, be it a link or virtual; NULL: no HDF5 */
     bool first_is_plain;
     struct stack_part *parts; /* for values of frames */
     size_t part_count;
     struct stack_library *library;
+    const char *wanted_channel;       /* while it is made; NULL: none was asked for */
+    char channel[AIRY_STACK_CHANNEL]; /* that its frames are of; "": there are no channels */
 };
+
+/* One of several channels, which are the last axis but two of a dataset. */
+struct stack_channel {
+    size_t index, count; /* count 1: all is one series */
+};
+/*
+ * Which frames of a dataset of this shape are wanted: of several channels those of the first, with a
+ * warning, where none was asked for. Lock held. AIRY_ERR_NOT_FOUND where the one asked for is not
+ * there.
+ */
+airy_status airy_stack_find_channel(airy_stack *stack, struct stack_channel *channel, hid_t file,
+                                    const char *path, const char *name, int ndim,
+                                    const hsize_t *shape);
+/* Keep those of the frames behind `first`, which are the runs behind the first `runs`. */
+airy_status airy_stack_take_channel(airy_stack *stack, const struct stack_channel *channel,
+                                    size_t runs, size_t first);
 
 /* One dataset that create has settled on. */
 struct stack_choice {

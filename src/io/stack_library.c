@@ -136,7 +136,7 @@ static airy_status check_chunks(struct open_dataset *slot, size_t row, const hsi
     for (size_t i = 0; i < known; i++)
         if (slot->rows[i] == row)
             return AIRY_OK;
-    AIRY_TRY(airy_chunk_check(slot->dataset, start, count));
+    AIRY_TRY(airy_chunk_check_written(slot->dataset, start, count));
     if (slot->chunk[0] > 0)
         slot->rows[slot->row_count++ % ROWS_KNOWN] = row;
     return AIRY_OK;

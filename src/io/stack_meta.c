@@ -385,11 +385,16 @@ static bool read_geometry(airy_geometry *g, struct places *places, const airy_st
     return true;
 }
 
-static bool find_mask(char *path, size_t size, const struct places *places)
+/* Of a channel its own, and never that of another one. */
+static bool find_mask(char *path, size_t size, const struct places *places, const char *channel)
 {
     static const char *const names[] = {"pixel_mask", "detectorSpecific/pixel_mask",
                                         "threshold_1_channel/pixel_mask"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    snprintf(path, size, "%s/%s_channel/pixel_mask", places->detector, channel);
+    if (*channel && airy_hdf5_exists(places->file, path))
+        return true;
+    const size_t last = *channel ? 1 : 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) - last; i++) {
         snprintf(path, size, "%s/%s", places->detector, names[i]);
         if (airy_hdf5_exists(places->file, path))
             return true;
@@ -415,8 +420,11 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
     if (status == AIRY_OK) {
         if (find_places(&places, file)) {
             found.has_geometry = read_geometry(&found.geometry, &places, stack);
-            found.has_mask = find_mask(mask, sizeof(mask), &places);
+            found.has_mask = find_mask(mask, sizeof(mask), &places, stack->channel);
+            char limit_name[AIRY_STACK_CHANNEL + 32];
+            snprintf(limit_name, sizeof(limit_name), "%s_channel/saturation_value", stack->channel);
             found.has_saturation =
+                (stack->channel[0] && read_field(&limit, &places, places.detector, limit_name)) ||
                 read_field(&limit, &places, places.detector, "saturation_value") ||
                 read_field(&limit, &places, places.detector, "detectorSpecific/saturation_value") ||
                 read_field(&limit, &places, places.detector,
@@ -498,7 +506,8 @@ airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
     airy_status status = airy_hdf5_open(&file, stack->first_path);
     if (status == AIRY_OK) {
         hid_t dataset = -1;
-        const bool found = find_places(&places, file) && find_mask(path, sizeof(path), &places);
+        const bool found = find_places(&places, file) &&
+                           find_mask(path, sizeof(path), &places, stack->channel);
         if (!found && (status = airy_probe_result(file)) == AIRY_OK)
             status = airy_fail(AIRY_ERR_NOT_FOUND, "'%s' has no pixel mask", stack->first_path);
         else if (found && (dataset = airy_hdf5_dataset_own(file, path)) < 0)

@@ -186,14 +186,6 @@ static airy_status read_bytes(const struct stack_file *file, void *data, size_t 
     return AIRY_OK;
 }
 
-static void fill_pixels(const airy_stack *stack, const struct stack_segment *segment,
-                        uint8_t *pixels)
-{
-    const size_t size = airy_dtype_size(stack->dtype);
-    for (size_t i = 0; i < stack->frame_bytes; i += size)
-        memcpy(pixels + i, segment->fill, size);
-}
-
 static airy_status decode_place(const airy_stack *stack, const struct stack_segment *segment,
                                 struct airy_place place, const struct stack_file *file,
                                 void *pixels)
@@ -228,10 +220,9 @@ static airy_status read_pixels(const airy_stack *stack, const struct stack_segme
         return airy_stack_library_read(stack, (size_t)(segment - stack->segments), inside, pixels);
     if (place.kind == AIRY_PLACE_CHUNK)
         return decode_place(stack, segment, place, file, pixels);
-    if (place.kind == AIRY_PLACE_STORED)
-        return read_bytes(file, pixels, stack->frame_bytes, place.offset);
-    fill_pixels(stack, segment, pixels);
-    return AIRY_OK;
+    /* Also with a fill value: it says what lies where nothing was measured. */
+    AIRY_FAIL_IF(place.kind == AIRY_PLACE_FILL, AIRY_ERR_UNWRITTEN, "the frame was never written");
+    return read_bytes(file, pixels, stack->frame_bytes, place.offset);
 }
 
 airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels, size_t size)

@@ -7,7 +7,7 @@
 enum airy_source_kind {
     AIRY_SOURCE_CHUNK,  /* `size` encoded bytes in the stack's codec */
     AIRY_SOURCE_STORED, /* native pixels, frame size: filter skipped, contiguous, no filter */
-    AIRY_SOURCE_FILL,   /* never written: the fill value */
+    AIRY_SOURCE_FILL,   /* never written: AIRY_ERR_UNWRITTEN of each read */
     AIRY_SOURCE_LIBRARY /* only through airy_stack_read */
 };
 
@@ -27,7 +27,7 @@ void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_frame_
 /*
  * The frame's bytes into dst (source.size bytes): the chunk as stored for AIRY_SOURCE_CHUNK,
  * native pixels otherwise. Thread-safety: any number of threads. Errors: AIRY_ERR_IO (short file),
- * AIRY_ERR_CORRUPT; file, dataset and frame named.
+ * AIRY_ERR_CORRUPT, AIRY_ERR_UNWRITTEN; file, dataset and frame named.
  */
 airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size);
 /*

@@ -15,12 +15,19 @@ enum {
     MAX_TEXT_BYTES = 64 << 20 /* of one dataset's texts */
 };
 
+/* What tells one dataset from another, by whatever names they are reached. */
+struct object {
+    unsigned long file;
+    haddr_t address;
+};
+
 struct finder {
     const airy_stack *stack;
     hid_t file;
     const char *name;                   /* of that file */
     bool parted[AIRY_FRAME_VALUES_MAX]; /* a value goes on in the files behind */
     char (*paths)[512];                 /* [AIRY_FRAME_VALUES_MAX] */
+    struct object objects_of[AIRY_FRAME_VALUES_MAX];
     size_t count, objects;
     char entry[512];
 };
@@ -56,34 +63,56 @@ static bool fits(const airy_stack *stack, hssize_t count)
             count == (hssize_t)stack->parts[0].frames);
 }
 
+/* A link of the frames' entry leads to a dataset of one value a frame that is not noted yet. */
+static void note_dataset(struct finder *f, hid_t group, const char *name)
+{
+    char path[512];
+    H5O_info_t about;
+    H5T_class_t class;
+    hssize_t count;
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", f->entry, name) >= sizeof(path))
+        return;
+    const hid_t dataset = airy_hdf5_dataset_own(group, name);
+    if (dataset < 0) {
+        H5Eclear2(H5E_DEFAULT);
+        return;
+    }
+    bool good = look_at(dataset, &class, &count) && is_kind(class) && fits(f->stack, count) &&
+                H5Oget_info2(dataset, &about, H5O_INFO_BASIC) >= 0;
+    for (size_t i = 0; good && i < f->count; i++)
+        good = f->objects_of[i].file != about.fileno || f->objects_of[i].address != about.addr;
+    if (good) {
+        f->objects_of[f->count] = (struct object){about.fileno, about.addr};
+        memcpy(f->paths[f->count++], path, sizeof(path));
+    }
+    H5Dclose(dataset);
+}
+
 static herr_t note_object(hid_t group, const char *name, const H5O_info_t *info, void *user)
 {
     struct finder *f = user;
-    char path[512];
     if (++f->objects > MAX_OBJECTS || f->count == AIRY_FRAME_VALUES_MAX)
         return 1;
-    if (info->type != H5O_TYPE_DATASET ||
-        (size_t)snprintf(path, sizeof(path), "%s/%s", f->entry, name) >= sizeof(path))
-        return 0;
-    const hid_t dataset = airy_hdf5_dataset_own(group, name);
-    H5T_class_t class;
-    hssize_t count;
-    if (dataset < 0)
-        return 0;
-    if (look_at(dataset, &class, &count) && is_kind(class) && fits(f->stack, count))
-        memcpy(f->paths[f->count++], path, sizeof(path));
-    H5Dclose(dataset);
+    if (info->type == H5O_TYPE_DATASET)
+        note_dataset(f, group, name);
+    return 0;
+}
+
+/* Of links that are no objects themselves: soft ones, and those into other files. */
+static herr_t note_link(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    struct finder *f = user;
+    if (++f->objects > MAX_OBJECTS || f->count == AIRY_FRAME_VALUES_MAX)
+        return 1;
+    if (info->type != H5L_TYPE_HARD && airy_hdf5_exists(group, name))
+        note_dataset(f, group, name);
     return 0;
 }
 
 /* The first step of the path of the frames' dataset: what belongs to them is there. */
 static void find_values(struct finder *f)
 {
-    airy_stack_info info;
-    if (airy_stack_get_info(f->stack, &info) != AIRY_OK)
-        return;
-    const char *dataset = strstr(info.dataset, "::");
-    dataset = dataset ? dataset + 2 : info.dataset;
+    const char *dataset = f->stack->first_dataset ? f->stack->first_dataset : "";
     const size_t step = dataset[0] == '/' ? strcspn(dataset + 1, "/") + 1 : 0;
     if (step < 2 || !dataset[step] || step >= sizeof(f->entry))
         return;
@@ -94,6 +123,7 @@ static void find_values(struct finder *f)
         return;
     /* A group that cannot be walked ends the search: what was found is good. */
     (void)H5Ovisit2(group, H5_INDEX_NAME, H5_ITER_NATIVE, note_object, f, H5O_INFO_BASIC);
+    (void)H5Lvisit(group, H5_INDEX_NAME, H5_ITER_NATIVE, note_link, f);
     H5Gclose(group);
 }
 

@@ -289,14 +289,13 @@ out:
     return status;
 }
 
-/* Frames that nothing is mapped to hold the fill value. */
+/* Frames that nothing is mapped to were never written. */
 static airy_status add_unmapped(struct resolver *r, size_t *segment)
 {
     AIRY_TRY(airy_stack_add_blank(r->stack, segment, r->path, r->name));
     struct stack_segment *blank = &r->stack->segments[*segment];
     blank->direct = blank->fill_only = true;
     blank->frames = r->frames;
-    airy_hdf5_fill(blank->fill, r->creation, r->stack->dtype);
     return AIRY_OK;
 }
 

@@ -100,7 +100,7 @@ static airy_status fail_at(const struct run *run, size_t frame, airy_status stat
 static bool is_of_frame(airy_status status)
 {
     return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
-           status == AIRY_ERR_NOT_FOUND;
+           status == AIRY_ERR_NOT_FOUND || status == AIRY_ERR_UNWRITTEN;
 }
 
 /* One frame's bytes to their place in the batch. */
@@ -371,7 +371,7 @@ static airy_status deliver(struct lane *lane, size_t n)
             continue;
         if (out->run.bad++ == 0)
             snprintf(out->run.first_error, sizeof(out->run.first_error), "%s", fate->message);
-        if (!run->params.skip_bad)
+        if (!run->params.skip_bad && fate->status != AIRY_ERR_UNWRITTEN)
             return airy_fail_restore(fate->status, fate->message);
     }
     if (run->writer)

@@ -272,7 +272,7 @@ static bool join_parts(struct airy_run *run, struct airy_slot *slot, size_t i, s
 static bool is_of_frame(airy_status status)
 {
     return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
-           status == AIRY_ERR_NOT_FOUND;
+           status == AIRY_ERR_NOT_FOUND || status == AIRY_ERR_UNWRITTEN;
 }
 
 /* The last word on frame i of a slot: what is wrong with it stays with it. */

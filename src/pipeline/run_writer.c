@@ -68,6 +68,7 @@ static const char *frame_problem(struct airy_run *run, const struct airy_slot *s
 /* What the writer has done with a slot, for the run's books. */
 struct tally {
     size_t frames, bad, lost; /* lost: of the bad ones, given up */
+    bool ends;                /* one of them ends the run */
     uint64_t stored;          /* bytes of the good ones */
     size_t bad_row;           /* the first; message says why */
     char message[768];
@@ -83,7 +84,9 @@ static airy_status mark_bad(const struct airy_run *run, airy_status status, size
     }
     tally->bad++;
     tally->lost += status == AIRY_ERR_NOT_FOUND;
-    return run->skip_bad ? AIRY_OK : airy_fail(status, "%s", problem);
+    /* What an ended series never wrote is no damage: its rows say that they are missing. */
+    tally->ends = !run->skip_bad && status != AIRY_ERR_UNWRITTEN;
+    return tally->ends ? airy_fail(status, "%s", problem) : AIRY_OK;
 }
 
 /* Where a slot's results are on the host. */
@@ -356,7 +359,7 @@ static void book(struct airy_run *run, const struct tally *tally)
     }
     out->frames += tally->frames;
     if (tally->frames) { /* none: the file did not take them */
-        out->bad += run->skip_bad ? tally->bad : 0;
+        out->bad += tally->ends ? tally->bad - 1 : tally->bad;
         if (run->feed)
             run->feed->lost += tally->lost;
     }
@@ -404,10 +407,10 @@ static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
         snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
     pthread_mutex_lock(&run->lock);
     book(run, &tally);
-    if (status != AIRY_OK && tally.bad && !run->skip_bad)
+    if (status != AIRY_OK && tally.ends)
         end_by(run, slot->number, status, sentence);
     pthread_mutex_unlock(&run->lock);
-    if (status != AIRY_OK && !(tally.bad && !run->skip_bad))
+    if (status != AIRY_OK && !tally.ends)
         airy_run_fail(lane, status);
     else if (status == AIRY_OK)
         airy_run_show(run);

@@ -201,11 +201,15 @@ static void check_layouts(struct check *c)
         airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
         airy_stack *stack = NULL;
         airy_stack_info stack_info;
+        airy_run_info info;
         const airy_run_params params = {.batch = 4};
         if (CHECK_OK(c, airy_stack_create(&stack, &path, 1)) &&
             CHECK_OK(c, airy_stack_get_info(stack, &stack_info)) &&
-            CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &params, NULL)))
+            CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info))) {
             check_file(c, out, direct_patterns(c, integrator, stack), stack_info.frames);
+            /* Frames that were never written do not end a run. */
+            CHECK(c, info.bad == (strcmp(files[i], "missing_chunk.h5") == 0 ? 2 : 0));
+        }
         airy_stack_destroy(&stack);
         airy_integrator_destroy(&integrator);
     }

@@ -82,6 +82,11 @@ static void check_frames(struct check *c, const airy_stack *stack, const uint32_
     const size_t size = info.height * info.width * airy_dtype_size(info.dtype);
     uint8_t *pixels = check_alloc(c, size);
     for (size_t i = 0; i < frames; i++) {
+        if (strstr(info.dataset, "missing_chunk.h5") && i % 3 == 2) {
+            CHECK_FAILS(c, airy_stack_read(stack, i, pixels, size), AIRY_ERR_UNWRITTEN,
+                        "the frame was never written");
+            continue;
+        }
         if (CHECK_OK(c, airy_stack_read(stack, i, pixels, size)) &&
             stack_crc32(pixels, size) != crc[i])
             check_failed(c, __FILE__, __LINE__, "frame %zu of %s differs", i, info.dataset);
@@ -178,6 +183,7 @@ void check_stack(struct check *c)
     check_stack_bounds(c);
     check_stack_damage(c);
     check_stack_table(c);
+    check_stack_frames(c);
     check_stack_files(c);
     check_hdf5_text(c);
 }

@@ -19,6 +19,7 @@ void check_stack_bounds(struct check *c);
 void check_stack_damage(struct check *c);
 void check_stack_files(struct check *c);
 void check_stack_table(struct check *c);
+void check_stack_frames(struct check *c);
 void check_hdf5_text(struct check *c);
 
 #endif

@@ -119,11 +119,11 @@ static double monitor_of(const struct integration *job, size_t index)
     return job->monitor ? job->monitor[index] : 1;
 }
 
-/* What --on-error skip passes over, as in runs that write HDF5. */
+/* What --on-error skip passes over, as in runs that write HDF5, which pass over unwritten frames always. */
 static bool is_bad_frame(airy_status status)
 {
     return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
-           status == AIRY_ERR_NOT_FOUND;
+           status == AIRY_ERR_NOT_FOUND || status == AIRY_ERR_UNWRITTEN;
 }
 
 /* A frame that --on-error skip passes over. */
@@ -153,7 +153,7 @@ static airy_status integrate_row(struct lane *lane, const struct integration *jo
         status = sum_frame(lane, job, index);
         if (status == AIRY_OK && lane->group)
             status = airy_accumulator_add(lane->group, lane->values, NULL, monitor_of(job, index));
-        if (status != AIRY_OK && job->run.skip_bad && is_bad_frame(status)) {
+        if (status == AIRY_ERR_UNWRITTEN || (job->run.skip_bad && is_bad_frame(status))) {
             skip_frame(job, result);
             status = AIRY_OK;
         } else {

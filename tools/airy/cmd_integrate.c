@@ -51,6 +51,7 @@ PATTERN_HEAD_FITS(struct integrate_params);
 static const struct opt integrate_options[] = {
     {.heading = "Input"},
     STACK_RAW_OPTION(struct integrate_params, raw),
+    STACK_CHANNEL_OPTION(struct integrate_params, raw),
     {.heading = "Result"},
     {.name = "output",
      .letter = 'o',

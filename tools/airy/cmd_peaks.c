@@ -28,6 +28,7 @@ static const struct opt peaks_options[] = {
      .use = OPT_WRITTEN,
      .argument = "OUT.h5",
      .help = "sparse frames and peaks, a NeXus file"},
+    STACK_CHANNEL_OPTION(struct peaks_params, integrate.raw),
     {.heading = "Background"},
     {.name = "bins",
      .type = OPT_PARSED,

@@ -24,6 +24,7 @@ static const char *parse_by(void *field, const char *text)
 static const struct opt reduce_options[] = {
     {.heading = "Input"},
     STACK_RAW_OPTION(struct reduce_params, raw),
+    STACK_CHANNEL_OPTION(struct reduce_params, raw),
     {.heading = "Reduction"},
     {.name = "by",
      .type = OPT_PARSED,
@@ -65,6 +66,7 @@ struct reduction {
     airy_array *part, *spread;
     airy_hot_result hot;
     struct progress progress;
+    size_t taken; /* frames that are in the result; the others were never written */
 };
 
 /* Frames [first, first + count), of each the rows [row, row + rows), read by several threads. */
@@ -72,6 +74,7 @@ struct reading {
     const struct reduction *r;
     size_t first, count, row, rows;
     uint8_t *pixels;
+    bool *unwritten; /* [count] */
     atomic_size_t next;
     atomic_bool failed;
     pthread_mutex_t lock;
@@ -96,6 +99,9 @@ static void read_one(struct reading *job, size_t i, uint8_t *frame)
     uint8_t *to = job->pixels + i * job->rows * row;
     uint8_t *whole = frame ? frame : to;
     const airy_status status = airy_stack_read(job->r->stack, job->first + i, whole, size);
+    job->unwritten[i] = status == AIRY_ERR_UNWRITTEN;
+    if (job->unwritten[i])
+        return;
     if (status != AIRY_OK)
         note_failure(job, status, airy_last_error());
     else if (frame)
@@ -121,10 +127,29 @@ static void *read_frames(void *arg)
     return NULL;
 }
 
-/* Exit code. */
+/* Frames that were never written are left out: the others move up. */
+static void close_gaps(struct reading *job)
+{
+    const airy_stack_info *info = &job->r->info;
+    const size_t size = job->rows * info->width * airy_dtype_size(info->dtype);
+    size_t kept = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->unwritten[i])
+            continue;
+        if (kept < i)
+            memcpy(job->pixels + kept * size, job->pixels + i * size, size);
+        kept++;
+    }
+    job->count = kept;
+}
+
+/* All frames that were written; their number is job->count then. Exit code. */
 static int read_all(struct reading *job)
 {
     const struct common *common = &job->r->p->common;
+    job->unwritten = calloc(job->count, sizeof(bool));
+    if (!job->unwritten)
+        return tool_fail(common, "out of memory for %zu frames", job->count);
     pthread_t threads[MOST_THREADS];
     size_t started = 0, wanted = tool_threads(common);
     wanted = wanted < MOST_THREADS ? wanted : MOST_THREADS;
@@ -138,6 +163,8 @@ static int read_all(struct reading *job)
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     pthread_mutex_destroy(&job->lock);
+    close_gaps(job);
+    free(job->unwritten);
     return atomic_load(&job->failed) ? tool_failed_as(common, job->status, job->sentence)
                                      : AIRY_EXIT_OK;
 }
@@ -212,7 +239,7 @@ static airy_status take_batch(struct reduction *r, const airy_array *frames, siz
 
 static airy_status finish_result(struct reduction *r)
 {
-    const double frames = (double)r->info.frames;
+    const double frames = (double)r->taken;
     if (r->p->by == AIRY_PROJECT_MEAN)
         return airy_combine_value(r->queue, r->result, r->result, AIRY_DIVIDE, frames);
     if (r->p->by != AIRY_PROJECT_STD)
@@ -238,6 +265,20 @@ static airy_status make_sums(struct reduction *r)
     return status;
 }
 
+/* Exit code. */
+static int check_taken(const struct reduction *r)
+{
+    const struct common *common = &r->p->common;
+    const size_t left_out = r->info.frames - r->taken;
+    if (r->taken == 0)
+        return tool_fail(common, "%s: none of its %zu frame%s was ever written",
+                         common->inputs.items[0], r->info.frames, tool_s(r->info.frames));
+    if (left_out)
+        tool_say(common, "%s: %zu of %zu frames were never written and are left out",
+                 common->inputs.items[0], left_out, r->info.frames);
+    return AIRY_EXIT_OK;
+}
+
 /* Frames in batches, once through the stack. */
 static int stream_frames(struct reduction *r)
 {
@@ -252,23 +293,27 @@ static int stream_frames(struct reduction *r)
     int code = AIRY_EXIT_OK;
     airy_status status = make_sums(r);
     for (size_t i = 0; i < info->frames && code == AIRY_EXIT_OK && status == AIRY_OK; i += batch) {
-        const size_t n = info->frames - i < batch ? info->frames - i : batch,
-                     shape[3] = {n, info->height, info->width};
+        const size_t n = info->frames - i < batch ? info->frames - i : batch;
         struct reading job = {
             .r = r, .first = i, .count = n, .rows = info->height, .pixels = pixels};
         airy_array *frames = NULL;
         code = read_all(&job);
         if (code != AIRY_EXIT_OK)
             break;
-        status = airy_array_create_over(&frames, r->queue, info->dtype, 3, shape, pixels);
-        if (status == AIRY_OK)
-            status = take_batch(r, frames, i, n);
+        const size_t shape[3] = {job.count, info->height, info->width};
+        if (job.count > 0)
+            status = airy_array_create_over(&frames, r->queue, info->dtype, 3, shape, pixels);
+        if (status == AIRY_OK && job.count > 0)
+            status = take_batch(r, frames, r->taken, job.count);
         if (status == AIRY_OK)
             status = airy_queue_finish(r->queue);
         airy_array_destroy(&frames);
+        r->taken += job.count;
         if (!progress_step(&r->progress, i + n, info->frames))
             code = tool_fail(common, "interrupted after %zu of %zu frames", i + n, info->frames);
     }
+    if (code == AIRY_EXIT_OK && status == AIRY_OK)
+        code = check_taken(r);
     if (code == AIRY_EXIT_OK && status == AIRY_OK)
         status = finish_result(r);
     free(pixels);
@@ -279,7 +324,7 @@ static int stream_frames(struct reduction *r)
 static airy_status take_median(struct reduction *r, uint8_t *pixels, size_t row, size_t rows)
 {
     const airy_stack_info *info = &r->info;
-    const size_t shape[3] = {info->frames, rows, info->width}, factor[3] = {info->frames, 1, 1},
+    const size_t shape[3] = {r->taken, rows, info->width}, factor[3] = {r->taken, 1, 1},
                  start[3] = {0, row, 0}, part[3] = {1, rows, info->width};
     airy_array *frames = NULL, *to = NULL;
     airy_status status = airy_array_create_over(&frames, r->queue, info->dtype, 3, shape, pixels);
@@ -352,6 +397,9 @@ static int stream_rows(struct reduction *r)
         const size_t n = info->height - i < most ? info->height - i : most;
         struct reading job = {.r = r, .count = info->frames, .row = i, .rows = n, .pixels = pixels};
         code = read_all(&job);
+        r->taken = job.count;
+        if (code == AIRY_EXIT_OK && i == 0)
+            code = check_taken(r);
         const airy_status status = code == AIRY_EXIT_OK ? take_median(r, pixels, i, n) : AIRY_OK;
         if (status != AIRY_OK)
             code = tool_failed(common, status);
@@ -412,7 +460,7 @@ static int report_hot(const struct reduction *r)
         return tool_print_json(
             common, json_pack("{s:o, s:s, s:I, s:[I, I], s:I, s:I, s:I, s:f, s:f, s:f, s:f}",
                               "output", tool_json_string(r->p->output), "by", by, "frames",
-                              (json_int_t)r->info.frames, "shape", (json_int_t)r->info.height,
+                              (json_int_t)r->taken, "shape", (json_int_t)r->info.height,
                               (json_int_t)r->info.width, "above", (json_int_t)h->above, "below",
                               (json_int_t)h->below, "masked", (json_int_t)h->left_out, "median",
                               h->center, "sigma", h->sigma, "low", h->low, "high", h->high));
@@ -451,13 +499,13 @@ static int report(const struct reduction *r)
     const char *by = airy_projection_name(r->p->by),
                *dtype = airy_dtype_name(airy_array_dtype(r->result));
     if (common->json)
-        return tool_print_json(common, json_pack("{s:o, s:s, s:I, s:[I, I], s:s}", "output",
-                                                 tool_json_string(r->p->output), "by", by, "frames",
-                                                 (json_int_t)info->frames, "shape",
-                                                 (json_int_t)info->height, (json_int_t)info->width,
-                                                 "dtype", dtype));
-    tool_say(common, "%s: %s of %zu frame%s, %zu x %zu, %s", r->p->output, by, info->frames,
-             tool_s(info->frames), info->height, info->width, dtype);
+        return tool_print_json(common,
+                               json_pack("{s:o, s:s, s:I, s:[I, I], s:s}", "output",
+                                         tool_json_string(r->p->output), "by", by, "frames",
+                                         (json_int_t)r->taken, "shape", (json_int_t)info->height,
+                                         (json_int_t)info->width, "dtype", dtype));
+    tool_say(common, "%s: %s of %zu frame%s, %zu x %zu, %s", r->p->output, by, r->taken,
+             tool_s(r->taken), info->height, info->width, dtype);
     return AIRY_EXIT_OK;
 }
 
@@ -492,7 +540,8 @@ static int reduce_stack(struct reduction *r)
         code = tool_profile(common, r->device);
     if (code != AIRY_EXIT_OK)
         return code;
-    return r->p->has_hot ? report_hot(r) : report(r);
+    code = r->p->has_hot ? report_hot(r) : report(r);
+    return code == AIRY_EXIT_OK && r->taken < r->info.frames ? AIRY_EXIT_PARTLY : code;
 }
 
 static int check_reduce(void *user)

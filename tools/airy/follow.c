@@ -230,9 +230,9 @@ enum taken follow_take(struct follow *f, const airy_stack *stack, const airy_sta
     } else if (!place.path && info->path == AIRY_STACK_DIRECT) {
         if (!f->last)
             return LATER;
-        /* The dataset has room for it: a fill value is no frame of a series that has ended early. */
-        const bool filled = airy_stack_read(stack, frame, f->pixels, f->frame_bytes) == AIRY_OK;
-        return follow_give_up(f, row, filled ? "the frame was never written" : airy_last_error());
+        if (airy_stack_read(stack, frame, f->pixels, f->frame_bytes) != AIRY_OK)
+            return follow_give_up(f, row, airy_last_error());
+        return follow_give(f, row, f->pixels, f->frame_bytes, false);
     }
     if (airy_stack_read(stack, frame, f->pixels, f->frame_bytes) == AIRY_OK)
         return follow_give(f, row, f->pixels, f->frame_bytes, false);

@@ -26,12 +26,6 @@ const struct opt stream_options[] = {
      .type = OPT_FLAG,
      FIELD(bind),
      .help = "the sender connects to this address, not the other way round"},
-    {.name = "channel",
-     .type = OPT_STRING,
-     FIELD(channel),
-     .argument = "NAME",
-     .fallback = "the only one",
-     .help = "such as threshold_1, of a detector with several"},
     {.name = "series",
      .type = OPT_COUNT,
      FIELD(series),
@@ -132,7 +126,6 @@ int live_stream_unused(const struct integrate_params *p)
     const struct stream_opt *s = &p->stream;
     const char *name = s->sockets       ? "sockets"
                        : s->bind        ? "bind"
-                       : s->channel     ? "channel"
                        : s->series      ? "series"
                        : s->queue       ? "hwm"
                        : s->max_message ? "max-message"
@@ -236,7 +229,7 @@ static int name_output(struct service *s, uint64_t id)
 
 static const char *channel_of(const struct service *s)
 {
-    return s->params->stream.channel ? s->params->stream.channel : "";
+    return s->params->raw.channel ? s->params->raw.channel : "";
 }
 
 static int check_channel(const struct service *s, const airy_stream_start_message *start)

@@ -50,15 +50,17 @@ const char *stack_parse_raw(void *field, const char *text)
 
 airy_status stack_open(airy_stack **stack, const struct opt_list *inputs, const struct raw_opt *raw)
 {
-    return raw->given ? airy_stack_create_raw(stack, inputs->items, inputs->count, &raw->frames)
-                      : airy_stack_create(stack, inputs->items, inputs->count);
+    return raw->given && !raw->channel ? airy_stack_create_raw(stack, inputs->items, inputs->count, &raw->frames)
+                      : airy_stack_create_channel(stack, inputs->items, inputs->count, raw->channel,
+                                                  false);
 }
 
 airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs,
                                const struct raw_opt *raw)
 {
-    return raw->given ? stack_open(stack, inputs, raw)
-                      : airy_stack_create_growing(stack, inputs->items, inputs->count);
+    return raw->given
+               ? stack_open(stack, inputs, raw)
+               : airy_stack_create_channel(stack, inputs->items, inputs->count, raw->channel, true);
 }
 
 int stack_choose(size_t *count, const struct common *common, const size_t frames[3], size_t there)

@@ -7,6 +7,7 @@
 struct raw_opt {
     bool given;
     airy_raw_frames frames;
+    const char *channel; /* --channel; NULL: not given */
 };
 
 /* An opt_parse_fn for WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big] into a struct raw_opt. */
@@ -19,6 +20,13 @@ const char *stack_parse_raw(void *field, const char *text);
         .parse = stack_parse_raw, .argument = "WxH,DTYPE[,OFFSET][,big]",                          \
         .help = "STACK is headerless: frames of W x H pixels behind OFFSET bytes, little-endian "  \
                 "unless big"                                                                       \
+    }
+
+#define STACK_CHANNEL_OPTION(params, member)                                                       \
+    {                                                                                              \
+        .name = "channel", .type = OPT_STRING, .offset = offsetof(params, member.channel),         \
+        .argument = "NAME|N", .fallback = "the first, with a warning",                             \
+        .help = "channel of a detector with several, such as threshold_1, or its number from 1 on" \
     }
 
 /* All inputs as one stack. */

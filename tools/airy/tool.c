@@ -21,6 +21,8 @@ extern char **environ;
 /* What the user can do about a failure whose sentence does not say it. */
 static const char *advice(const struct common *common, airy_status status, const char *sentence)
 {
+    if (status == AIRY_ERR_UNWRITTEN && opt_has(common->command, "frames"))
+        return "; --frames chooses others";
     if (strstr(sentence, "No such file"))
         return (strstr(sentence, "://") || strstr(sentence, "tcp:/")) && !strstr(sentence, "ipc://")
                    ? "; streams (tcp://HOST:PORT) are taken by 'airy integrate' alone"

@@ -30,7 +30,7 @@ touch done.h5 left.h5.partial
 refused ipc://a -o done.h5
 refused ipc://a -o left.h5
 # of streams only
-for option in '--sockets 2' '--hwm 8' '--max-message 1M' --bind '--series 1' '--timeout 1' --drop '--publish ipc://p' '--channel a'; do
+for option in '--sockets 2' '--hwm 8' '--max-message 1M' --bind '--series 1' '--timeout 1' --drop '--publish ipc://p'; do
     refused $small -o o.h5 $option
 done
 timeout 120 $airy stream $small --to ipc://b --channels 2 --quiet --patience 60 &
