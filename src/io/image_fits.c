@@ -586,20 +586,16 @@ static airy_status keep_header(airy_image *image, const struct stored *s, const 
 {
     LONGLONG head = 0, data = 0, end = 0;
     int code = 0;
-    fits_get_hduaddrll(f->file, &head, &data, &end, &code);
-    if (code)
+    if (fits_get_hduaddrll(f->file, &head, &data, &end, &code))
         return fits_fail(AIRY_ERR_FORMAT, code);
-    const size_t bytes = (size_t)(data - head);
-    char *text = malloc(bytes);
-    AIRY_FAIL_IF(!text, AIRY_ERR_MEMORY, "cannot allocate %zu bytes of a FITS header", bytes);
+    const size_t bytes = (size_t)(data - head), cards = bytes / FITS_CARD;
+    void *text;
+    AIRY_TRY(airy_image_alloc(&text, bytes));
     const struct fits_bytes file = {f->memory, f->fd, f->size};
     airy_status status = airy_fits_read_at(&file, text, (uint64_t)head, bytes);
-    if (status == AIRY_OK) {
-        size_t count = bytes / FITS_CARD;
-        if (s->compressed)
-            count = airy_header_untile(text, count);
-        status = airy_header_create(&image->header, image, text, count);
-    }
+    if (status == AIRY_OK)
+        status = airy_header_create(&image->header, image, text,
+                                    s->compressed ? airy_header_untile(text, cards) : cards);
     free(text);
     return status;
 }

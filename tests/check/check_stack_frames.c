@@ -322,6 +322,35 @@ static void check_truth(struct check *c)
     airy_image_free(&image);
 }
 
+/* A title of EDF with any byte in it: the keys behind it count. */
+static void check_titles(struct check *c)
+{
+    static const char *const titles[] = {"a@b", "a\tb", "a\xc4\x8d", "a\xff", "a;b", "a}b", "a\nb"};
+    if (!check_case(c, "stack_edf_title"))
+        return;
+    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
+        char bytes[1024 + 2 * PIXELS] = "";
+        const int used = snprintf(bytes, sizeof(bytes),
+                                  "{\nByteOrder = LowByteFirst ;\nDataType = UnsignedShort ;\n"
+                                  "Dim_1 = %d ;\nDim_2 = %d ;\nTitle = %s ;\nPSize_1 = 1e-4 ;\n"
+                                  "PSize_2 = 2e-4 ;\nSampleDistance = 0.25 ;\nCenter_1 = 3 ;\n"
+                                  "Center_2 = 2 ;\n",
+                                  WIDTH, HEIGHT, titles[i]);
+        memset(bytes + used, ' ', (size_t)(1024 - used));
+        memcpy(bytes + 1022, "}\n", 2);
+        char *odd = memchr(bytes, '@', 1024);
+        if (odd)
+            *odd = 0;
+        airy_stack *stack = NULL;
+        airy_stack_meta meta;
+        if (CHECK_OK(c, stack_open(&stack, stack_spill(c, "x.edf", bytes, sizeof(bytes)))) &&
+            CHECK_OK(c, airy_stack_get_meta(stack, &meta)))
+            CHECK(c, meta.has_geometry && meta.geometry.dist == 0.25 &&
+                         meta.geometry.detector.pixel1 == 2e-4);
+        airy_stack_destroy(&stack);
+    }
+}
+
 void check_stack_frames(struct check *c)
 {
     if (check_case(c, "stack_unwritten")) {
@@ -336,4 +365,5 @@ void check_stack_frames(struct check *c)
     check_channels(c);
     check_beside(c);
     check_truth(c);
+    check_titles(c);
 }
