@@ -785,8 +785,7 @@ static airy_status index_image(airy_image *image, struct fits_open *f, void *use
         AIRY_TRY(has_deep_tiles(&held, image, f));
     if (held)
         return read_whole(image, &s, f);
-    fits_get_hduaddrll(f->file, &head, &data, &end, &code);
-    if (code)
+    if (fits_get_hduaddrll(f->file, &head, &data, &end, &code))
         return fits_fail(AIRY_ERR_FORMAT, code);
     const bool scaled = !s.offset && (s.scale != 1 || s.zero != 0 || s.blank);
     header->bytes = s.compressed || scaled ? 0 : (size_t)data;

@@ -50,9 +50,10 @@ const char *stack_parse_raw(void *field, const char *text)
 
 airy_status stack_open(airy_stack **stack, const struct opt_list *inputs, const struct raw_opt *raw)
 {
-    return raw->given && !raw->channel ? airy_stack_create_raw(stack, inputs->items, inputs->count, &raw->frames)
-                      : airy_stack_create_channel(stack, inputs->items, inputs->count, raw->channel,
-                                                  false);
+    return raw->given && !raw->channel
+               ? airy_stack_create_raw(stack, inputs->items, inputs->count, &raw->frames)
+               : airy_stack_create_channel(stack, inputs->items, inputs->count, raw->channel,
+                                           false);
 }
 
 airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs,
