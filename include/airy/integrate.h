@@ -103,9 +103,16 @@ AIRY_API airy_status airy_error_model_parse(airy_error_model *v, const char *nam
  *   entries with |x - mean| > limit are rejected for good.
  * A bin stops before clip_cycles where a cycle rejects nothing; where it would reject all that is
  * left, it rejects nothing and stops, so that clipping empties no bin; and where mean or limit is
- * not finite or sum omega is 0. sum_variance is that of the error model: poisson and variance clip
- * by the expected variance, azimuthal by the spread about the mean; hybrid and none clip by the
- * spread, and their variance plane is at the end that of poisson and 0.
+ * not finite or sum omega is 0.
+ * By expected variances (poisson, variance) a few strong entries can lift the mean so far that no
+ * other entry lies within its limit. So the first cycle that would keep fewer than half of all
+ * entries of the bin is replaced by a start from the median: with x_m the lower median of all
+ * entries' x, and std that of the entries with x <= x_m (to 2^-40), those are kept whose x is within
+ * max(max(cutoff, 3) std, 2^-40 |x_m|) of x_m, cutoff as in the first cycle. Later cycles go on from
+ * these entries.
+ * sum_variance is that of the error model: poisson and variance clip by the expected variance,
+ * azimuthal by the spread about the mean; hybrid and none clip by the spread, and their variance
+ * plane is at the end that of poisson and 0.
  *
  * Quantile filter. The entries of a bin in ascending x, of the same x in ascending order of pixels,
  * cover one after another intervals of their weight |omega|; with W the sum of weights, those are
@@ -117,10 +124,11 @@ AIRY_API airy_status airy_error_model_parse(airy_error_model *v, const char *nam
  * devices.
  * Weights that are rounded to 0 take part at a point.
  *
- * Compat pyfai: the limit is cutoff std, and bins may end up empty; an entry that is rejected is
- * rejected in the bins that come after, too, which are worked on in ascending order (the package
- * itself does that in an order that its threads make); azimuthal variances are by recurrence. The
- * quantile filter then keeps no entry of a bin where none lies in the interval or contains it.
+ * Compat pyfai: the limit is cutoff std, no bin starts from its median, and bins may end up empty;
+ * an entry that is rejected is rejected in the bins that come after, too, which are worked on in
+ * ascending order (the package itself does that in an order that its threads make); azimuthal
+ * variances are by recurrence. The quantile filter then keeps no entry of a bin where none lies in
+ * the interval or contains it.
  */
 typedef struct airy_integrator_params {
     size_t bins; /**< of the radius; 0: 1000; at most 1000000 */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cpu/cpu_rings.h"
+#include "reduce/select.h"
 
 /* Of a bin's entries, for its core, which bins with fewer than LEAST_CORE have none of. */
 enum { SAMPLE = 31, LEAST_CORE = 256 };
@@ -120,14 +121,53 @@ static void find_core(struct airy_ring_task *task, airy_u32 by)
     task->kernels->cut(&task->core, &task->tail, ring, &task->inner);
 }
 
+/* The variance term of an entry, where variances are expected ones. */
+static double variance_at(const struct airy_ring_bin *ring, size_t i)
+{
+    const double weight = (double)ring->weight[i];
+    return ring->variances == AIRY_RING_BY_COUNTS ? weight * weight * fmax(1.0, ring->raw[i])
+                                                  : ring->v[i];
+}
+
+/*
+ * The window in which a bin starts anew: about the lower median of all of its entries, by the
+ * standard deviation that is expected of the lower half. The core's entries are overwritten.
+ */
+static struct airy_ring_window find_robust_start(struct airy_ring_task *task, double count)
+{
+    const airy_ring_rule *rule = &task->job->integrator->ring;
+    struct airy_ring_bin *ring = &task->ring;
+    double *x = task->tail.s, v = 0.0, omega2 = 0.0;
+    ring->variances = variances_of(task, rule->clips_by);
+    task->inner.half = -1.0;
+    for (size_t i = 0; i < ring->count; i++)
+        x[i] = value_of(ring, i);
+    const double median = airy_select_nth(x, ring->count, (ring->count - 1) / 2),
+                 top = airy_ring_lower_half(median);
+    for (size_t i = 0; i < ring->count; i++) {
+        const double weight = (double)ring->weight[i], factor = (double)ring->factor[i],
+                     omega = ring->weights == AIRY_RING_UNWEIGHTED ? factor : weight * factor;
+        if (value_of(ring, i) > top)
+            continue;
+        v += variance_at(ring, i);
+        omega2 += omega * omega;
+    }
+    return (struct airy_ring_window){
+        .pivot = median,
+        .mid = median,
+        .half = airy_ring_robust_limit(*rule, median, sqrt(v / omega2), count)};
+}
+
 void airy_rings_clip(struct airy_ring_task *task, double *out, size_t bins)
 {
     const airy_ring_rule *rule = &task->job->integrator->ring;
     struct airy_ring_sums sums, next;
     double lo = -INFINITY, hi = INFINITY;
+    bool anew = !airy_ring_starts_anew(*rule);
     find_core(task, rule->clips_by);
     struct airy_ring_window window = {.pivot = task->inner.pivot, .half = INFINITY}, narrower;
     airy_rings_sum(&sums, task, rule->clips_by, &window, NULL);
+    const double count = sums.c, all = sums.kept;
     for (unsigned k = 0; k < rule->cycles && sums.omega != 0.0; k++) {
         const double mean = sums.s / sums.omega;
         const double limit = airy_ring_limit(*rule, mean, sqrt(sums.v / sums.omega2), sums.c);
@@ -139,7 +179,16 @@ void airy_rings_clip(struct airy_ring_task *task, double *out, size_t bins)
         if (task->inner.half < 0.0 || !has_core(task, &narrower, rule->clips_by))
             narrower.pivot = mean;
         airy_rings_sum(&next, task, rule->clips_by, &narrower, NULL);
-        if (next.kept == 0.0 || next.kept == sums.kept)
+        if (!anew && airy_ring_loses_most(next.kept, all)) {
+            anew = true;
+            narrower = find_robust_start(task, count);
+            lo = narrower.mid - narrower.half;
+            hi = narrower.mid + narrower.half;
+            airy_rings_sum(&next, task, rule->clips_by, &narrower, NULL);
+        } else if (next.kept == sums.kept) {
+            break;
+        }
+        if (next.kept == 0.0)
             break;
         window = narrower;
         sums = next;

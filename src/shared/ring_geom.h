@@ -51,6 +51,36 @@ static inline double airy_ring_limit(airy_ring_rule rule, double mean, double st
 }
 
 /*
+ * Whether a bin of which a cycle would leave less than half starts anew, once, from its lower median:
+ * where standard deviations are expected ones, few strong entries lift the mean far above all others.
+ * By the spread that entries have, a cutoff of sqrt(2) or more never rejects more than half.
+ */
+static inline int airy_ring_starts_anew(airy_ring_rule rule)
+{
+    return rule.compat == 0u &&
+           (rule.clips_by == AIRY_RING_POISSON || rule.clips_by == AIRY_RING_GIVEN);
+}
+
+/* kept: entries that a cycle leaves; all: those before the first cycle. */
+static inline int airy_ring_loses_most(double kept, double all)
+{
+    return 2.0 * kept < all;
+}
+
+/* The largest x of the lower half; rounding of x decides about no entry. */
+static inline double airy_ring_lower_half(double median)
+{
+    return median + 0x1p-40 * fabs(median);
+}
+
+/* std: the expected one of the lower half. Few entries are no reason to reject any by less than 3. */
+static inline double airy_ring_robust_limit(airy_ring_rule rule, double median, double std,
+                                            double count)
+{
+    return fmax(fmax(airy_ring_cutoff(rule.threshold, count), 3.0) * std, 0x1p-40 * fabs(median));
+}
+
+/*
  * Quantile filter: weights are rint(|omega| scale), and all sums of them below 2^53, so that they
  * are exact in any order. bound: a power of two not below sqrt(m sum omega^2), which is not below
  * the sum of |omega|, over all entries of the bin that any frame may have.

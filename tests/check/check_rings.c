@@ -452,6 +452,60 @@ static void check_hot(struct check *c, bool quantile)
     airy_integrator_destroy(&s.integrator);
 }
 
+static double draw_poisson(struct check *c, double mean)
+{
+    double n = 0;
+    for (double p = check_uniform(c); p > exp(-mean); p *= check_uniform(c))
+        n++;
+    return n;
+}
+
+/*
+ * A spot of 60000 counts, whose wings have all values down to none, lifts the mean of its rings far
+ * above all other pixels: what a ring keeps is its background. The reference says so to rounding; the
+ * mean lies within five standard deviations of it, of n Poisson values and of 10 pixels of the wings
+ * that are not far enough.
+ */
+static void check_spot(struct check *c, double background, airy_error_model model, double threshold)
+{
+    enum { SIZE = 96 };
+    if (!check_case(c, "rings_spot_%g_%s_%g", background, airy_error_model_name(model), threshold))
+        return;
+    struct scene s;
+    const struct config config = {.height = SIZE,
+                                  .width = SIZE,
+                                  .bins = 40,
+                                  .frames = 2,
+                                  .dtype = AIRY_DTYPE_I32,
+                                  .model = model,
+                                  .threshold = threshold};
+    if (!open_scene(c, &s, &config))
+        return;
+    for (size_t i = 0; i < s.pixels * config.frames; i++) {
+        const double y = (double)(i % s.pixels / SIZE) - 70.0, x = (double)(i % SIZE) - 66.0,
+                     spot = i < s.pixels ? 0 : 6e4 * exp(-(x * x + y * y) / 4.5);
+        put_value(&s, i,
+                  draw_poisson(c, background * (double)s.integrator->norm[i % s.pixels]) +
+                      floor(spot));
+    }
+    if (run_scene(c, &s)) {
+        compare_scene(c, &s);
+        const airy_integrator *it = s.integrator;
+        for (size_t i = 0; i < config.frames * it->bins; i++) {
+            const size_t b = i % it->bins;
+            const double *sums = s.sums + i / it->bins * AIRY_SUM_PLANES * it->bins + b,
+                         n = sums[AIRY_SUM_COUNT_PLANE * it->bins];
+            if (it->base_entries[b] < 30)
+                continue;
+            CHECK(c, 2 * n > it->base_count[b]);
+            const double omega = sums[AIRY_SUM_NORMALIZATION * it->bins];
+            CHECK(c, fabs(sums[0] / omega - background) <=
+                         5 * sqrt(background * n / omega) * (1 / sqrt(n) + 10 / n));
+        }
+    }
+    airy_integrator_destroy(&s.integrator);
+}
+
 /* Quantiles 0 to 1 keep all, as a plain integration does. */
 static void check_all_kept(struct check *c)
 {
@@ -574,5 +628,9 @@ void check_rings(struct check *c)
     check_constant(c, 0, AIRY_DTYPE_I32);
     check_hot(c, false);
     check_hot(c, true);
+    for (int k = 0; k < 4; k++) {
+        static const double backgrounds[] = {1, 20, 50, 3};
+        check_spot(c, backgrounds[k], AIRY_ERROR_MODEL_POISSON, k % 2 ? 3 : 0);
+    }
     check_all_kept(c);
 }

@@ -76,11 +76,42 @@ static size_t reject(struct bin *b, double mean, double limit, unsigned char *do
     return left;
 }
 
+static int compare_x(const void *a, const void *b)
+{
+    const double p = *(const double *)a, q = *(const double *)b;
+    return (p > q) - (p < q);
+}
+
+/* All entries within at least 3 standard deviations of the lower median, that of the lower half. */
+static size_t start_anew(struct bin *b, const struct ref_matrix *m,
+                         const struct ref_ring_rules *rules, double count, unsigned char *doubtful)
+{
+    double *x = malloc(b->count * sizeof *x), omega2 = 0;
+    for (size_t i = 0; i < b->count; i++)
+        x[i] = b->entries[i].x;
+    qsort(x, b->count, sizeof *x, compare_x);
+    const double median = x[(b->count - 1) / 2];
+    for (size_t i = 0; i < b->count; i++) {
+        struct entry *e = &b->entries[i];
+        e->kept = e->x - median <= 0x1p-40 * fabs(median);
+        omega2 += e->kept ? e->omega * e->omega : 0;
+    }
+    const double std = sqrt(variance_of(b, m, rules, rules->clips_by) / omega2);
+    double cutoff = sqrt(2 * log(fmax(count, 3) / sqrt(2 * 3.14159265358979323846)));
+    cutoff = fmax(fmax(cutoff, rules->threshold), 3);
+    for (size_t i = 0; i < b->count; i++)
+        b->entries[i].kept = 1;
+    free(x);
+    return reject(b, median, fmax(cutoff * std, 0x1p-40 * fabs(median)), doubtful);
+}
+
 static void clip(struct bin *b, const struct ref_matrix *m, const struct ref_ring_rules *rules,
                  unsigned char *doubtful)
 {
     int *before = malloc((b->count + 1) * sizeof *before);
+    int anew = rules->compat || rules->clips_by == REF_RING_SPREAD;
     add_kept(b);
+    const double count = b->c;
     for (unsigned k = 0; k < rules->cycles && b->omega != 0; k++) {
         const double mean = b->s / b->omega;
         const double std = sqrt(variance_of(b, m, rules, rules->clips_by) / b->omega2);
@@ -93,8 +124,13 @@ static void clip(struct bin *b, const struct ref_matrix *m, const struct ref_rin
             limit = 0x1p-40 * fabs(mean);
         for (size_t i = 0; i < b->count; i++)
             before[i] = b->entries[i].kept;
-        const size_t left = reject(b, mean, limit, doubtful);
-        const int same = (double)left == b->kept;
+        size_t left = reject(b, mean, limit, doubtful);
+        int same = (double)left == b->kept;
+        if (2 * left < b->count && !anew) {
+            anew = 1;
+            same = 0;
+            left = start_anew(b, m, rules, count, doubtful);
+        }
         if (left == 0 && !rules->compat)
             for (size_t i = 0; i < b->count; i++)
                 b->entries[i].kept = before[i];

@@ -131,6 +131,68 @@ AIRY_INLINE bool next_interval(struct interval *in, const struct ring_sums *kept
     return true;
 }
 
+#if CLIPS_BY == 1 || CLIPS_BY == 2
+/* Doubles as numbers of the same order, from -infinity up; and back. */
+#define KEY_LEAST 0x000ffffffffffffful
+#define KEY_MOST  0xfff0000000000000ul
+
+AIRY_INLINE double of_key(ulong key)
+{
+    return as_double((key >> 63) != 0ul ? key ^ 0x8000000000000000ul : ~key);
+}
+
+/* Entries of the bin whose x is at most `most`, counted by all its items. */
+AIRY_INLINE double count_up_to(__global const VALUE *values, const struct ring_table t,
+                               const struct ring_own own, double most, const airy_gather_geom g,
+                               __local struct ring_room *room)
+{
+    uint count = 0u;
+    for (uint k = 0u; k < own.count; k++) {
+        const uint e = own.first + k * RING_GROUP;
+        const VALUE v = values[e];
+        const struct ring_entry entry = load_entry(t, e, v);
+        count += !is_invalid((T)v, g) && entry.s / entry.omega <= most ? 1u : 0u;
+    }
+    return group_ring_sum((double)count, room);
+}
+
+/*
+ * The interval in which a bin starts anew: about the lower median of all of its entries, by the
+ * standard deviation that is expected of the lower half. Few bins come here: the median is found by
+ * bisection. count: sum c of all entries.
+ */
+AIRY_INLINE struct interval robust_start(__global const VALUE *values, const struct ring_table t,
+                                         const struct ring_own own, double count,
+                                         const airy_ring_rule rule, const airy_gather_geom g,
+                                         __local struct ring_room *room)
+{
+    const double all = count_up_to(values, t, own, INFINITY, g, room), rank = floor(0.5 * all - 0.5);
+    ulong lo = KEY_LEAST, hi = KEY_MOST;
+    while (lo < hi) {
+        const ulong mid = lo + (hi - lo) / 2ul;
+        if (count_up_to(values, t, own, of_key(mid), g, room) > rank)
+            hi = mid;
+        else
+            lo = mid + 1ul;
+    }
+    const double median = of_key(lo), top = airy_ring_lower_half(median);
+    double variance = 0.0, omega2 = 0.0;
+    for (uint k = 0u; k < own.count; k++) {
+        const uint e = own.first + k * RING_GROUP;
+        const VALUE v = values[e];
+        const struct ring_entry entry = load_entry(t, e, v);
+        const bool low = !is_invalid((T)v, g) && entry.s / entry.omega <= top;
+        variance += low ? expected_variance(t, e, v) : 0.0;
+        omega2 += low ? entry.omega * entry.omega : 0.0;
+    }
+    variance = group_ring_sum(variance, room);
+    omega2 = group_ring_sum(omega2, room);
+    const struct interval in = {
+        median, airy_ring_robust_limit(rule, median, sqrt(variance / omega2), count)};
+    return in;
+}
+#endif
+
 /*
  * Mapping: work-groups of RING_GROUP items; a group takes a bin of a frame (ALONE: RING_GROUP
  *          bins), groups of one bin follow each other. Local memory: 3.3 KiB, elsewhere than on
@@ -155,7 +217,8 @@ ring_clip(__global const airy_ring_bin *bins, __global const uint *pixel,
     struct interval in = {0.0, INFINITY}, walked = in;
     struct ring_sums core;
     uint listed = 0u, missed = 0u, left = 0u;
-    bool stopped = false;
+    bool stopped = false, anew = airy_ring_starts_anew(g.rule) == 0;
+    double count = 0.0, all = 0.0;
     walked.pivot = SPREAD ? first_pivot(image, t, bin, g.gather) : 0.0;
     gather_entries(&core, values, image, t, own, walked.pivot, g.gather);
     for (uint pass = 0u; pass <= g.rule.cycles; pass++) {
@@ -179,6 +242,18 @@ ring_clip(__global const airy_ring_bin *bins, __global const uint *pixel,
         const double squares =
             group_ring_sum(moment_of(values, t, again, in, mean, g.gather), &room);
         spread = anew ? squares : spread;
+#endif
+        count = pass == 0u ? now.v[R_COUNT] : count;
+        all = pass == 0u ? (double)now.entries : all;
+#if CLIPS_BY == 1 || CLIPS_BY == 2
+        if (!stopped && !anew && airy_ring_loses_most((double)now.entries, all)) {
+            in = robust_start(values, t, own, count, g.rule, g.gather, &room);
+            anew = true;
+            missed = 1u;
+            left = ~0u;
+            pass--; /* this pass again */
+            continue;
+        }
 #endif
         /* A pass that has rejected nothing, or all, is the bin's last; all is taken back. */
         const bool emptied = pass > 0u && now.entries == 0u && g.rule.compat == 0u,
