@@ -467,6 +467,33 @@ airy_status airy_gauss_line(double **line, size_t *taps, double sigma, double tr
     return AIRY_OK;
 }
 
+/*
+ * Round the weights of a symmetric line of sum 1 to f32 so that their sum stays 1: rounded each for
+ * itself they add up to 1 + 4e-8 or so, by which every result is too large. From the ends inward
+ * each weight takes on what those before have lost; what the middle loses goes to the pairs from
+ * the middle outward, whose last places are finer and finer. No weight changes by more than 2^-23 of
+ * itself for that.
+ */
+static void round_line(double *line, size_t taps)
+{
+    const size_t middle = taps / 2;
+    double exact = 0, rounded = 0;
+    for (size_t i = 0; i < middle; i++) {
+        exact += line[i];
+        line[i] = (double)(float)(exact - rounded);
+        rounded += line[i];
+    }
+    line[middle] = (double)(float)(1 - 2 * rounded);
+    for (size_t i = middle; i-- > 0;) {
+        const double rest = 1 - line[middle] - 2 * rounded, before = line[i],
+                     most = 0x1p-23 * before;
+        line[i] = (double)(float)(before + fmax(-most, fmin(0.5 * rest, most)));
+        rounded += line[i] - before;
+    }
+    for (size_t i = 0; i < middle; i++)
+        line[taps - 1 - i] = line[i];
+}
+
 /* The weights of all axes, as one product. */
 static airy_status make_blur(struct airy_convolve_plan *plan, size_t taps[3],
                              const airy_blur_params *p, int axes)
@@ -481,6 +508,8 @@ static airy_status make_blur(struct airy_convolve_plan *plan, size_t taps[3],
         any = any || sigma > 0;
         AIRY_TRY(airy_gauss_line(&plan->line[0][i], &taps[i], sigma, truncate,
                                  axis < 0 ? 0 : p->radius[axis], false));
+        if (plan->dst->dtype == AIRY_DTYPE_F32)
+            round_line(plan->line[0][i], taps[i]);
     }
     AIRY_FAIL_IF(!any, AIRY_ERR_PARAM, "sigma = 0 on every axis, expected one above 0");
     plan->rank = 1;
