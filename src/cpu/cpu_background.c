@@ -210,28 +210,93 @@ static airy_background_pass look(const struct room *room, size_t lo, size_t hi)
                                   .split = split};
 }
 
+/* What a mesh's last histogram gave. */
+struct histogram {
+    airy_background_bins bins;
+    airy_background_clip clip;
+    int32_t crowd; /* airy_background_crowd */
+};
+
 /* Level and noise of the pixels in [*lo, *hi]; whether it is to be done again, of fewer. */
 static bool estimate_within(const struct meshes_job *job, struct mesh *m, struct room *room,
-                            const struct moments *all, double *lo, double *hi, double *level,
-                            double *noise)
+                            const struct moments *all, struct histogram *last, double *lo,
+                            double *hi, double *level, double *noise)
 {
     const struct airy_background_plan *plan = job->plan;
     const airy_background_bins bins = airy_background_plan(
         (uint32_t)all->count, all->mean, all->std, all->min, all->max, plan->compat);
     *level = bins.alike;
     *noise = 0;
+    *last = (struct histogram){.bins = bins, .crowd = -1};
     if (bins.levels == 0)
         return false;
     fill_bins(job, m, room, &bins);
     job->kernels->sums(room->before, room->counts,
                        (bins.levels + AIRY_BACKGROUND_GROUP - 1) / AIRY_BACKGROUND_GROUP);
     airy_background_clip clip = airy_background_clip_begin(bins.levels);
-    while (airy_background_clip_goes_on(clip))
-        clip = airy_background_clip_pass(clip, look(room, (size_t)clip.lo, (size_t)clip.hi),
-                                         bins.levels);
+    while (airy_background_clip_goes_on(clip)) {
+        const airy_background_pass pass = look(room, (size_t)clip.lo, (size_t)clip.hi);
+        if (clip.pass == 0)
+            last->crowd = airy_background_crowd(pass);
+        clip = airy_background_clip_pass(clip, pass, bins.levels);
+    }
+    last->clip = clip;
     *level = airy_background_level(clip, bins, (uint32_t)plan->estimate);
     *noise = clip.std * bins.scale;
     return !plan->compat && airy_background_narrow(lo, hi, clip, bins);
+}
+
+/* The value that most pixels of a bin have, of which there is one alone in a coarse mesh. */
+static double find_value(const struct meshes_job *job, struct mesh *m, struct room *room,
+                         const struct histogram *last)
+{
+    double value = (double)INFINITY;
+    if (last->bins.levels == 0)
+        return last->bins.alike;
+    for (size_t row = 0; row < m->height; row += m->rows) {
+        load_tile(job, m, room->tile, row);
+        for (size_t i = 0; i < m->padded; i++)
+            if (airy_background_bin(room->tile[i], last->bins) == last->crowd)
+                value = fmin(value, room->tile[i]);
+    }
+    return value;
+}
+
+/* The distance of the next other value; infinite: there is none. */
+static double find_step(const struct meshes_job *job, struct mesh *m, struct room *room,
+                        double value)
+{
+    double step = (double)INFINITY;
+    for (size_t row = 0; row < m->height; row += m->rows) {
+        load_tile(job, m, room->tile, row);
+        for (size_t i = 0; i < m->padded; i++) {
+            const double x = room->tile[i];
+            if (fabs(x) <= AIRY_BACKGROUND_LARGEST && x != value)
+                step = fmin(step, fabs(x - value));
+        }
+    }
+    return step;
+}
+
+/* Level and noise of a mesh of few different values. */
+static void estimate_coarse(const struct meshes_job *job, struct mesh *m, struct room *room,
+                            const struct histogram *last, double *level, double *noise)
+{
+    const double value = find_value(job, m, room, last), step = find_step(job, m, room, value);
+    double lo, hi;
+    if (!(step < (double)INFINITY))
+        return;
+    airy_background_coarse_start(&lo, &hi, last->clip, last->bins, value, step);
+    size_t before = 0;
+    for (int i = 0; i < AIRY_BACKGROUND_COARSE_ROUNDS; i++) {
+        const struct moments all = measure(job, m, room, value, lo, hi);
+        if (all.count == 0 || all.count == before)
+            break;
+        before = all.count;
+        *level = job->plan->estimate == AIRY_BACKGROUND_MEDIAN ? value : all.mean;
+        *noise = all.std;
+        airy_background_coarse_next(&lo, &hi, all.mean, all.std, step);
+    }
 }
 
 static void estimate_mesh(const struct meshes_job *job, struct mesh *m, struct room *room,
@@ -243,16 +308,20 @@ static void estimate_mesh(const struct meshes_job *job, struct mesh *m, struct r
     struct moments all = measure(job, m, room, (double)NAN, -largest, largest);
     if (2 * all.count < m->height * m->width)
         return;
+    const bool differ = all.min < all.max;
+    struct histogram last = {.crowd = -1};
     airy_background_cuts(&lo, &hi, all.mean, all.std, job->plan->compat);
-    if (all.min < all.max)
+    if (differ)
         all = measure_again(job, m, room, all.mean, lo, hi);
     size_t before = SIZE_MAX;
     for (int i = 0; i < AIRY_BACKGROUND_ROUNDS && all.count > 0 && all.count < before; i++) {
         before = all.count;
-        if (!estimate_within(job, m, room, &all, &lo, &hi, level, noise))
+        if (!estimate_within(job, m, room, &all, &last, &lo, &hi, level, noise))
             break;
         all = measure_again(job, m, room, *level, lo, hi);
     }
+    if (differ && !job->plan->compat && (last.bins.levels == 0 || last.crowd >= 0))
+        estimate_coarse(job, m, room, &last, level, noise);
 }
 
 static void run_mesh(void *arg, size_t index, unsigned worker)

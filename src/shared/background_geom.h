@@ -213,6 +213,44 @@ static inline double airy_background_level(airy_background_clip c, airy_backgrou
     return b.zero + at * b.scale;
 }
 
+/* ---- meshes of few different values, such as low counts ---- */
+
+/* Times that the pixels near the mean are found. */
+#define AIRY_BACKGROUND_COARSE_ROUNDS 16
+
+/*
+ * The bin of the value that a quarter or more of all pixels has, from the first pass over them; -1:
+ * there is none. The median is it. A bin of noise that is resolved has 4 pixels.
+ */
+static inline airy_i32 airy_background_crowd(airy_background_pass p)
+{
+    const airy_u32 most = p.at > p.next ? p.at : p.next;
+    return p.count >= 64u && most >= p.count / 4u ? (p.at >= p.next ? p.split : p.split + 1) : -1;
+}
+
+/*
+ * Noise of few counts is no wider than the step from one value to the next, by which a clip then
+ * removes all but one value. So mean and deviation are first those of the pixels that the clip
+ * leaves or that lie within 3.5 steps of that value, then of those within 3 deviations, and no less
+ * than 3.5 steps, of the mean.
+ */
+static inline void airy_background_coarse_start(double *lo, double *hi, airy_background_clip c,
+                                                airy_background_bins b, double value, double step)
+{
+    const double low = b.levels != 0u ? b.zero + ((double)c.lo - 1.0) * b.scale : value,
+                 high = b.levels != 0u ? b.zero + ((double)c.hi + 1.0) * b.scale : value;
+    *lo = fmin(low, value - 3.5 * step);
+    *hi = fmax(high, value + 3.5 * step);
+}
+
+static inline void airy_background_coarse_next(double *lo, double *hi, double mean, double std,
+                                               double step)
+{
+    const double half = fmax(3.0 * std, 3.5 * step);
+    *lo = mean - half;
+    *hi = mean + half;
+}
+
 /* ---- splines ---- */
 
 /* Planes of a spline's nodes: value, and second derivatives over 6, in units of a mesh. */

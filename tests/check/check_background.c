@@ -365,6 +365,37 @@ static void check_plain(struct check *c, size_t h, size_t w, double value)
     airy_background_destroy(&b);
 }
 
+/*
+ * Poisson counts of a mean; rare: `step` above 100 with that probability. The noise of one mesh of n
+ * = 4096 pixels has a relative sampling error of sqrt((kurtosis - 1) / n) / 2, kurtosis 3 + 1 / mean,
+ * and the median of 16 a third of it; 4 percent are the pixels beyond 3 standard deviations.
+ */
+static void check_counts(struct check *c, airy_dtype dtype, double mean, double step)
+{
+    enum { SIZE = 256, MESH = 64 * 64 };
+    const size_t shape[2] = {SIZE, SIZE};
+    if (!check_case(c, "background_%s_%s_%g", step > 0 ? "rare" : "poisson", airy_dtype_name(dtype),
+                    mean))
+        return;
+    char *data = check_alloc(c, SIZE * SIZE * airy_dtype_size(dtype));
+    for (size_t i = 0; i < SIZE * SIZE; i++) {
+        double n = 0;
+        for (double p = check_uniform(c); step == 0 && p > exp(-mean); p *= check_uniform(c))
+            n++;
+        check_put(data, dtype, i, step > 0 ? 100 + (check_uniform(c) < mean ? step : 0) : n);
+    }
+    airy_array *src = check_upload(c, dtype, 2, shape, data);
+    airy_background *b = NULL;
+    airy_background_info info;
+    const double scale = step > 0 ? step : 1, want = scale * sqrt(mean);
+    if (CHECK_OK(c, airy_background_create(&b, c->queue, src, NULL, NULL, &info))) {
+        CHECK(c, fabs(info.noise / want - 1) <= 0.5 * sqrt((2 + 1 / mean) / MESH) + 0.04);
+        CHECK(c, fabs(info.level - (step > 0 ? 100 : 0) - scale * mean) <=
+                     want / sqrt(MESH) + 0.04 * scale * mean);
+    }
+    airy_background_destroy(&b);
+}
+
 /* Source and result of every dtype, in place too. */
 static void check_dtypes(struct check *c, airy_dtype from, airy_dtype to)
 {
@@ -537,6 +568,13 @@ void check_backgrounds(struct check *c)
         check_plain(c, 1, 1, values[i]);
         check_plain(c, 100, 130, values[i]);
     }
+    static const double means[] = {0.001, 0.01, 0.05, 0.1, 0.3, 1};
+    for (size_t i = 0; i < sizeof(means) / sizeof(means[0]); i++) {
+        check_counts(c, AIRY_DTYPE_F32, means[i], 0);
+        check_counts(c, i % 2 ? AIRY_DTYPE_U8 : AIRY_DTYPE_U16, means[i], 0);
+    }
+    check_counts(c, AIRY_DTYPE_U8, 0.002, 5);
+    check_counts(c, AIRY_DTYPE_F32, 0.002, 0.125);
     check_golden_all(c);
     check_errors(c);
     check_speed(c, 64);

@@ -48,12 +48,57 @@ static double meet(const double *bins, int lo, int hi)
     return h + 0.5 + (most > 0 ? (right - left) / (2 * most) : 0);
 }
 
+/* A mesh of few different values, most of which are one: about that one, by the step to the next. */
+static void estimate_coarse(double *level, double *noise, const double *x, size_t n, double value,
+                            double low, double high, const struct ref_background *p)
+{
+    double step = (double)INFINITY;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != value)
+            step = fmin(step, fabs(x[i] - value));
+    if (isinf(step))
+        return;
+    low = fmin(low, value - 3.5 * step);
+    high = fmax(high, value + 3.5 * step);
+    for (int round = 0; round < 16; round++) {
+        double mean, std;
+        const size_t found = moments(x, n, low, high, &mean, &std);
+        if (found == 0 || found == count)
+            break;
+        count = found;
+        *level = p->estimate == 1 ? value : mean;
+        *noise = std;
+        low = mean - fmax(3 * std, 3.5 * step);
+        high = mean + fmax(3 * std, 3.5 * step);
+    }
+}
+
+/* The value of the bin of the median, if a quarter of all pixels in bins is there; NaN: it is not. */
+static double find_crowd(const double *bins, int levels, const double *x, size_t n, double zero,
+                         double scale)
+{
+    double count = 0, upto = bins[0], value = (double)INFINITY;
+    int k = 0;
+    for (int i = 0; i < levels; i++)
+        count += bins[i];
+    while (2 * upto < count)
+        upto += bins[++k];
+    if (count < 64 || bins[k] < floor(count / 4))
+        return (double)NAN;
+    for (size_t i = 0; i < n; i++)
+        if (floor((x[i] - zero) / scale + 0.5) == k)
+            value = fmin(value, x[i]);
+    return value;
+}
+
 /*
  * What the pixels of a mesh in [*low, *high] are, of n that are not NaN. True: they lie in one bin,
  * and are to be looked at again, from *low to *high.
  */
 static bool estimate(double *level, double *noise, const double *x, size_t n,
-                     const struct ref_background *p, double *low, double *high, size_t *looked)
+                     const struct ref_background *p, double *low, double *high, size_t *looked,
+                     double *crowd)
 {
     double mean, std, min = (double)INFINITY, max = -(double)INFINITY;
     for (size_t i = 0; i < n; i++)
@@ -62,11 +107,13 @@ static bool estimate(double *level, double *noise, const double *x, size_t n,
             max = fmax(max, x[i]);
         }
     const size_t left = moments(x, n, *low, *high, &mean, &std);
-    *level = min;
+    *level = *crowd = min;
     *noise = 0;
     const int levels = (int)fmin(4096, floor(1.25 * sqrt(2 / M_PI) * (double)left + 1));
-    if ((min == max && !p->sep) || levels < 2)
+    if ((min == max && !p->sep) || levels < 2) {
+        *low = *high = min;
         return false;
+    }
     const double m = round_to(mean, std), s = round_to(std, std);
     double zero = m - 5 * s, scale = 10 * s / levels;
     if (p->sep) {
@@ -82,6 +129,7 @@ static bool estimate(double *level, double *noise, const double *x, size_t n,
         if (at >= 0 && at < levels)
             bins[(int)at]++;
     }
+    *crowd = find_crowd(bins, levels, x, n, zero, scale);
     int first = 0, last = levels - 1;
     double median = 0, deviation = 10.0 * last, before = 1, average = 0;
     for (int pass = 0; pass < 100 && deviation >= 0.1 && fabs(deviation / before - 1) > 1e-4;
@@ -126,8 +174,13 @@ static void estimate_mesh(double *level, double *noise, const double *x, size_t 
         high = (float)(mean + 2 * std);
     }
     size_t looked = n + 1; /* of the look before */
-    while (estimate(level, noise, x, n, p, &low, &high, &looked))
+    double crowd = (double)NAN;
+    const bool differ = std > 0;
+    while (estimate(level, noise, x, n, p, &low, &high, &looked, &crowd))
         ;
+    if (isnan(crowd) || p->sep || !differ)
+        return;
+    estimate_coarse(level, noise, x, n, crowd, low, high, p);
 }
 
 static int compare(const void *a, const void *b)

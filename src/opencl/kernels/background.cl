@@ -160,6 +160,22 @@ AIRY_INLINE double first_of(double v, __local double *room)
     return first;
 }
 
+/* The least of the items' values. */
+AIRY_INLINE double least_of(double v, __local double *room)
+{
+    const uint i = get_local_id(0);
+    room[i] = v;
+    for (uint step = ITEMS / 2u; step > 0u; step /= 2u) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (i < step)
+            room[i] = fmin(room[i], room[i + step]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const double least = room[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return least;
+}
+
 AIRY_INLINE double deviation(const moments *s)
 {
     const double mean = s->sum / s->count, variance = s->squares / s->count - mean * mean;
@@ -268,6 +284,7 @@ background_mesh(__global const T *src, __global const uchar *mask, __global doub
     __local ulong sums[2 * (ITEMS + 1)];
     __local uint all[ITEMS];
     __local airy_background_clip next; /* what item 0 has found */
+    __local int next_crowd;
     __local uint *counts = (__local uint *)room;
     const uint index = get_group_id(0), nodes = g.nodes_y * g.nodes_x;
     mesh m = {index / g.nodes_x * g.mesh_y, index % g.nodes_x * g.mesh_x, 0u, 0u, 0u};
@@ -302,6 +319,7 @@ background_mesh(__global const T *src, __global const uchar *mask, __global doub
     airy_background_bins b = {0.0, 1.0, 1.0, NAN, 0u, 0u};
     airy_background_clip clip = airy_background_clip_begin(0u);
     double before = INFINITY;
+    int crowd = -1;
     for (uint round = 0u; round < AIRY_BACKGROUND_ROUNDS; round++) {
         uint sums_left = AIRY_BACKGROUND_SUMS;
         do {
@@ -334,20 +352,57 @@ background_mesh(__global const T *src, __global const uchar *mask, __global doub
         sum_bins(counts, sums, all);
         if (get_local_id(0) == 0u) {
             clip = airy_background_clip_begin(b.levels);
-            while (b.levels != 0u && airy_background_clip_goes_on(clip))
-                clip =
-                    airy_background_clip_pass(clip, look(counts, sums, clip.lo, clip.hi), b.levels);
+            next_crowd = -1;
+            while (b.levels != 0u && airy_background_clip_goes_on(clip)) {
+                const airy_background_pass pass = look(counts, sums, clip.lo, clip.hi);
+                next_crowd = clip.pass == 0 ? airy_background_crowd(pass) : next_crowd;
+                clip = airy_background_clip_pass(clip, pass, b.levels);
+            }
             next = clip;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         clip = next;
+        crowd = next_crowd;
         if (b.levels == 0u || g.compat != 0u || !airy_background_narrow(&lo, &hi, clip, b))
             break;
         mean = airy_background_level(clip, b, g.estimate);
     }
+    double level = b.levels != 0u ? airy_background_level(clip, b, g.estimate) : b.alike,
+           noise = b.levels != 0u ? clip.std * b.scale
+                   : good         ? 0.0
+                                  : NAN;
+    if (good && !alike && g.compat == 0u && (b.levels == 0u || crowd >= 0)) {
+        /* Few different values: airy_background_coarse_start. */
+        double value = INFINITY, step = INFINITY;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        FOR_PIXELS(x)
+        value = airy_background_bin(x, b) == crowd ? fmin(value, x) : value;
+        END_PIXELS
+        value = b.levels == 0u ? b.alike : least_of(value, room);
+        FOR_PIXELS(x)
+        step = x != value ? fmin(step, fabs(x - value)) : step;
+        END_PIXELS
+        step = least_of(step, room);
+        airy_background_coarse_start(&lo, &hi, clip, b, value, step);
+        before = 0.0;
+        for (uint round = 0u; step < INFINITY && round < AIRY_BACKGROUND_COARSE_ROUNDS; round++) {
+            s = none;
+            FOR_PIXELS(x)
+            add_pixel(&s, x, value, lo, hi);
+            END_PIXELS
+            sum_moments(&s, room);
+            if (s.count == 0.0 || s.count == before)
+                break;
+            before = s.count;
+            mean = value + s.sum / s.count;
+            noise = deviation(&s);
+            level = g.estimate == 1u ? value : mean;
+            airy_background_coarse_next(&lo, &hi, mean, noise, step);
+        }
+    }
     if (get_local_id(0) == 0u) {
-        out[index] = b.levels != 0u ? airy_background_level(clip, b, g.estimate) : b.alike;
-        out[nodes + index] = b.levels != 0u ? clip.std * b.scale : good ? 0.0 : NAN;
+        out[index] = level;
+        out[nodes + index] = noise;
     }
 }
 
