@@ -246,9 +246,9 @@ static inline void airy_background_coarse_start(double *lo, double *hi, airy_bac
 static inline void airy_background_coarse_next(double *lo, double *hi, double mean, double std,
                                                double step)
 {
-    const double half = fmax(3.0 * std, 3.5 * step);
-    *lo = mean - half;
-    *hi = mean + half;
+    const double reach = fmax(3.0 * std, 3.5 * step);
+    *lo = mean - reach;
+    *hi = mean + reach;
 }
 
 /* ---- splines ---- */

@@ -55,6 +55,28 @@ static airy_status drop_infinite(struct device_image *d)
     return status;
 }
 
+/*
+ * Where half of all pixels have the least value, as in images of few counts, a clip leaves one or
+ * two values or nothing, and their deviation is 0 or too small. The estimator of backgrounds is made
+ * for such images.
+ */
+static airy_status measure_counts(struct found *found, struct device_image *d,
+                                  const airy_clip_result *clip)
+{
+    const airy_background_params params = {.mesh = {32768, 32768}};
+    airy_background *background = NULL;
+    airy_background_info info;
+    if (clip->clipped == 0 || (clip->kept.count > 0 && clip->kept.median != clip->kept.min &&
+                               clip->kept.median != clip->kept.max))
+        return AIRY_OK;
+    const airy_status status =
+        airy_background_create(&background, d->queue, d->src, NULL, &params, &info);
+    airy_background_destroy(&background);
+    found->background = status == AIRY_OK ? info.level : found->background;
+    found->noise = status == AIRY_OK ? info.noise : found->noise;
+    return status;
+}
+
 int find_simple(const struct sources_params *p, struct device_image *d, struct found *found)
 {
     const struct common *common = &p->common;
@@ -62,11 +84,14 @@ int find_simple(const struct sources_params *p, struct device_image *d, struct f
     airy_status status = airy_clip(d->queue, &clip, d->src, NULL, NULL);
     if (status != AIRY_OK)
         return tool_failed(common, status);
-    if (clip.kept.count == 0)
+    found->background = clip.kept.median;
+    found->noise = clip.kept.count ? clip.kept.std : 0;
+    status = measure_counts(found, d, &clip);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    if (clip.kept.count == 0 && found->noise == 0)
         return fail_empty(common, clip.clipped > 0);
     device_image_say_spread(d, common, common->inputs.items[0]);
-    found->background = clip.kept.median;
-    found->noise = clip.kept.std;
     found->threshold = p->sigma * found->noise;
     found->expected_false = expected_false(p->sigma, (double)(clip.kept.count + clip.clipped));
     const airy_label_params params = {.connectivity = p->connectivity ? (int)p->connectivity : 4,
