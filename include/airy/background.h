@@ -16,7 +16,14 @@
  *      lie within 3 standard deviations of the median;
  *   4. level: by params->estimate; noise: that standard deviation, which of normal noise is 1.3
  *      percent too small, the tails being cut off.
- * Where the pixels that step 1 leaves are all alike, they are the level, and the noise is 0.
+ * Images of few counts have meshes whose noise is no wider than the step from one value to the next,
+ * and whose clip would leave one value alone. So where the pixels that are left are all alike, or 64
+ * or more of which a quarter have the value v of the median, level and noise are instead mean and
+ * standard deviation (with AIRY_BACKGROUND_MEDIAN the level is v) of the pixels of the mesh that step
+ * 3 leaves or that lie within 3.5 d of v, with d the distance from v to the next other value of the
+ * mesh; then of those within max(3 standard deviations, 3.5 d) of the mean, until their number stays
+ * the same, 16 times at most. Of Poisson counts of mean 0.001 to 1 that noise is sqrt(mean) within 4
+ * percent and the sampling error of the mesh. Where all pixels of the mesh are alike, the noise is 0.
  */
 #ifndef AIRY_BACKGROUND_H
 #define AIRY_BACKGROUND_H
@@ -52,7 +59,7 @@ typedef struct airy_background_params {
      * but x = (i + 1/2) mesh - 1/2); second derivatives of the splines are divided by 6 once more
      * at each node of the recurrence, and there are none along x where there is one row of meshes;
      * pixels are read as f32 and so are bounds and bins, whose first one takes what lies up to a
-     * bin below it; meshes of equal pixels have bins of 1; the noise may be extrapolated to
+     * bin below it; meshes of equal pixels have bins of 1; meshes of few values are no exception; the noise may be extrapolated to
      * below 0. What is not taken over: sums that cancel far from zero, and 0 and 1 for an image
      * without a good mesh.
      */
