@@ -98,6 +98,69 @@ static void NAME(direct_tile)(const struct job *job, void *scratch, const struct
 }
 
 /*
+ * Weights that add up to 1 leave a constant as it is, but the rounding of partial sums does not: where
+ * all elements that a result looks at are equal, it is their value. out: of n results, made from n +
+ * taps - 1 elements. A run of `taps` equal ones has a pair at one of every taps - 1 places, where
+ * alone this looks; 0 is exact. Whether there are such runs.
+ */
+static bool NAME(keep_runs)(W *out, const W *line, size_t taps, size_t n)
+{
+    const size_t total = n + taps - 1, step = taps - 1;
+    bool any = taps == 1;
+    for (size_t k = 0; taps > 1 && k + 1 < total; k += step) {
+        const W value = line[k];
+        if (value != line[k + 1] || value == (W)0)
+            continue;
+        size_t first = k, last = k + 1;
+        while (first > 0 && line[first - 1] == value)
+            first--;
+        while (last + 1 < total && line[last + 1] == value)
+            last++;
+        for (size_t i = first; i + step <= last; i++) {
+            out[i] = value;
+            any = true;
+        }
+        k += (last - k - 1) / step * step;
+    }
+    return any;
+}
+
+/* The same of columns: one element of each of `taps` > 1 rows. */
+static void NAME(keep_columns)(W *out, const W *const *row, size_t taps, size_t n)
+{
+    enum { EACH = 16 };
+    for (size_t i = 0; i < n; i += EACH) {
+        const size_t count = airy_min_size(EACH, n - i);
+        uint8_t same[EACH];
+        unsigned any = 0;
+        for (size_t q = 0; q < count; q++)
+            any |= same[q] = row[0][i + q] == row[1][i + q];
+        for (size_t j = 2; j < taps && any; j++) {
+            any = 0;
+            for (size_t q = 0; q < count; q++)
+                any |= same[q] &= row[0][i + q] == row[j][i + q];
+        }
+        for (size_t q = 0; q < count && any; q++)
+            out[i + q] = same[q] ? row[0][i + q] : out[i + q];
+    }
+}
+
+/* Those of rows y to y + count - 1 of a tile whose rows, from `first` of the ring on, have runs. */
+static void NAME(keep_rows)(const struct job *job, const struct tile *t, size_t y, size_t count,
+                            const W *const *row, const bool *flat, size_t first)
+{
+    const size_t taps = job->geometry->axis[1].taps, turn = taps + AIRY_CONVOLVE_ROWS - 1;
+    for (size_t k = 0; k < count && taps > 1; k++) {
+        bool all = true;
+        for (size_t j = 0; j < taps && all; j++)
+            all = flat[(first + k + j) % turn];
+        if (all)
+            NAME(keep_columns)
+        ((W *)(void *)result_row(job, t->image, t->z, y + k) + t->x0, row + k, taps, t->x1 - t->x0);
+    }
+}
+
+/*
  * The products along x and y of a tile. A ring of lines has what x gives of the rows that a block of
  * results looks at, so that each row is read once and the ring stays in the cache.
  */
@@ -109,6 +172,7 @@ static void NAME(lines_tile)(const struct job *job, void *scratch, const struct 
     const W **row = scratch;
     W *line = (W *)(void *)((char *)scratch + job->lines_at), *ring = line + job->source_step;
     const W *from = line;
+    bool *flat = (bool *)(row + turn);
     size_t made = 0;
     for (size_t y = t->y0, count; y < t->y1; y += count) {
         count = airy_min_size(t->y1 - y, AIRY_CONVOLVE_ROWS);
@@ -121,6 +185,8 @@ static void NAME(lines_tile)(const struct job *job, void *scratch, const struct 
                 job->kernels->SUM(ring + (r * turn + made % turn) * step, &from, 1,
                                   (const W *)job->weights + r * (ay->taps + ax->taps) + ay->taps,
                                   ax->taps, n, false);
+            flat[made % turn] = job->plan->unit &&
+                                NAME(keep_runs)(ring + made % turn * step, line, ax->taps, n);
         }
         for (size_t r = 0; r < rank; r++) {
             for (size_t j = 0; j < ay->taps + count - 1; j++)
@@ -129,6 +195,8 @@ static void NAME(lines_tile)(const struct job *job, void *scratch, const struct 
             (job, t, t->z, y, count, row, 1, ay->taps,
              (const W *)job->weights + r * (ay->taps + ax->taps), 1, r > 0);
         }
+        if (job->plan->unit)
+            NAME(keep_rows)(job, t, y, count, row, flat, first);
     }
 }
 
@@ -156,6 +224,8 @@ static void NAME(columns_tile)(const struct job *job, void *scratch, const struc
         for (size_t k = 0; k < count; k++)
             out[k] = (W *)(void *)result_row(job, t->image, z + k, t->y0) + t->x0;
         NAME(sum_block)(job, out, count, row, 1, az->taps, job->weights, 1, n, false);
+        for (size_t k = 0; k < count && job->plan->unit; k++)
+            NAME(keep_columns)(out[k], row + k, az->taps, n);
     }
 }
 

@@ -237,7 +237,7 @@ static airy_status run_lines(airy_queue *queue, struct job *job)
     job->tile_y = airy_align_up(job->tile_y, AIRY_CONVOLVE_ROWS);
     job->line_step = line_step(job->tile_x, elem);
     job->source_step = line_step(job->tile_x + a[2].taps - 1, elem);
-    cut_tiles(job, a[0].n, ring, a[1].taps + AIRY_CONVOLVE_ROWS - 1);
+    cut_tiles(job, a[0].n, ring, 2 * (a[1].taps + AIRY_CONVOLVE_ROWS - 1)); /* and their flags */
     const airy_status status = run_tiles(queue, job, tiles_of(plan)->lines, "convolve_lines");
     free(weights);
     return status;

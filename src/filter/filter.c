@@ -513,6 +513,7 @@ static airy_status make_blur(struct airy_convolve_plan *plan, size_t taps[3],
     }
     AIRY_FAIL_IF(!any, AIRY_ERR_PARAM, "sigma = 0 on every axis, expected one above 0");
     plan->rank = 1;
+    plan->unit = !p->normalize; /* those of sums over gaps are scaled */
     return AIRY_OK;
 }
 

@@ -42,6 +42,7 @@ struct airy_convolve_plan {
     struct airy_convolve_tiles tiles;
     int rank;                              /* separable: products */
     double *line[AIRY_FILTER_MAX_RANK][3]; /* of a product: taps of each axis */
+    bool unit;                             /* each line adds up to 1 */
 };
 
 /*

@@ -772,6 +772,36 @@ static void check_blur_sum(struct check *c, double sigma)
     }
 }
 
+/*
+ * The CPU keeps a constant to the last bit, and so does each result that looks at equal elements
+ * alone; here the right half of an image whose left one is noise.
+ */
+static void check_blur_constant(struct check *c, const airy_blur_params *params, const size_t n[3])
+{
+    if (!check_case(c, "blur_constant_%zux%zux%zu_%g_%g_%g", n[0], n[1], n[2], params->sigma[0],
+                    params->sigma[1], params->sigma[2]))
+        return;
+    const size_t count = n[0] * n[1] * n[2];
+    const double sigma = params->sigma[2];
+    float *x = check_alloc(c, count * sizeof(*x)), *y = check_alloc(c, count * sizeof(*y));
+    for (int k = 0; k < 12; k++) {
+        const float value = (float)((check_uniform(c) - 0.3) * pow(10, k - 4));
+        const size_t start = k % 2 ? n[2] / 2 : 0, reach = (size_t)(4 * sigma + 0.5);
+        for (size_t i = 0; i < count; i++)
+            x[i] = i % n[2] < start ? (float)check_normal(c) : value;
+        airy_array *src = check_upload(c, AIRY_DTYPE_F32, 3, n, x),
+                   *dst = check_output(c, AIRY_DTYPE_F32, 3, n);
+        if (!CHECK_OK(c, airy_gaussian_blur(c->queue, dst, src, params)) ||
+            !CHECK_OK(c, airy_array_pull(c->queue, y, count * sizeof(*y), dst)) ||
+            !CHECK_OK(c, airy_queue_finish(c->queue)))
+            return;
+        size_t other = 0;
+        for (size_t i = 0; i < count; i++)
+            other += (start == 0 || i % n[2] >= start + reach) && y[i] != value;
+        CHECK(c, other == 0);
+    }
+}
+
 void check_filter(struct check *c)
 {
     if (!airy_queue_backend(c->queue)->filter) {
@@ -792,6 +822,14 @@ void check_filter(struct check *c)
     static const struct shape flat = {2, {50, 61}}, deep = {3, {12, 20, 33}}, line = {1, {300}};
     for (int i = 0; i < 4; i++)
         check_blur_sum(c, (const double[]){0.9, 1, 2, 10}[i]);
+    for (int i = 0; i < 5 && c->is_cpu; i++) {
+        static const airy_blur_params blurs[] = {{.sigma = {0, 1, 1}},
+                                                 {.sigma = {0, 0.3, 7}},
+                                                 {.sigma = {0, 2, 0}},
+                                                 {.sigma = {1, 0.5, 2}},
+                                                 {.sigma = {0, 0, 3}}};
+        check_blur_constant(c, &blurs[i], (const size_t[]){i == 3 ? 9 : 1, 50, 211});
+    }
     check_blur_one(c, &line, 0, &(airy_blur_params){.sigma = {5}}, "5");
     check_blur_one(c, &line, 4, &(airy_blur_params){.axes = 1, .sigma = {2}}, "2");
     check_blur_one(c, &flat, 0, &(airy_blur_params){.sigma = {2, 0.5}}, "2_0.5");
