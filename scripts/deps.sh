@@ -38,6 +38,7 @@ for goal in "$@"; do
         need libcfitsio-dev "FITS images"
         need wcslib-dev "sky coordinates"
         need libtiff-dev "TIFF images"
+        need libzstd-dev "bitshuffle-Zstandard files"
         need libzmq3-dev "live streams"
         need libcbor-dev "live streams"
         need opencl-c-headers "OpenCL declarations; the library itself is looked for at run time"

@@ -1,12 +1,14 @@
 /**
- * Compressed chunks as HDF5 filters store them: bitshuffle-LZ4 (32008), LZ4 (32004), bitshuffle
- * alone.
+ * Compressed chunks as HDF5 filters store them: bitshuffle-LZ4 and bitshuffle-Zstandard (32008),
+ * LZ4 (32004), bitshuffle alone.
  *
  * Formats (all numbers in the framing are big-endian):
  *   bslz4  u64 decoded bytes, u32 block bytes, then for each block u32 compressed bytes + LZ4
  *   block of the bit-shuffled
  *          elements; the last block is rounded down to a multiple of 8 elements; up to 7 elements
  *          follow verbatim.
+ *   bszstd as bslz4, with a Zstandard frame of each block instead of the LZ4 block; decoded by
+ *          airy_decode only, in a build with libzstd.
  *   lz4    u64 decoded bytes, u32 block bytes, then for each block u32 bytes + LZ4 block (stored
  *   raw when not smaller). bshuf  no framing: bit-shuffled blocks of the default size, then the
  *   verbatim tail.
@@ -30,10 +32,12 @@ typedef enum airy_codec {
     AIRY_CODEC_BSLZ4,
     AIRY_CODEC_LZ4,
     AIRY_CODEC_BSHUF,
+    AIRY_CODEC_BSZSTD, /**< decoded on the host, by airy_decode; neither encoded nor batched */
     AIRY_CODEC_COUNT
 } airy_codec;
 
-AIRY_API const char *airy_codec_name(airy_codec codec); /**< "none", "bslz4", "lz4", "bshuf" */
+AIRY_API const char *
+airy_codec_name(airy_codec codec); /**< "none", "bslz4", "lz4", "bshuf", "bszstd" */
 AIRY_API airy_status airy_codec_parse(airy_codec *codec, const char *name);
 
 /** Zeroed: plain elements of one byte. */
@@ -43,7 +47,7 @@ typedef struct airy_codec_params {
     /**
      * 0: the format's default (8192 / elem_size elements rounded down to a multiple of 8, at least
      * 128; LZ4: 1 GiB). Must be a multiple of 8 * elem_size. Decoders take it from the chunk where
-     * the format has it (bslz4, lz4).
+     * the format has it (bslz4, lz4, bszstd).
      */
     uint32_t block_bytes;
     uint32_t threads; /**< encode only: 0 or 1: the caller's thread */
@@ -57,7 +61,7 @@ AIRY_API size_t airy_encode_bound(size_t size, const airy_codec_params *params);
  * @param dst       out, at least airy_encode_bound bytes
  * @param dst_size  in: capacity, out: bytes written
  * @param src       size bytes; size must be a multiple of elem_size (bslz4, bshuf)
- * Errors: AIRY_ERR_PARAM. Threads: any. The bytes do not depend on the machine's SIMD flags.
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_UNSUPPORTED (bszstd). Threads: any. The bytes do not depend on the machine's SIMD flags.
  */
 AIRY_API airy_status airy_encode(void *dst, size_t *dst_size, const void *src, size_t size,
                                  const airy_codec_params *params);
@@ -65,7 +69,8 @@ AIRY_API airy_status airy_encode(void *dst, size_t *dst_size, const void *src, s
 /**
  * Decode one chunk on the host into exactly size bytes.
  * Errors: AIRY_ERR_CORRUPT with block and reason when chunk and size do not fit each other or a
- * block does not decode; dst then holds unspecified bytes. Threads: any.
+ * block does not decode; dst then holds unspecified bytes. AIRY_ERR_UNSUPPORTED for bszstd in a
+ * build without libzstd. Threads: any.
  */
 AIRY_API airy_status airy_decode(void *dst, size_t size, const void *chunk, size_t chunk_size,
                                  const airy_codec_params *params);

@@ -14,6 +14,9 @@
 #if AIRY_HAVE_TIFF
 #include <tiffio.h>
 #endif
+#if AIRY_HAVE_ZSTD
+#include <zstd.h>
+#endif
 #if AIRY_HAVE_ZMQ
 #include <cbor.h>
 #include <zmq.h>
@@ -66,6 +69,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 #else
 #define TIFF_TEXT "tiff: no"
 #endif
+#if AIRY_HAVE_ZSTD
+#define ZSTD_FILTER "bitshuffle-zstd (32008), "
+#define ZSTD_TEXT   "zstd: libzstd " ZSTD_VERSION_STRING
+#else
+#define ZSTD_FILTER ""
+#define ZSTD_TEXT   "zstd: no"
+#endif
 #if AIRY_HAVE_ZMQ
 #define STREAM_TEXT                                                                                \
     "streams: zmq " QUOTE(ZMQ_VERSION_MAJOR) "." QUOTE(ZMQ_VERSION_MINOR) "." QUOTE(               \
@@ -81,10 +91,11 @@ static void make(void)
     snprintf(text, sizeof(text),
              "airy %s, %s\n"
              "back ends: cpu (%u threads, %s), opencl (opened at run time)\n"
-             "filters: bitshuffle-lz4 (32008) and lz4 (32004) built in; %sshuffle, fletcher32%s "
+             "filters: bitshuffle-lz4 (32008), " ZSTD_FILTER
+             "lz4 (32004) built in; %sshuffle, fletcher32%s "
              "from libhdf5\n"
              "hdf5 %u.%u.%u (%s), lz4 %s, png %s, jansson %s, zlib %s\n" FITS_TEXT ", " WCS_TEXT
-             ", " TIFF_TEXT "\n" STREAM_TEXT "\n",
+             ", " TIFF_TEXT ", " ZSTD_TEXT "\n" STREAM_TEXT "\n",
              AIRY_VERSION, COMPILER, airy_thread_limit(), airy_cpu_name(), DEFLATE, SZIP, major,
              minor, release, THREADSAFE, LZ4_versionString(), png_get_libpng_ver(NULL),
              jansson_version_str(), zlibVersion());

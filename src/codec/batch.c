@@ -48,6 +48,8 @@ static airy_status plan_batch(airy_batch *batch, const airy_batch_params *params
     AIRY_FAIL_IF((unsigned)p->dtype >= AIRY_DTYPE_COUNT, AIRY_ERR_DTYPE,
                  "dtype = %d, expected 0 to %d", (int)p->dtype, AIRY_DTYPE_COUNT - 1);
     AIRY_FAIL_IF(p->frames == 0, AIRY_ERR_PARAM, "frames = 0, expected at least 1");
+    AIRY_FAIL_IF(p->codec.codec == AIRY_CODEC_BSZSTD, AIRY_ERR_UNSUPPORTED,
+                 "codec = bszstd, which is decoded on the host only: decode with airy_decode");
     if (p->codec.elem_size == 0)
         p->codec.elem_size = (uint32_t)airy_dtype_size(p->dtype);
     size_t frame_bytes, table, bound, all;

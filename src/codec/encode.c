@@ -191,6 +191,8 @@ airy_status airy_encode(void *dst, size_t *dst_size, const void *src, size_t siz
     src = src ? src : nothing; /* size is 0 then */
     airy_block_layout layout;
     AIRY_TRY(airy_block_layout_make(&layout, size, params));
+    AIRY_FAIL_IF(layout.codec == AIRY_CODEC_BSZSTD, AIRY_ERR_UNSUPPORTED,
+                 "codec = bszstd, which is decoded only: encode with bslz4, lz4 or bshuf");
     const size_t bound = chunk_bound(&layout);
     AIRY_FAIL_IF((bound == 0 && size) || *dst_size < bound, AIRY_ERR_PARAM,
                  "capacity of dst = %zu bytes, expected at least %zu for %zu bytes", *dst_size,

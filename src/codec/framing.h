@@ -17,6 +17,12 @@ struct airy_chunk_cursor {
     bool block_stored; /* as decoded pixels */
 };
 
+/* A chunk has a header, and each block its length in front of it. */
+static inline bool airy_codec_is_framed(airy_codec codec)
+{
+    return codec == AIRY_CODEC_BSLZ4 || codec == AIRY_CODEC_LZ4 || codec == AIRY_CODEC_BSZSTD;
+}
+
 /* What block_bytes = 0 means. */
 uint32_t airy_default_block_bytes(airy_codec codec, uint32_t elem_size);
 

@@ -12,7 +12,8 @@
 static const char *const codec_names[AIRY_CODEC_COUNT] = {[AIRY_CODEC_NONE] = "none",
                                                           [AIRY_CODEC_BSLZ4] = "bslz4",
                                                           [AIRY_CODEC_LZ4] = "lz4",
-                                                          [AIRY_CODEC_BSHUF] = "bshuf"};
+                                                          [AIRY_CODEC_BSHUF] = "bshuf",
+                                                          [AIRY_CODEC_BSZSTD] = "bszstd"};
 
 enum {
     DEFAULT_BLOCK_BYTES = 8192,        /* of the bitshuffle filter */
@@ -30,7 +31,8 @@ const char *airy_codec_name(airy_codec codec)
 airy_status airy_codec_parse(airy_codec *codec, const char *name)
 {
     AIRY_FAIL_IF(!codec, AIRY_ERR_PARAM, "airy_codec_parse: codec is NULL");
-    AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "codec name = NULL, expected none, bslz4, lz4 or bshuf");
+    AIRY_FAIL_IF(!name, AIRY_ERR_PARAM,
+                 "codec name = NULL, expected none, bslz4, lz4, bshuf or bszstd");
     int i = 0;
     AIRY_TRY(airy_find_word(&i, "codec", name, codec_names, AIRY_CODEC_COUNT));
     *codec = (airy_codec)i;
@@ -53,7 +55,8 @@ airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes
     const airy_codec codec = params->codec;
     AIRY_FAIL_IF((unsigned)codec >= AIRY_CODEC_COUNT, AIRY_ERR_PARAM,
                  "codec = %d, expected 0 to %d", (int)codec, AIRY_CODEC_COUNT - 1);
-    const bool shuffled = codec == AIRY_CODEC_BSLZ4 || codec == AIRY_CODEC_BSHUF;
+    const bool shuffled = codec == AIRY_CODEC_BSLZ4 || codec == AIRY_CODEC_BSZSTD ||
+                          codec == AIRY_CODEC_BSHUF;
     const uint32_t elem_size = params->elem_size ? params->elem_size : 1;
     AIRY_FAIL_IF(elem_size > AIRY_MAX_ELEM_SIZE, AIRY_ERR_PARAM,
                  "element size = %u bytes, expected at most %d", elem_size, AIRY_MAX_ELEM_SIZE);
@@ -106,7 +109,8 @@ airy_status airy_chunk_header(uint64_t *decoded, uint32_t *block_bytes, const vo
     const uint8_t *bytes = chunk;
     const uint64_t total = (uint64_t)airy_load_be32(bytes) << 32 | airy_load_be32(bytes + 4);
     const uint32_t block = airy_load_be32(bytes + 8);
-    const uint32_t unit = codec == AIRY_CODEC_BSLZ4 ? 8 * elem_size : 1;
+    const uint32_t unit = codec == AIRY_CODEC_BSLZ4 || codec == AIRY_CODEC_BSZSTD ? 8 * elem_size
+                                                                                  : 1;
     AIRY_FAIL_IF(block == 0 || block % unit, AIRY_ERR_CORRUPT,
                  "chunk header: block size = %u bytes, expected a positive multiple of %u", block,
                  unit);
@@ -122,7 +126,7 @@ airy_status airy_chunk_open(struct airy_chunk_cursor *cursor, airy_block_layout 
     airy_codec_params actual = *params;
     *layout = (airy_block_layout){0};
     actual.elem_size = params->elem_size ? params->elem_size : 1;
-    const bool framed = params->codec == AIRY_CODEC_BSLZ4 || params->codec == AIRY_CODEC_LZ4;
+    const bool framed = airy_codec_is_framed(params->codec);
     if (framed) {
         uint64_t decoded = 0;
         /* the caller's mistakes before the chunk's */
@@ -153,8 +157,7 @@ airy_status airy_chunk_next(struct airy_chunk_cursor *cursor, const airy_block_l
     const size_t left = cursor->size - cursor->position;
     uint32_t size = decoded;
     bool stored = true;
-    if ((layout->codec == AIRY_CODEC_BSLZ4 || layout->codec == AIRY_CODEC_LZ4) &&
-        airy_block_is_coded(*layout, b)) {
+    if (airy_codec_is_framed((airy_codec)layout->codec) && airy_block_is_coded(*layout, b)) {
         AIRY_FAIL_IF(left < 4, AIRY_ERR_CORRUPT, "block %u of %u: the chunk ends inside its length",
                      b, layout->blocks);
         size = airy_load_be32(cursor->bytes + cursor->position);

@@ -96,6 +96,27 @@ void airy_filter_text(char *text, size_t size, hid_t creation)
     }
 }
 
+/* The registered filter 32008 is ours; set once, under the lock of libhdf5. */
+static bool bitshuffle_is_ours;
+
+static airy_status check_variant(const struct filter *filter, const char *what)
+{
+    const unsigned compression =
+        filter->number == AIRY_FILTER_BITSHUFFLE && filter->count > 4 ? filter->values[4] : 0;
+    AIRY_FAIL_IF(compression == AIRY_BITSHUFFLE_ZSTD && !AIRY_HAVE_ZSTD && bitshuffle_is_ours,
+                 AIRY_ERR_UNSUPPORTED,
+                 "%s: filter %d (bitshuffle-zstd) is needed, this build lacks libzstd: set "
+                 "HDF5_PLUGIN_PATH to the folder of a plug-in that has it",
+                 what, (int)filter->number);
+    AIRY_FAIL_IF(compression != 0 && compression != AIRY_BITSHUFFLE_LZ4 &&
+                     compression != AIRY_BITSHUFFLE_ZSTD,
+                 AIRY_ERR_UNSUPPORTED,
+                 "%s: filter %d (bitshuffle) with compression %u is needed, known are 0 (none), %d "
+                 "(lz4) and %d (zstd)",
+                 what, (int)filter->number, compression, AIRY_BITSHUFFLE_LZ4, AIRY_BITSHUFFLE_ZSTD);
+    return AIRY_OK;
+}
+
 airy_status airy_filter_check(hid_t creation, const char *what)
 {
     const int count = count_filters(creation);
@@ -104,14 +125,7 @@ airy_status airy_filter_check(hid_t creation, const char *what)
         if (!get_filter(&filter, creation, i))
             return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: filter %d of %d cannot be read", what, i,
                                   count);
-        const bool variant_known = filter.number != AIRY_FILTER_BITSHUFFLE || filter.count < 5 ||
-                                   filter.values[4] == 0 || filter.values[4] == AIRY_BITSHUFFLE_LZ4;
-        AIRY_FAIL_IF(!variant_known, AIRY_ERR_UNSUPPORTED,
-                     "%s: filter %d (%s) with compression %u is needed, this build has it with "
-                     "compression 0 and %d "
-                     "(lz4) only",
-                     what, (int)filter.number, variant_name(&filter), filter.values[4],
-                     AIRY_BITSHUFFLE_LZ4);
+        AIRY_TRY(check_variant(&filter, what));
         AIRY_FAIL_IF(H5Zfilter_avail(filter.number) <= 0, AIRY_ERR_UNSUPPORTED,
                      "%s: filter %d (%s) is needed, neither this build nor HDF5_PLUGIN_PATH has it",
                      what, (int)filter.number, variant_name(&filter));
@@ -125,12 +139,15 @@ airy_status airy_filter_check(hid_t creation, const char *what)
 static bool bitshuffle_codec(airy_codec_params *codec, size_t count, const unsigned *values)
 {
     const unsigned compression = count > 4 ? values[4] : 0;
+    const bool zstd = AIRY_HAVE_ZSTD && compression == AIRY_BITSHUFFLE_ZSTD;
     size_t block = 0;
     if (count < 3 || values[2] == 0 || values[2] > AIRY_MAX_ELEM_SIZE ||
-        (compression != 0 && compression != AIRY_BITSHUFFLE_LZ4) ||
+        (compression != 0 && compression != AIRY_BITSHUFFLE_LZ4 && !zstd) ||
         airy_mul_size(&block, count > 3 ? values[3] : 0, values[2]) || block > UINT32_MAX)
         return false;
-    *codec = (airy_codec_params){.codec = compression ? AIRY_CODEC_BSLZ4 : AIRY_CODEC_BSHUF,
+    *codec = (airy_codec_params){.codec = zstd          ? AIRY_CODEC_BSZSTD
+                                          : compression ? AIRY_CODEC_BSLZ4
+                                                        : AIRY_CODEC_BSHUF,
                                  .elem_size = values[2],
                                  .block_bytes = (uint32_t)block};
     return true;
@@ -259,8 +276,11 @@ static size_t undo_codec(const airy_codec_params *codec, size_t size, size_t *ca
         airy_chunk_header(&decoded, &block, *buffer, size, codec->codec, codec->elem_size) !=
             AIRY_OK)
         return fail_filter(airy_last_error());
-    /* One byte of LZ4 stands for at most 255; nothing is allocated for more. */
-    if (decoded == 0 || decoded / 255 > size)
+    /*
+     * One byte of LZ4 stands for at most 255, four of Zstandard for a block of its 128 KiB; nothing
+     * is allocated for more.
+     */
+    if (decoded == 0 || decoded / (codec->codec == AIRY_CODEC_BSZSTD ? 32768 : 255) > size)
         return fail_filter("chunk header: more decoded bytes than its compressed bytes can give");
     if (expected_bytes != 0 && decoded != expected_bytes) {
         char sentence[128];
@@ -356,6 +376,7 @@ int airy_filter_register(void)
      */
     const bool have_bitshuffle = H5Zfilter_avail(bitshuffle.id) > 0,
                have_lz4 = H5Zfilter_avail(lz4.id) > 0;
+    bitshuffle_is_ours = bitshuffle_is_ours || !have_bitshuffle;
     return (!have_bitshuffle && H5Zregister(&bitshuffle) < 0) ||
                    (!have_lz4 && H5Zregister(&lz4) < 0)
                ? -1

@@ -10,7 +10,7 @@
 
 /*
  * One codec for the pipeline: the first that compresses; frames of segments with another one come
- * decoded.
+ * decoded. Zstandard is never the pipeline's: devices do not decode it.
  */
 static void settle_codec(airy_stack *stack)
 {
@@ -24,7 +24,8 @@ static void settle_codec(airy_stack *stack)
         if (!segment->direct)
             continue;
         stack->path = AIRY_STACK_DIRECT;
-        if (stack->codec.codec == AIRY_CODEC_NONE && segment->codec.codec != AIRY_CODEC_NONE)
+        if (stack->codec.codec == AIRY_CODEC_NONE && segment->codec.codec != AIRY_CODEC_NONE &&
+            segment->codec.codec != AIRY_CODEC_BSZSTD)
             stack->codec = segment->codec;
     }
 }
@@ -48,7 +49,8 @@ static void settle_sizes(airy_stack *stack)
 {
     for (size_t i = 0; i < stack->segment_count; i++) {
         const struct stack_segment *segment = &stack->segments[i];
-        if (!segment->places && !segment->fill_only)
+        const bool decoded = !segment->places || segment->codec.codec == AIRY_CODEC_BSZSTD;
+        if (decoded && !segment->fill_only)
             stack->max_chunk = airy_max_size(stack->max_chunk, stack->frame_bytes);
         stack->max_chunk = airy_max_size(stack->max_chunk, segment->max_chunk);
         stack->lost += segment->plain ? airy_plain_lost(segment) : 0;

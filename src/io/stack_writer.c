@@ -49,6 +49,8 @@ static airy_status check_params(airy_stack_writer *w, const airy_stack_writer_pa
     AIRY_FAIL_IF(codec->elem_size != size && codec->codec != AIRY_CODEC_LZ4, AIRY_ERR_PARAM,
                  "stack writer: codec's element size = %u, expected %zu of %s", codec->elem_size,
                  size, airy_dtype_name(p->dtype));
+    AIRY_FAIL_IF(codec->codec == AIRY_CODEC_BSZSTD, AIRY_ERR_UNSUPPORTED,
+                 "stack writer: codec = bszstd, which is decoded only: write bslz4, lz4 or bshuf");
     airy_block_layout layout;
     AIRY_TRY(airy_block_layout_make(&layout, w->frame_bytes, codec));
     w->chunk_bound = airy_encode_bound(w->frame_bytes, codec);

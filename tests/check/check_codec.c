@@ -323,7 +323,7 @@ static void check_incompressible(struct check *c)
     const size_t size = 100003 * 4;
     uint8_t *pixels = check_alloc(c, size), *got = check_alloc(c, size);
     check_rand(c, pixels, AIRY_DTYPE_U8, size, 0, 255);
-    for (int codec = 0; codec < AIRY_CODEC_COUNT; codec++)
+    for (int codec = 0; codec <= AIRY_CODEC_BSHUF; codec++)
         for (uint32_t threads = 0; threads < 3; threads++) {
             const airy_codec_params params = {.codec = (airy_codec)codec,
                                               .elem_size = 4,
@@ -515,6 +515,81 @@ static void check_host_errors(struct check *c)
                 "1 bytes left behind the header");
 }
 
+/*
+ * A chunk of 16 elements of 4 bytes in one block: its header, the length of the frame, the frame.
+ * Frames are written by hand (RFC 8878): magic, 0x20 (one segment, its size in the next byte), the
+ * size, then blocks of 3 bytes of head (last block: bit 0, kind: bits 1 and 2, size: the others).
+ */
+enum { ZSTD_BYTES = 64, ZSTD_CHUNK = 128 };
+static size_t put_zstd(uint8_t *chunk, const uint8_t *frame, size_t size)
+{
+    static const uint8_t head[12] = {[7] = ZSTD_BYTES, [11] = ZSTD_BYTES};
+    memset(chunk, 0, ZSTD_CHUNK);
+    memcpy(chunk, head, 12);
+    chunk[15] = (uint8_t)size;
+    memcpy(chunk + 16, frame, size);
+    return 16 + size;
+}
+
+#define ZSTD_MAGIC 0x28, 0xb5, 0x2f, 0xfd
+
+static void check_zstd(struct check *c)
+{
+    if (!check_case(c, "zstd_frames"))
+        return;
+    const airy_codec_params p = {.codec = AIRY_CODEC_BSZSTD, .elem_size = 4};
+    uint8_t chunk[ZSTD_CHUNK], got[ZSTD_BYTES], want[ZSTD_BYTES], raw[9 + ZSTD_BYTES];
+    static const uint8_t raw_head[9] = {
+        ZSTD_MAGIC, 0x20, ZSTD_BYTES, (ZSTD_BYTES << 3 & 0xff) | 1, ZSTD_BYTES >> 5, 0};
+    memcpy(raw, raw_head, 9);
+    for (size_t i = 0; i < ZSTD_BYTES; i++)
+        raw[9 + i] = (uint8_t)(37 * i + 11);
+    size_t n = put_zstd(chunk, raw, sizeof(raw));
+    if (!AIRY_HAVE_ZSTD) {
+        CHECK_FAILS(c, airy_decode(got, ZSTD_BYTES, chunk, n, &p), AIRY_ERR_UNSUPPORTED,
+                    "lacks libzstd");
+        return;
+    }
+    ref_bitunshuffle(want, raw + 9, ZSTD_BYTES / 4, 4);
+    CHECK_OK(c, airy_decode(got, ZSTD_BYTES, chunk, n, &p));
+    CHECK(c, memcmp(got, want, ZSTD_BYTES) == 0);
+    /* one byte 64 times: all bits of all rows */
+    static const uint8_t run[] = {ZSTD_MAGIC, 0x20, ZSTD_BYTES, 0x03, 0x02, 0x00, 0xff};
+    n = put_zstd(chunk, run, sizeof(run));
+    CHECK_OK(c, airy_decode(got, ZSTD_BYTES, chunk, n, &p));
+    memset(want, 0xff, ZSTD_BYTES);
+    CHECK(c, memcmp(got, want, ZSTD_BYTES) == 0);
+
+    static const struct {
+        const char *words;
+        size_t size;
+        uint8_t frame[16];
+    } bad[] = {
+        {"block 0: no Zstandard frame", 10, {0x29, 0xb5, 0x2f, 0xfd, 0x20, 64, 0x03, 0x02, 0, 1}},
+        {"block 0: a Zstandard frame of 200 bytes, expected at most 64",
+         10,
+         {ZSTD_MAGIC, 0x20, 200, 0x43, 0x06, 0, 1}},
+        {"block 0: 32 bytes of Zstandard, expected 64",
+         10,
+         {ZSTD_MAGIC, 0x20, 32, 0x03, 0x01, 0, 1}},
+        {"block 0: Zstandard: ", 10, {ZSTD_MAGIC, 0x20, 64, 0x03, 0x01, 0, 1}},
+        {"block 0: Zstandard: ", 9, {ZSTD_MAGIC, 0x20, 64, 0x03, 0x02, 0}},
+        /* its size is not said (0x00, a window of 1 KiB): 96 bytes do not fit */
+        {"block 0: Zstandard: ", 10, {ZSTD_MAGIC, 0x00, 0, 0x03, 0x03, 0, 1}},
+        /* 128 MiB in 10 bytes */
+        {"block 0: a Zstandard frame of 134217728 bytes",
+         13,
+         {ZSTD_MAGIC, 0xa0, 0, 0, 0, 8, 0x03, 0x02, 0, 1}},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        n = put_zstd(chunk, bad[i].frame, bad[i].size);
+        CHECK_FAILS(c, airy_decode(got, ZSTD_BYTES, chunk, n, &p), AIRY_ERR_CORRUPT, bad[i].words);
+    }
+    n = ZSTD_CHUNK;
+    CHECK_FAILS(c, airy_encode(chunk, &n, want, ZSTD_BYTES, &p), AIRY_ERR_UNSUPPORTED,
+                "codec = bszstd, which is decoded only");
+}
+
 static void check_walk(struct check *c)
 {
     if (!check_case(c, "chunk_walk"))
@@ -660,7 +735,7 @@ void check_codec(struct check *c)
         check_lz4_matches(c);
         check_lz4_ends(c);
         check_lz4_reasons(c);
-        for (int codec = 0; codec < AIRY_CODEC_COUNT; codec++)
+        for (int codec = 0; codec <= AIRY_CODEC_BSHUF; codec++)
             for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
                 check_round_trip_one(c, (airy_codec)codec, sizes[i]);
         check_incompressible(c);
@@ -669,6 +744,7 @@ void check_codec(struct check *c)
         check_layouts(c);
         check_walk(c);
         check_host_errors(c);
+        check_zstd(c);
         check_speed(c);
     }
     check_codec_corpus(c);

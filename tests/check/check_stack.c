@@ -123,7 +123,7 @@ static void check_golden_file(struct check *c, const json_t *entry)
         return;
     snprintf(path, sizeof(path), "%s::%s", found, dataset);
     airy_stack *stack = NULL;
-    if (strcmp(file, "bshuf_zstd.h5") == 0) {
+    if (!AIRY_HAVE_ZSTD && strcmp(file, "bshuf_zstd.h5") == 0) {
         CHECK_FAILS(c, stack_open(&stack, path), AIRY_ERR_UNSUPPORTED,
                     "filter 32008 (bitshuffle-zstd)");
         return;

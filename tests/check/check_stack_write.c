@@ -275,6 +275,9 @@ static void check_writer_errors(struct check *c)
                 "decodes to 0 bytes");
     airy_stack_writer_destroy(&writer);
     CHECK(c, no_partial(path) && access(path, F_OK) != 0);
+    params.codec.codec = AIRY_CODEC_BSZSTD;
+    CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_UNSUPPORTED,
+                "codec = bszstd, which is decoded only");
     params.codec.codec = AIRY_CODEC_NONE;
     CHECK_OK(c, airy_stack_writer_create(&writer, path, &params));
     CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 100), AIRY_ERR_PARAM,
@@ -423,7 +426,7 @@ static void check_writer_full(struct check *c)
 void check_stack_write(struct check *c)
 {
     for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
-        for (int codec = 0; codec < AIRY_CODEC_COUNT; codec++)
+        for (int codec = 0; codec <= AIRY_CODEC_BSHUF; codec++)
             check_round_trip(c, (airy_dtype)dtype, (airy_codec)codec, 0);
     check_round_trip(c, AIRY_DTYPE_U32, AIRY_CODEC_BSLZ4, 64);
     check_round_trip(c, AIRY_DTYPE_U16, AIRY_CODEC_BSHUF, 64);

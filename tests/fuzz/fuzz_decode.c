@@ -3,7 +3,8 @@
  * reference: same verdict, same reason, same bytes. All buffers have exactly the size they are
  * given as, so the address sanitizer sees any step outside.
  *
- * Input: 6 bytes of parameters, then the chunk.
+ * Input: 6 bytes of parameters, then the chunk. With bit 7 of the first the chunk is one of
+ * bitshuffle-Zstandard, which has no reference: it decodes to exactly its bytes or is corrupt.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -76,10 +77,34 @@ static void fuzz_batch(const uint8_t *chunk, size_t chunk_size, size_t elements,
     airy_batch_destroy(&batch);
 }
 
+/* Blocks of Zstandard, each with a length that fits mostly, so that libzstd gets to see them. */
+static int fuzz_zstd(const uint8_t *data, size_t size)
+{
+    const airy_codec_params codec = {.codec = AIRY_CODEC_BSZSTD, .elem_size = 1u + (data[1] & 3)};
+    const size_t decoded = (1 + (data[2] | (size_t)data[3] << 8) % 4096) * codec.elem_size,
+                 chunk_size = size - 6, block = 8 * codec.elem_size << (data[4] & 15);
+    uint8_t *chunk = exact(chunk_size), *got = exact(decoded);
+    memcpy(chunk, data + 6, chunk_size);
+    for (size_t i = 0; chunk_size >= 16 && (data[5] & 3) && i < 4; i++) {
+        chunk[i] = 0;
+        chunk[4 + i] = (uint8_t)(decoded >> (8 * (3 - i)));
+        chunk[8 + i] = (uint8_t)(block >> (8 * (3 - i)));
+        if (data[5] & 2) /* one block that is all there is */
+            chunk[12 + i] = (uint8_t)((chunk_size - 16) >> (8 * (3 - i)));
+    }
+    const airy_status status = airy_decode(got, decoded, chunk, chunk_size, &codec);
+    require(status == AIRY_OK || status == AIRY_ERR_CORRUPT || status == AIRY_ERR_UNSUPPORTED);
+    free(chunk);
+    free(got);
+    return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 6)
         return 0;
+    if (data[0] & 0x80)
+        return fuzz_zstd(data, size);
     static const struct {
         uint32_t size;
         airy_dtype dtype;
