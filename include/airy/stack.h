@@ -67,7 +67,7 @@ typedef struct airy_stack_info {
  * /entry_0000/measurement/data, or the only dataset of 3 or more dimensions, or of 2) or
  * "FILE::DATASET". 2-D: one frame; 4-D [m, n, y, x]: m * n frames, unless a dataset `channel` beside
  * it names n channels of a detector: then the frames are those of the first channel, with a
- * warning, or of the one that airy_stack_create_channel chooses. External links and virtual
+ * warning, or of the one that airy_stack_params chooses. External links and virtual
  * datasets are followed, never into the working directory; the frames of files that are
  * missing fail one by one where their number is known.
  *
@@ -79,8 +79,12 @@ typedef struct airy_stack_info {
  * order of the numbers in their names. Up to 4096 files are looked into here, by several threads,
  * and one that cannot be read fails frame by frame; of a longer series of single frames only the
  * first is, and each later one is compared with it when it is read.
- * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not
- *         HDF5, strings, compound, ...; lists candidates where several datasets would do), AIRY_ERR_UNSUPPORTED (a filter this build lacks, by
+ *
+ * Checksums that files carry are verified: Content-MD5 of CBF when a frame is read, DATASUM and
+ * CHECKSUM of FITS when a file is looked into, fletcher32 of HDF5 by libhdf5, those of PNG, gzip
+ * and zlib as they are unpacked. The sentence of a failure names the checksum.
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates
+ *         where several datasets would do), AIRY_ERR_UNSUPPORTED (a filter this build lacks, by
  *         name and number), AIRY_ERR_SHAPE (files that do not fit each other).
  */
 AIRY_API airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count);
@@ -104,17 +108,6 @@ AIRY_API airy_status airy_stack_paths(char ***files, size_t *count, const char *
                                       size_t path_count);
 AIRY_API void airy_stack_paths_free(char **files, size_t count);
 
-/**
- * Open one channel of a detector that has several (thresholds, their difference), with its own
- * pixel mask.
- *
- * @param channel  its name, or its number from 1 on; NULL: the first, with a warning where there are more
- * @param growing  as airy_stack_create_growing
- * Errors: as airy_stack_create; AIRY_ERR_NOT_FOUND where there is no such channel.
- */
-AIRY_API airy_status airy_stack_create_channel(airy_stack **stack, const char *const *paths,
-                                               size_t count, const char *channel, bool growing);
-
 /** Pixels of files without a header. */
 typedef struct airy_raw_frames {
     airy_dtype dtype;
@@ -128,6 +121,27 @@ typedef struct airy_raw_frames {
  */
 AIRY_API airy_status airy_stack_create_raw(airy_stack **stack, const char *const *paths,
                                            size_t count, const airy_raw_frames *raw);
+
+/** Zeroed: as airy_stack_create. */
+typedef struct airy_stack_params {
+    const airy_raw_frames *raw; /**< as for airy_stack_create_raw, or NULL */
+    bool growing;               /**< as airy_stack_create_growing */
+    /**
+     * Name of one channel of a detector that has several (thresholds, their difference), or its
+     * number from 1 on; its own pixel mask counts. NULL: the first, with a warning where there are
+     * more. AIRY_ERR_NOT_FOUND where there is no such channel.
+     */
+    const char *channel;
+    bool unverified; /**< leave Content-MD5 of CBF and the sums of FITS unverified, to save the time
+                        that they take */
+} airy_stack_params;
+/**
+ * Open paths as airy_stack_create does, in other ways.
+ * @param params  NULL: the default values
+ * Errors: as airy_stack_create and airy_stack_create_raw.
+ */
+AIRY_API airy_status airy_stack_create_with(airy_stack **stack, const char *const *paths,
+                                            size_t count, const airy_stack_params *params);
 AIRY_API void airy_stack_destroy(airy_stack **stack);
 AIRY_API airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info);
 

@@ -89,6 +89,67 @@ static airy_status parse_type(airy_image *image, const char *text, size_t size)
     return AIRY_OK;
 }
 
+static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* Six bits of a letter of base64, -1 of any other. */
+static int base64_bits(char letter)
+{
+    const char *at = letter ? strchr(base64, letter) : NULL;
+    return at ? (int)(at - base64) : -1;
+}
+
+/* Of 16 bytes: 22 letters and "==", which some leave out. */
+static bool parse_base64(uint8_t digest[AIRY_MD5_BYTES], const char *text)
+{
+    enum { LETTERS = 22 };
+    uint32_t bits = 0;
+    for (size_t i = 0, n = 0; i < LETTERS; i++) {
+        const int six = base64_bits(text[i]);
+        if (six < 0)
+            return false;
+        bits = bits << 6 | (uint32_t)six;
+        if (i % 4 != 0 && n < AIRY_MD5_BYTES)
+            digest[n++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
+    }
+    return text[LETTERS] == 0 || strcmp(text + LETTERS, "==") == 0;
+}
+
+enum { MD5_LETTERS = 24 };
+
+static void put_base64(char text[MD5_LETTERS + 1], const uint8_t digest[AIRY_MD5_BYTES])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < AIRY_MD5_BYTES; i += 3) {
+        const bool last = i + 1 == AIRY_MD5_BYTES;
+        const uint32_t bits = (uint32_t)digest[i] << 16 |
+                              (last ? 0 : (uint32_t)digest[i + 1] << 8 | digest[i + 2]);
+        for (int k = 0; k < 4; k++)
+            text[n++] = last && k > 1 ? '=' : base64[bits >> (18 - 6 * k) & 63];
+    }
+    text[n] = 0;
+}
+
+/* An empty one says nothing. */
+static airy_status get_md5(struct airy_image_header *header, const char *text, size_t size)
+{
+    char value[VALUE];
+    if (!find_value(value, text, size, "Content-MD5") || !value[0])
+        return AIRY_OK;
+    header->has_md5 = parse_base64(header->md5, value);
+    AIRY_FAIL_IF(!header->has_md5, AIRY_ERR_FORMAT,
+                 "CBF header: Content-MD5 = '%s', expected 24 letters of base64", value);
+    return AIRY_OK;
+}
+
+airy_status airy_cbf_check_md5(struct airy_md5 *md5, const uint8_t said[AIRY_MD5_BYTES])
+{
+    uint8_t found[AIRY_MD5_BYTES];
+    airy_md5_end(found, md5);
+    AIRY_FAIL_IF(memcmp(found, said, sizeof(found)) != 0, AIRY_ERR_CORRUPT,
+                 "checksum: the header's Content-MD5 is not that of the data, which are damaged");
+    return AIRY_OK;
+}
+
 airy_status airy_cbf_parse(struct airy_image_header *header, const void *text, size_t size)
 {
     memset(header, 0, sizeof(*header));
@@ -118,7 +179,7 @@ airy_status airy_cbf_parse(struct airy_image_header *header, const void *text, s
     AIRY_FAIL_IF(header->stored < count, AIRY_ERR_FORMAT,
                  "CBF header: %zu bytes of data for %zu elements", header->stored, count);
     header->bytes = length + sizeof(magic);
-    return AIRY_OK;
+    return get_md5(header, text, length);
 }
 
 static airy_status read_open(airy_image *image, int fd, uint64_t size)
@@ -138,6 +199,12 @@ static airy_status read_open(airy_image *image, int fd, uint64_t size)
     AIRY_TRY(airy_image_alloc((void **)&stored, header.stored));
     status = airy_file_pread(fd, stored, header.stored, header.bytes);
     airy_image *made = &header.image;
+    if (status == AIRY_OK && header.has_md5) {
+        struct airy_md5 md5;
+        airy_md5_begin(&md5);
+        airy_md5_add(&md5, stored, header.stored);
+        status = airy_cbf_check_md5(&md5, header.md5);
+    }
     if (status == AIRY_OK)
         status = airy_image_alloc(&made->data, header.data);
     if (status == AIRY_OK)
@@ -177,16 +244,23 @@ airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool
     uint8_t *packed = NULL;
     AIRY_TRY(airy_image_alloc((void **)&packed, room));
     const size_t size = airy_byte_offset_encode(packed, image->data, image->dtype, count);
-    char header[1024];
+    struct airy_md5 md5;
+    uint8_t digest[AIRY_MD5_BYTES];
+    char sum[MD5_LETTERS + 1], header[1024];
+    airy_md5_begin(&md5);
+    airy_md5_add(&md5, packed, size);
+    airy_md5_end(digest, &md5);
+    put_base64(sum, digest);
     const int used = snprintf(
         header, sizeof(header),
         "###CBF: VERSION 1.5\r\n\r\ndata_image\r\n\r\n_array_data.data\r\n;\r\n"
         "--CIF-BINARY-FORMAT-SECTION--\r\nContent-Type: application/octet-stream;\r\n"
         "     conversions=\"x-CBF_BYTE_OFFSET\"\r\nContent-Transfer-Encoding: BINARY\r\n"
         "X-Binary-Size: %zu\r\nX-Binary-ID: 1\r\nX-Binary-Element-Type: \"%s\"\r\n"
-        "X-Binary-Element-Byte-Order: LITTLE_ENDIAN\r\nX-Binary-Number-of-Elements: %zu\r\n"
+        "X-Binary-Element-Byte-Order: LITTLE_ENDIAN\r\nContent-MD5: %s\r\n"
+        "X-Binary-Number-of-Elements: %zu\r\n"
         "X-Binary-Size-Fastest-Dimension: %zu\r\nX-Binary-Size-Second-Dimension: %zu\r\n\r\n",
-        size, type, count, image->shape[1], image->shape[0]);
+        size, type, sum, count, image->shape[1], image->shape[0]);
     const void *const parts[] = {header, magic, packed, tail};
     const size_t sizes[] = {(size_t)used, sizeof(magic), size, sizeof(tail) - 1};
     const airy_status status = airy_file_put(path, parts, sizes, 4, force);

@@ -19,7 +19,9 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "io/fits_header.h"
+#include "io/fits_scale.h"
 #include "io/fits_scan.h"
+#include "io/fits_sums.h"
 #include "io/gunzip.h"
 #include "io/hcompress_walk.h"
 #include "io/image_formats.h"
@@ -164,14 +166,6 @@ static airy_status select_image(fitsfile *file, const char *ext)
     }
 }
 
-/* How the pixels lie in the file. */
-struct stored {
-    int bitpix;
-    bool compressed, quantised, blank, offset;
-    double scale, zero;
-    LONGLONG blank_value;
-};
-
 /* A keyword that may be missing; one that is no number is an error. */
 static airy_status get_key(fitsfile *file, int type, const char *keyword, void *value, bool *there)
 {
@@ -187,7 +181,7 @@ static airy_status get_key(fitsfile *file, int type, const char *keyword, void *
     return AIRY_OK;
 }
 
-static airy_status get_shape(airy_image *image, struct stored *s, fitsfile *file)
+static airy_status get_shape(airy_image *image, struct fits_stored *s, fitsfile *file)
 {
     LONGLONG axes[MAX_AXES] = {0};
     int code = 0, ndim = 0;
@@ -210,7 +204,7 @@ static airy_status get_shape(airy_image *image, struct stored *s, fitsfile *file
 }
 
 /* The type in memory: the file's own, unsigned by the offset, or float where values are scaled. */
-static airy_status choose_dtype(airy_image *image, struct stored *s)
+static airy_status choose_dtype(airy_image *image, struct fits_stored *s)
 {
     static const struct {
         int bitpix;
@@ -235,7 +229,7 @@ static airy_status choose_dtype(airy_image *image, struct stored *s)
     return AIRY_OK;
 }
 
-static airy_status get_scaling(struct stored *s, fitsfile *file)
+static airy_status get_scaling(struct fits_stored *s, fitsfile *file)
 {
     bool there;
     s->scale = 1;
@@ -465,7 +459,7 @@ static airy_status check_tiles(const struct fits_open *f, struct tiles t, const 
 }
 
 /* All that the header promises must lie inside the file. */
-static airy_status check_end(const struct fits_open *f, const struct stored *s, size_t bytes)
+static airy_status check_end(const struct fits_open *f, const struct fits_stored *s, size_t bytes)
 {
     LONGLONG head, data, end;
     int code = 0;
@@ -486,44 +480,6 @@ static airy_status check_end(const struct fits_open *f, const struct stored *s, 
     return AIRY_OK;
 }
 
-/* Integers to floats in place, last first: a float is never narrower than its integer. */
-static void scale_integers(const airy_image *image, const struct stored *s, size_t count)
-{
-    const bool wide = image->dtype == AIRY_DTYPE_F64;
-    for (size_t i = count; i-- > 0;) {
-        LONGLONG raw;
-        if (s->bitpix == 8)
-            raw = ((const uint8_t *)image->data)[i];
-        else if (s->bitpix == 16)
-            raw = ((const int16_t *)image->data)[i];
-        else if (s->bitpix == 32)
-            raw = ((const int32_t *)image->data)[i];
-        else
-            raw = ((const int64_t *)image->data)[i];
-        const bool blank = s->blank && raw == s->blank_value;
-        if (wide) {
-            const double v = (double)raw * s->scale;
-            ((double *)image->data)[i] = blank ? (double)NAN : v + s->zero;
-        } else {
-            const float v = (float)raw * (float)s->scale;
-            ((float *)image->data)[i] = blank ? NAN : v + (float)s->zero;
-        }
-    }
-}
-
-static void scale_floats(const airy_image *image, const struct stored *s, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (image->dtype == AIRY_DTYPE_F64) {
-            double *v = (double *)image->data + i;
-            *v = *v * s->scale + s->zero;
-        } else {
-            float *v = (float *)image->data + i;
-            *v = *v * (float)s->scale + (float)s->zero;
-        }
-    }
-}
-
 /* Pixels on their way: the image, or planes that lie `step` apart and share their tiles. */
 struct part {
     const airy_image *image; /* of the HDU, its shape */
@@ -533,7 +489,7 @@ struct part {
 };
 
 /* Pixels that lie in the file as they are; CFITSIO would want the last block to be complete. */
-static airy_status read_plain(const struct part *part, const struct stored *s,
+static airy_status read_plain(const struct part *part, const struct fits_stored *s,
                               const struct fits_open *f)
 {
     LONGLONG head, data, end;
@@ -552,7 +508,7 @@ static airy_status read_plain(const struct part *part, const struct stored *s,
     return AIRY_OK;
 }
 
-static airy_status read_tiles(const struct part *part, const struct stored *s, fitsfile *file)
+static airy_status read_tiles(const struct part *part, const struct fits_stored *s, fitsfile *file)
 {
     static const struct {
         int bitpix, type;
@@ -582,7 +538,7 @@ static airy_status read_tiles(const struct part *part, const struct stored *s, f
 }
 
 /* The cards as they lie in the file: CFITSIO would end one at a byte of 0. */
-static airy_status keep_header(airy_image *image, const struct stored *s, const struct fits_open *f)
+static airy_status keep_header(airy_image *image, const struct fits_stored *s, const struct fits_open *f)
 {
     LONGLONG head = 0, data = 0, end = 0;
     int code = 0;
@@ -601,11 +557,12 @@ static airy_status keep_header(airy_image *image, const struct stored *s, const 
 }
 
 /* What the header says of the image that the file is at: shape, type, and how pixels lie. */
-static airy_status describe_image(airy_image *image, struct stored *s, const struct fits_open *f)
+static airy_status describe_image(airy_image *image, struct fits_stored *s,
+                                  const struct fits_open *f)
 {
     int code = 0, column = 0;
     size_t bytes;
-    *s = (struct stored){.compressed = fits_is_compressed_image(f->file, &code) != 0};
+    *s = (struct fits_stored){.compressed = fits_is_compressed_image(f->file, &code) != 0};
     AIRY_TRY(get_shape(image, s, f->file));
     AIRY_TRY(get_scaling(s, f->file));
     AIRY_TRY(choose_dtype(image, s));
@@ -618,7 +575,7 @@ static airy_status describe_image(airy_image *image, struct stored *s, const str
 }
 
 /* Physical values of a part; whole: of the image. */
-static airy_status read_part(const struct part *part, const struct stored *s,
+static airy_status read_part(const struct part *part, const struct fits_stored *s,
                              const struct fits_open *f, bool whole)
 {
     if (s->compressed) {
@@ -637,9 +594,9 @@ static airy_status read_part(const struct part *part, const struct stored *s,
     if (s->offset)
         airy_image_flip(part->to.data, part->count, airy_dtype_size(part->to.dtype));
     else if (s->bitpix > 0 && airy_dtype_is_float(part->to.dtype))
-        scale_integers(&part->to, s, part->count);
+        airy_fits_scale_integers(&part->to, s, part->count);
     else if (s->bitpix < 0 && (s->scale != 1 || s->zero != 0))
-        scale_floats(&part->to, s, part->count);
+        airy_fits_scale_floats(&part->to, s, part->count);
     return AIRY_OK;
 }
 
@@ -664,8 +621,8 @@ static airy_status count_together(size_t *count, const airy_image *image, const 
     return AIRY_OK;
 }
 
-static airy_status read_planes(airy_image *image, const struct stored *s, const struct fits_open *f,
-                               const struct wanted *planes)
+static airy_status read_planes(airy_image *image, const struct fits_stored *s,
+                               const struct fits_open *f, const struct wanted *planes)
 {
     const airy_image whole = *image; /* shape and type before they are cut */
     size_t bytes;
@@ -694,7 +651,8 @@ static airy_status read_planes(airy_image *image, const struct stored *s, const 
     return AIRY_OK;
 }
 
-static airy_status read_whole(airy_image *image, const struct stored *s, const struct fits_open *f)
+static airy_status read_whole(airy_image *image, const struct fits_stored *s,
+                              const struct fits_open *f)
 {
     size_t bytes;
     AIRY_TRY(airy_image_bytes(&bytes, image));
@@ -706,15 +664,35 @@ static airy_status read_whole(airy_image *image, const struct stored *s, const s
     return keep_header(image, s, f);
 }
 
-/* FILE[EXT], at its image. */
-static airy_status open_image(struct fits_open *f, const char *path)
+static airy_status verify_sums(const struct fits_open *f, const char *path)
+{
+    LONGLONG head, data, end;
+    int code = 0;
+    bool edited;
+    fits_get_hduaddrll(f->file, &head, &data, &end, &code);
+    if (code)
+        return fits_fail(AIRY_ERR_FORMAT, code);
+    AIRY_TRY(airy_fits_check_sums(&edited, &(struct fits_bytes){f->memory, f->fd, f->size},
+                                  (uint64_t)head, (uint64_t)data, (uint64_t)end));
+    if (edited)
+        airy_log(AIRY_LOG_WARN,
+                 "'%s': CHECKSUM is not that of its header, which was changed; its "
+                 "data are what DATASUM says",
+                 path);
+    return AIRY_OK;
+}
+
+/* FILE[EXT], at its image; verify: the sums that its HDU carries. */
+static airy_status open_image(struct fits_open *f, const char *path, bool verify)
 {
     char file[4096];
     const char *ext;
     AIRY_FAIL_IF(!airy_fits_split(file, sizeof(file), &ext, path), AIRY_ERR_PARAM,
                  "a path of %zu bytes, expected less than %zu", strlen(path), sizeof(file));
     AIRY_TRY(open_file(f, file));
-    const airy_status status = select_image(f->file, ext);
+    airy_status status = select_image(f->file, ext);
+    if (status == AIRY_OK && verify)
+        status = verify_sums(f, path);
     if (status != AIRY_OK)
         close_file(f);
     return status;
@@ -731,12 +709,13 @@ static airy_status leave(airy_status status, const char *path)
 typedef airy_status read_fn(airy_image *image, struct fits_open *f, void *user);
 
 /* The image of FILE[EXT] as a function takes it from the open file. */
-static airy_status read_with(airy_image *image, const char *path, read_fn *read, void *user)
+static airy_status read_with(airy_image *image, const char *path, read_fn *read, void *user,
+                             bool verify)
 {
     struct fits_open f;
     airy_image made = {0};
     pthread_mutex_lock(&fits_mutex);
-    airy_status status = open_image(&f, path);
+    airy_status status = open_image(&f, path, verify);
     if (status == AIRY_OK) {
         status = read(&made, &f, user);
         close_file(&f);
@@ -751,7 +730,7 @@ static airy_status read_with(airy_image *image, const char *path, read_fn *read,
 
 static airy_status read_image(airy_image *image, struct fits_open *f, void *user)
 {
-    struct stored s;
+    struct fits_stored s;
     (void)user;
     AIRY_TRY(describe_image(image, &s, f));
     return read_whole(image, &s, f);
@@ -759,7 +738,7 @@ static airy_status read_image(airy_image *image, struct fits_open *f, void *user
 
 airy_status airy_image_read_fits(airy_image *image, const char *path)
 {
-    return read_with(image, path, read_image, NULL);
+    return read_with(image, path, read_image, NULL, true);
 }
 
 /* Tiles that a plane shares with others, which would be unpacked again and again. */
@@ -776,7 +755,7 @@ static airy_status has_deep_tiles(bool *deep, const airy_image *image, const str
 static airy_status index_image(airy_image *image, struct fits_open *f, void *user)
 {
     struct airy_image_header *header = user;
-    struct stored s;
+    struct fits_stored s;
     LONGLONG head, data, end;
     int code = 0;
     bool held = f->memory != NULL;
@@ -794,15 +773,15 @@ static airy_status index_image(airy_image *image, struct fits_open *f, void *use
     return AIRY_OK;
 }
 
-airy_status airy_fits_index(struct airy_image_header *header, const char *path)
+airy_status airy_fits_index(struct airy_image_header *header, const char *path, bool verify)
 {
     *header = (struct airy_image_header){.bytes = 0};
-    return read_with(&header->image, path, index_image, header);
+    return read_with(&header->image, path, index_image, header, verify);
 }
 
 struct airy_fits {
     struct fits_open open; /* at the image; CFITSIO knows its address */
-    struct stored stored;
+    struct fits_stored stored;
     airy_image image; /* shape and type */
     size_t frames;
     char path[];
@@ -816,13 +795,13 @@ static void close_fits(airy_fits **fits)
     *fits = NULL;
 }
 
-static airy_status open_fits(airy_fits **fits, const char *path)
+static airy_status open_fits(airy_fits **fits, const char *path, bool verify)
 {
     const size_t length = strlen(path) + 1;
     airy_fits *made = calloc(1, sizeof(*made) + length);
     AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "out of memory for an open file");
     memcpy(made->path, path, length);
-    airy_status status = open_image(&made->open, path);
+    airy_status status = open_image(&made->open, path, verify);
     if (status != AIRY_OK) {
         free(made);
         return status;
@@ -843,7 +822,7 @@ airy_status airy_fits_open(airy_fits **fits, const char *path)
                  "airy_fits_open: fits or path is missing");
     airy_fits *made = NULL;
     pthread_mutex_lock(&fits_mutex);
-    AIRY_TRY(leave(open_fits(&made, path), path));
+    AIRY_TRY(leave(open_fits(&made, path, true), path));
     *fits = made;
     return AIRY_OK;
 }
@@ -902,7 +881,7 @@ airy_status airy_fits_read_frame(void *pixels, const airy_image *page, size_t fr
     if (*kept && strcmp((*kept)->path, path) != 0)
         close_fits(kept);
     if (!*kept)
-        status = open_fits(kept, path);
+        status = open_fits(kept, path, false); /* verified when it was looked into */
     if (status == AIRY_OK)
         status = read_frame(pixels, page, frame, *kept);
     if (*kept && (status != AIRY_OK || (*kept)->frames == 1 || (*kept)->open.memory))

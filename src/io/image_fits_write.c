@@ -1,7 +1,7 @@
 /*
  * FITS: one image in the primary HDU, big-endian, unsigned types by the offset of BZERO that the
  * standard gives them. Needs no library.
- * Source: FITS Standard 4.0 (IAU FITS Working Group, 2018), sections 3.3, 4.4.1 and 5.2.5.
+ * Source: FITS Standard 4.0 (IAU FITS Working Group, 2018), sections 3.3, 4.4.1, 4.4.2.7 and 5.2.5.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,10 +12,17 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "io/fits_header.h"
+#include "io/fits_sums.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
-enum { CHUNK = 1 << 20, FIXED_CARDS = 16 };
+enum { CHUNK = 1 << 20, FIXED_CARDS = 16, DATASUM_DIGITS = 10 };
+
+struct header {
+    char *text;
+    size_t size;
+    char *checksum, *datasum; /* the letters of their values */
+};
 
 /* Bits of a pixel in the file; the offset's value where there is one. */
 static int bits_of(airy_dtype dtype, const char **zero)
@@ -67,14 +74,35 @@ static bool is_kept(const airy_image *image, const char *card)
     return !derived || memcmp(card, "BUNIT   ", 8) != 0;
 }
 
-static airy_status make_header(char **header, size_t *size, const airy_image *image)
+/* A text of letters, in quotes; where it stands. */
+static char *put_letters(char **at, const char *keyword, const char *letters)
+{
+    char card[FITS_CARD + 1];
+    const int used = snprintf(card, sizeof(card), "%-8s= '%s'", keyword, letters);
+    memcpy(*at, card, airy_min_size((size_t)used, FITS_CARD));
+    *at += FITS_CARD;
+    return *at - FITS_CARD + 11;
+}
+
+/* The sums of the header's own HDU, whose data have the sum `data`, in the last two cards. */
+static void fill_sums(const struct header *h, uint32_t data)
+{
+    char letters[AIRY_FITS_SUM_LETTERS + 1];
+    char digits[DATASUM_DIGITS + 1];
+    snprintf(digits, sizeof(digits), "%-*u", DATASUM_DIGITS, data);
+    memcpy(h->datasum, digits, DATASUM_DIGITS);
+    airy_fits_sum_letters(letters, airy_fits_sum(data, h->text, h->size));
+    memcpy(h->checksum, letters, AIRY_FITS_SUM_LETTERS);
+}
+
+static airy_status make_header(struct header *h, const airy_image *image)
 {
     const size_t kept = image->header ? image->header->cards : 0;
     const size_t most = (FIXED_CARDS + kept) * FITS_CARD + FITS_BLOCK;
     const char *zero;
     char *at = malloc(most);
     AIRY_FAIL_IF(!at, AIRY_ERR_MEMORY, "cannot allocate %zu bytes for a FITS header", most);
-    *header = at;
+    h->text = at;
     memset(at, ' ', most);
     put_card(&at, "SIMPLE", "T");
     put_number(&at, "BITPIX", bits_of(image->dtype, &zero));
@@ -95,9 +123,11 @@ static airy_status make_header(char **header, size_t *size, const airy_image *im
             at += FITS_CARD;
         }
     }
+    h->checksum = put_letters(&at, "CHECKSUM", "0000000000000000");
+    h->datasum = put_letters(&at, "DATASUM", "0         ");
     memcpy(at, "END", 3);
-    const size_t used = (size_t)(at - *header) + FITS_CARD;
-    *size = (used + FITS_BLOCK - 1) / FITS_BLOCK * FITS_BLOCK;
+    const size_t used = (size_t)(at - h->text) + FITS_CARD;
+    h->size = (used + FITS_BLOCK - 1) / FITS_BLOCK * FITS_BLOCK;
     return AIRY_OK;
 }
 
@@ -112,7 +142,9 @@ static void encode(uint8_t *out, const uint8_t *in, size_t bytes, size_t size, b
     }
 }
 
-static airy_status write_pixels(int fd, const airy_image *image, size_t bytes, uint64_t start)
+/* *sum: of the data. */
+static airy_status write_pixels(uint32_t *sum, int fd, const airy_image *image, size_t bytes,
+                                uint64_t start)
 {
     const size_t size = airy_dtype_size(image->dtype);
     const char *zero;
@@ -123,6 +155,7 @@ static airy_status write_pixels(int fd, const airy_image *image, size_t bytes, u
     for (size_t done = 0; done < bytes && status == AIRY_OK;) {
         const size_t n = airy_min_size(CHUNK, bytes - done);
         encode(buffer, (const uint8_t *)image->data + done, n, size, zero != NULL);
+        *sum = airy_fits_sum(*sum, buffer, n);
         status = airy_file_pwrite(fd, buffer, n, start + done);
         done += n;
     }
@@ -137,16 +170,19 @@ static airy_status write_pixels(int fd, const airy_image *image, size_t bytes, u
 
 static airy_status write_all(int fd, const airy_image *image)
 {
-    char *header = NULL;
-    size_t size = 0, bytes;
+    struct header h = {.text = NULL};
+    size_t bytes;
+    uint32_t sum = 0;
     AIRY_TRY(airy_image_bytes(&bytes, image));
-    AIRY_TRY(make_header(&header, &size, image));
-    airy_status status = airy_file_pwrite(fd, header, size, 0);
-    if (status == AIRY_OK)
-        status = write_pixels(fd, image, bytes, size);
+    AIRY_TRY(make_header(&h, image));
+    airy_status status = write_pixels(&sum, fd, image, bytes, h.size);
+    if (status == AIRY_OK) {
+        fill_sums(&h, sum);
+        status = airy_file_pwrite(fd, h.text, h.size, 0);
+    }
     if (status == AIRY_OK && fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
         status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
-    free(header);
+    free(h.text);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #define AIRY_IO_IMAGE_FORMATS_H
 
 #include "airy/image.h"
+#include "base/md5.h"
 
 enum airy_image_format {
     AIRY_FORMAT_UNKNOWN = 0,
@@ -105,7 +106,9 @@ struct airy_image_header {
     bool flipped;     /* FITS: airy_image_flip gives unsigned values, or signed bytes */
     size_t bytes;     /* of the header: data follow */
     size_t data;      /* bytes of the data in the file */
-    size_t stored;    /* EDF: bytes to the next header, at least data */
+    size_t stored;    /* EDF: bytes to the next header, at least data; CBF: compressed bytes */
+    bool has_md5;     /* CBF: of the stored bytes */
+    uint8_t md5[AIRY_MD5_BYTES];
 };
 /* text: what the file starts with, all of the file or more than any header has. */
 airy_status airy_npy_parse(struct airy_image_header *header, const void *text, size_t size);
@@ -117,13 +120,15 @@ enum { AIRY_EDF_VALUE = 64 };
 bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, const char *key);
 airy_status airy_edf_parse(struct airy_image_header *header, const void *text, size_t size);
 airy_status airy_cbf_parse(struct airy_image_header *header, const void *text, size_t size);
+/* AIRY_ERR_CORRUPT where the sum of what was added is another one than the header's. */
+airy_status airy_cbf_check_md5(struct airy_md5 *md5, const uint8_t said[AIRY_MD5_BYTES]);
 /*
- * Where frames of FITS lie, for reading them one at a time. bytes: where pixels start that are as
- * in memory but for `swapped` and `flipped`; 0: there are none, and airy_fits_read_frame reads one.
+ * Where frames of FITS lie, for reading them one at a time; verify: its DATASUM and CHECKSUM.
+ * bytes: where pixels start that are as in memory but for `swapped` and `flipped`; 0: there are none, and airy_fits_read_frame reads one.
  * image.data: all frames, where one cannot be had without the others (gzip, tiles of several
  * frames), else NULL.
  */
-airy_status airy_fits_index(struct airy_image_header *header, const char *path);
+airy_status airy_fits_index(struct airy_image_header *header, const char *path, bool verify);
 /*
  * One frame, of the shape and type of a page. *kept: NULL, or the file that the last call left open,
  * for it holds several frames and is no .gz; it is closed where the path is another one, or reading

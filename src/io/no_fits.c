@@ -13,8 +13,9 @@ airy_status airy_image_read_fits(airy_image *image, const char *path)
                      path);
 }
 
-airy_status airy_fits_index(struct airy_image_header *header, const char *path)
+airy_status airy_fits_index(struct airy_image_header *header, const char *path, bool verify)
 {
+    (void)verify;
     return airy_image_read_fits(&header->image, path);
 }
 

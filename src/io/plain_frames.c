@@ -126,11 +126,11 @@ static airy_status index_image(struct airy_plain_frames *f, enum airy_image_form
     return hold(f, &image);
 }
 
-static airy_status index_fits(struct airy_plain_frames *f, const char *path)
+static airy_status index_fits(struct airy_plain_frames *f, const char *path, bool verify)
 {
     struct airy_image_header header;
     f->format = AIRY_FORMAT_FITS;
-    AIRY_TRY(airy_fits_index(&header, path));
+    AIRY_TRY(airy_fits_index(&header, path, verify));
     if (header.image.data)
         return hold(f, &header.image);
     const airy_status status = take_shape(f, &header.image);
@@ -209,7 +209,8 @@ static airy_status index_edf(struct airy_plain_frames *f, const struct source *s
     return AIRY_OK;
 }
 
-static airy_status index_cbf(struct airy_plain_frames *f, const struct source *s, const char *path)
+static airy_status index_cbf(struct airy_plain_frames *f, const struct source *s, const char *path,
+                             bool verify)
 {
     struct airy_image_header header;
     AIRY_TRY(parse_at(&header, s, 0, airy_cbf_parse, &f->text));
@@ -222,6 +223,8 @@ static airy_status index_cbf(struct airy_plain_frames *f, const struct source *s
                  (unsigned long long)(s->size - header.bytes));
     if (f->frames == 1) {
         f->kind = AIRY_PLAIN_BYTE_OFFSET;
+        f->has_md5 = verify && header.has_md5;
+        memcpy(f->md5, header.md5, sizeof(f->md5));
         return AIRY_OK;
     }
     AIRY_FAIL_IF(s->data, AIRY_ERR_UNSUPPORTED, "a packed volume, expected it unpacked");
@@ -282,7 +285,8 @@ static airy_status unpack(struct airy_plain_frames *f, struct source *s,
     return AIRY_OK;
 }
 
-static airy_status index_file(struct airy_plain_frames *f, const char *path, int fd, uint64_t size)
+static airy_status index_file(struct airy_plain_frames *f, const char *path, int fd, uint64_t size,
+                              bool verify)
 {
     enum airy_image_format format;
     struct source s = {.fd = fd, .size = size};
@@ -297,13 +301,13 @@ static airy_status index_file(struct airy_plain_frames *f, const char *path, int
         AIRY_TRY(index_edf(f, &s));
         break;
     case AIRY_FORMAT_CBF:
-        AIRY_TRY(index_cbf(f, &s, path));
+        AIRY_TRY(index_cbf(f, &s, path, verify));
         break;
     case AIRY_FORMAT_TIFF:
         AIRY_TRY(index_tiff(f, fd, size));
         break;
     case AIRY_FORMAT_FITS:
-        AIRY_TRY(index_fits(f, path));
+        AIRY_TRY(index_fits(f, path, verify));
         break;
     default: /* says which formats there are */
         AIRY_TRY(index_image(f, format, path));
@@ -316,10 +320,11 @@ static airy_status index_file(struct airy_plain_frames *f, const char *path, int
 }
 
 airy_status airy_plain_index(struct airy_plain_frames *frames, const char *path, int fd,
-                             uint64_t size, const airy_raw_frames *raw)
+                             uint64_t size, const airy_raw_frames *raw, bool verify)
 {
     struct airy_plain_frames f = {.size = size, .codec = "none"};
-    const airy_status status = raw ? index_raw(&f, size, raw) : index_file(&f, path, fd, size);
+    const airy_status status = raw ? index_raw(&f, size, raw)
+                                   : index_file(&f, path, fd, size, verify);
     if (status != AIRY_OK) {
         airy_plain_release(&f);
         return airy_fail_path(status, path);
@@ -354,12 +359,16 @@ static airy_status decode_piecewise(const struct airy_plain_frames *f, const str
                                     uint8_t *piece, void *pixels)
 {
     struct airy_byte_offset walk;
+    struct airy_md5 md5;
     size_t have = 0, left = f->stored, used;
     uint64_t at = f->start;
     airy_byte_offset_begin(&walk, pixels, f->dtype, f->height * f->width);
+    airy_md5_begin(&md5);
     do {
         const size_t more = airy_min_size(PIECE - have, left);
         AIRY_TRY(read_bytes(s, piece + have, more, at));
+        if (f->has_md5)
+            airy_md5_add(&md5, piece + have, more);
         at += more;
         left -= more;
         have += more;
@@ -367,7 +376,8 @@ static airy_status decode_piecewise(const struct airy_plain_frames *f, const str
         have -= used;
         memmove(piece, piece + used, have);
     } while (left > 0 && walk.done < walk.count && used > 0);
-    return airy_byte_offset_end(&walk, left + have);
+    AIRY_TRY(airy_byte_offset_end(&walk, left + have));
+    return f->has_md5 ? airy_cbf_check_md5(&md5, f->md5) : AIRY_OK;
 }
 
 static airy_status read_byte_offset(const struct airy_plain_frames *f, const struct source *s,

@@ -6,6 +6,7 @@
 #define AIRY_IO_PLAIN_FRAMES_H
 
 #include "airy/stack.h"
+#include "base/md5.h"
 #include "io/image_formats.h"
 
 enum airy_plain_kind {
@@ -27,6 +28,8 @@ struct airy_plain_frames {
     size_t stored;    /* bytes of a frame in the file, where it has pixels: PIXELS, BYTE_OFFSET */
     enum airy_image_format format; /* IMAGE */
     bool swapped, is_packed;
+    bool has_md5; /* of what is stored of a frame of CBF, to be verified */
+    uint8_t md5[AIRY_MD5_BYTES];
     bool half;         /* f16 in the file, f32 in memory */
     bool flipped;      /* of FITS, as in struct airy_image_header */
     uint8_t *held;     /* HELD: pixels of all frames; else NULL or what gzip unpacked */
@@ -35,12 +38,12 @@ struct airy_plain_frames {
 };
 
 /*
- * fd: the file, size bytes. raw: NULL, or what headerless files hold. The path is for the format
- * and for images alone.
+ * fd: the file, size bytes. raw: NULL, or what headerless files hold. verify: the checksums that
+ * the file carries, here or when a frame is read. The path is for the format and for images alone.
  * Errors: AIRY_ERR_FORMAT, AIRY_ERR_UNSUPPORTED, AIRY_ERR_CORRUPT, AIRY_ERR_SHAPE, AIRY_ERR_IO.
  */
 airy_status airy_plain_index(struct airy_plain_frames *frames, const char *path, int fd,
-                             uint64_t size, const airy_raw_frames *raw);
+                             uint64_t size, const airy_raw_frames *raw, bool verify);
 void airy_plain_release(struct airy_plain_frames *frames);
 /* Where the pixels of a frame lie in the file as they are in memory; 0: they do not. */
 uint64_t airy_plain_offset(const struct airy_plain_frames *frames, size_t frame);

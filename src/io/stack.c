@@ -59,13 +59,6 @@ static void settle_sizes(airy_stack *stack)
         stack->lost += count_lost(stack, &stack->runs[i]);
 }
 
-/* How paths are to be taken. */
-struct stack_wish {
-    const airy_raw_frames *raw; /* or NULL */
-    const char *channel;        /* or NULL */
-    bool growing;
-};
-
 /* The file of one dataset is missing or cut, the stack may go on. */
 static bool is_of_file(airy_status status)
 {
@@ -160,9 +153,9 @@ static airy_status add_dataset(airy_stack *stack, struct held_file *held,
 
 static airy_status add_each(struct held_file *held, airy_stack *stack,
                             const struct stack_choice *choices, size_t count,
-                            const char *const *paths, const struct stack_wish *wish)
+                            const char *const *paths, const airy_stack_params *params)
 {
-    const airy_raw_frames *raw = wish->raw;
+    const airy_raw_frames *raw = params->raw;
     char why[1024] = "";
     airy_status first = AIRY_OK;
     for (size_t i = 0; i < count; i++) {
@@ -179,7 +172,7 @@ static airy_status add_each(struct held_file *held, airy_stack *stack,
         const airy_status lost = status == AIRY_OK ? AIRY_OK
                                                    : add_lost(stack, choices, i, status, &unknown);
         /* AIRY_ERR_SHAPE: it has no frame yet. */
-        if (wish->growing && stack->frames > 0 && choices[i].series_count > 1 &&
+        if (params->growing && stack->frames > 0 && choices[i].series_count > 1 &&
             (unknown || status == AIRY_ERR_SHAPE))
             break;
         AIRY_TRY(lost);
@@ -191,10 +184,10 @@ static airy_status add_each(struct held_file *held, airy_stack *stack,
 }
 
 static airy_status add_choices(airy_stack *stack, const struct stack_choice *choices, size_t count,
-                               const char *const *paths, const struct stack_wish *wish)
+                               const char *const *paths, const airy_stack_params *params)
 {
     struct held_file held = {.file = -1};
-    const airy_status status = add_each(&held, stack, choices, count, paths, wish);
+    const airy_status status = add_each(&held, stack, choices, count, paths, params);
     release(&held);
     return status;
 }
@@ -229,19 +222,19 @@ static airy_status choose_plain(struct stack_choice **choices, size_t *chosen,
 }
 
 static airy_status add_paths(airy_stack *stack, const struct airy_paths *paths,
-                             const struct stack_wish *wish)
+                             const airy_stack_params *params)
 {
     struct stack_choice *choices = NULL;
     size_t chosen = 0;
     airy_status status = AIRY_OK;
     for (size_t i = 0; i < paths->count && status == AIRY_OK;) {
-        if (is_plain(paths->items[i], wish->raw))
-            status = choose_plain(&choices, &chosen, paths, &i, wish->raw);
+        if (is_plain(paths->items[i], params->raw))
+            status = choose_plain(&choices, &chosen, paths, &i, params->raw);
         else
             status = airy_stack_find(&choices, &chosen, paths->items[i++], 2);
     }
     if (status == AIRY_OK)
-        status = add_choices(stack, choices, chosen, (const char *const *)paths->items, wish);
+        status = add_choices(stack, choices, chosen, (const char *const *)paths->items, params);
     if (status == AIRY_OK) {
         stack->first_path = choices[0].path;
         stack->first_is_plain = choices[0].plain_count > 0;
@@ -260,7 +253,6 @@ static airy_status add_paths(airy_stack *stack, const struct airy_paths *paths,
 static airy_status check_raw(const airy_raw_frames *raw)
 {
     size_t bytes;
-    AIRY_FAIL_IF(!raw, AIRY_ERR_PARAM, "airy_stack_create_raw: raw is NULL");
     AIRY_FAIL_IF(raw->height == 0 || raw->width == 0 || airy_dtype_size(raw->dtype) == 0 ||
                      airy_mul_size(&bytes, raw->height, raw->width) ||
                      airy_mul_size(&bytes, bytes, airy_dtype_size(raw->dtype)),
@@ -283,16 +275,17 @@ static void hold_tables(const airy_stack *stack)
 }
 
 static airy_status create(airy_stack **stack, const struct airy_paths *paths,
-                          const struct stack_wish *wish)
+                          const airy_stack_params *params)
 {
     airy_stack *made;
     AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stack"));
-    made->wanted_channel = wish->channel;
+    made->wanted_channel = params->channel;
+    made->unverified = params->unverified;
     airy_status status = airy_stack_library_open(made);
     if (status == AIRY_OK)
         status = airy_hdf5_lock();
     if (status == AIRY_OK) {
-        status = add_paths(made, paths, wish);
+        status = add_paths(made, paths, params);
         if (status == AIRY_OK)
             hold_tables(made);
         airy_hdf5_unlock();
@@ -301,9 +294,9 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
         airy_stack_destroy(&made);
         return status;
     }
-    if (wish->channel && !made->channel[0]) {
+    if (params->channel && !made->channel[0]) {
         status = airy_fail(AIRY_ERR_NOT_FOUND, "'%s' has no channels to choose '%s' from",
-                           paths->items[0], wish->channel);
+                           paths->items[0], params->channel);
         airy_stack_destroy(&made);
         return status;
     }
@@ -315,41 +308,44 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
 }
 
 static airy_status expand_and_create(airy_stack **stack, const char *const *given, size_t count,
-                                     const struct stack_wish *wish)
+                                     const airy_stack_params *params)
 {
     struct airy_paths paths;
     AIRY_FAIL_IF(!stack || !given || count == 0, AIRY_ERR_PARAM,
                  "a stack of %zu paths, expected at least one", count);
     AIRY_TRY(airy_paths_expand(&paths, given, count, true));
-    const airy_status status = create(stack, &paths, wish);
+    const airy_status status = create(stack, &paths, params);
     airy_paths_free(&paths);
     return status;
 }
 
+airy_status airy_stack_create_with(airy_stack **stack, const char *const *paths, size_t count,
+                                   const airy_stack_params *params)
+{
+    static const airy_stack_params defaults = {0};
+    params = params ? params : &defaults;
+    if (params->raw)
+        AIRY_TRY(check_raw(params->raw));
+    AIRY_FAIL_IF(params->channel && !*params->channel, AIRY_ERR_PARAM,
+                 "channel is empty, expected a name or a number");
+    return expand_and_create(stack, paths, count, params);
+}
+
 airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count)
 {
-    return expand_and_create(stack, paths, count, &(struct stack_wish){0});
+    return airy_stack_create_with(stack, paths, count, NULL);
 }
 
 airy_status airy_stack_create_growing(airy_stack **stack, const char *const *paths, size_t count)
 {
-    return expand_and_create(stack, paths, count, &(struct stack_wish){.growing = true});
-}
-
-airy_status airy_stack_create_channel(airy_stack **stack, const char *const *paths, size_t count,
-                                      const char *channel, bool growing)
-{
-    AIRY_FAIL_IF(channel && !*channel, AIRY_ERR_PARAM,
-                 "airy_stack_create_channel: channel is empty, expected a name or a number");
-    return expand_and_create(stack, paths, count,
-                             &(struct stack_wish){.channel = channel, .growing = growing});
+    return airy_stack_create_with(stack, paths, count, &(airy_stack_params){.growing = true});
 }
 
 airy_status airy_stack_create_raw(airy_stack **stack, const char *const *paths, size_t count,
                                   const airy_raw_frames *raw)
 {
-    AIRY_TRY(check_raw(raw));
-    return expand_and_create(stack, paths, count, &(struct stack_wish){.raw = raw});
+    AIRY_FAIL_IF(!raw, AIRY_ERR_PARAM, "airy_stack_create_raw: raw is NULL");
+    return airy_stack_create_with(stack, paths, count, &(airy_stack_params){.raw = raw});
 }
 
 void airy_stack_destroy(airy_stack **stack)

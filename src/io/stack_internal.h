@@ -84,6 +84,7 @@ struct airy_stack {
     airy_stack_path path;
     uint64_t stored_bytes;
     size_t max_chunk;
+    bool unverified;     /* checksums that files carry are passed over */
     size_t lost;         /* frames of files that are missing or cut */
     char *first_path;    /* the first file, for meta and monitors */
     char *first_dataset; /* as that file names it, be it a link or virtual; NULL: no HDF5 */

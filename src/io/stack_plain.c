@@ -26,7 +26,7 @@ struct stack_plain {
     char **named;                     /* [count] FILE[EXT] where it is one, or NULL */
     size_t *first;                    /* [count + 1] frame of the segment */
     size_t count;
-    bool is_raw;
+    bool is_raw, verify;
     airy_raw_frames raw;
     struct airy_plain_frames head; /* of the first file that could be read; no tables */
     airy_fits *kept;               /* the file of FITS that was read last, or NULL */
@@ -84,8 +84,8 @@ static airy_status look_into(struct airy_plain_frames *frames, const struct stac
     int fd;
     bool own;
     AIRY_TRY(airy_stack_open_file(&fd, &own, file));
-    const airy_status status =
-        airy_plain_index(frames, path, fd, file->size, plain->is_raw ? &plain->raw : NULL);
+    const airy_status status = airy_plain_index(frames, path, fd, file->size,
+                                                plain->is_raw ? &plain->raw : NULL, plain->verify);
     if (own)
         close(fd);
     return status;
@@ -292,6 +292,7 @@ airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, si
     struct looking job = {.plain = plain, .paths = paths};
     plain->count = count;
     plain->is_raw = raw != NULL;
+    plain->verify = !stack->unverified;
     plain->raw = raw ? *raw : (airy_raw_frames){0};
     airy_status status = make_tables(plain, &job, count);
     if (status == AIRY_OK)
@@ -358,7 +359,7 @@ static airy_status read_from(const airy_stack *stack, const struct stack_segment
     if (plain->known[i])
         return airy_plain_read(plain->known[i], frame, path, fd, &plain->kept, pixels);
     struct airy_plain_frames found;
-    AIRY_TRY(airy_plain_index(&found, path, fd, file->size, NULL));
+    AIRY_TRY(airy_plain_index(&found, path, fd, file->size, NULL, plain->verify));
     airy_status status = AIRY_OK;
     if (found.height != stack->height || found.width != stack->width ||
         found.dtype != stack->dtype || found.frames != frames)

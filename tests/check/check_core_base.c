@@ -8,6 +8,7 @@
 
 #include "airy/random.h"
 #include "base/cgroup.h"
+#include "base/md5.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -877,8 +878,45 @@ static void check_profile_rows(struct check *c)
     airy_profile_destroy(&p);
 }
 
+/* Sums of RFC 1321, appendix A.5, whole and in pieces of each size. */
+static void check_md5(struct check *c)
+{
+    static const struct {
+        const char *text, *sum;
+    } cases[] = {
+        {"", "d41d8cd98f00b204e9800998ecf8427e"},
+        {"a", "0cc175b9c0f1b6a831c399e269772661"},
+        {"abc", "900150983cd24fb0d6963f7d28e17f72"},
+        {"message digest", "f96b697d7cb7938d525a2f31aaf161d0"},
+        {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+         "d174ab98d277d9f5a5611c2c9f419d9f"},
+        {"1234567890123456789012345678901234567890123456789012345678901234567890123456789"
+         "0",
+         "57edf4a22be3c955ac49da2e2107b67a"},
+    };
+    if (!check_case(c, "md5"))
+        return;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const size_t size = strlen(cases[i].text);
+        for (size_t step = 1; step <= size + 1; step++) {
+            struct airy_md5 md5;
+            uint8_t digest[AIRY_MD5_BYTES];
+            char text[2 * AIRY_MD5_BYTES + 1];
+            airy_md5_begin(&md5);
+            for (size_t at = 0; at < size; at += step)
+                airy_md5_add(&md5, cases[i].text + at, size - at < step ? size - at : step);
+            airy_md5_end(digest, &md5);
+            for (size_t k = 0; k < AIRY_MD5_BYTES; k++)
+                sprintf(text + 2 * k, "%02x", digest[k]);
+            if (!CHECK(c, strcmp(text, cases[i].sum) == 0))
+                return;
+        }
+    }
+}
+
 void check_core_base(struct check *c)
 {
+    check_md5(c);
     check_names(c);
     check_rounding_pair(c);
     check_errors(c);

@@ -199,6 +199,91 @@ static void check_realdata_files(struct check *c)
     json_decref(all);
 }
 
+/* The first place of a text in bytes; 0: it is not there. */
+static size_t find_text(const uint8_t *bytes, size_t size, const char *text)
+{
+    const uint8_t *at = memmem(bytes, size, text, strlen(text));
+    return at ? (size_t)(at - bytes) : 0;
+}
+
+/* An image of 9 x 10 pixels that airy_image_write has written; its bytes. */
+static uint8_t *write_sums(struct check *c, const char *name, size_t *size)
+{
+    int32_t pixels[90];
+    char path[1024];
+    for (int i = 0; i < 90; i++)
+        pixels[i] = 7 * i;
+    const airy_image image = {.dtype = AIRY_DTYPE_I32, .ndim = 2, .shape = {9, 10}, .data = pixels};
+    snprintf(path, sizeof(path), "%s/%s", check_tmp(c), name);
+    return CHECK_OK(c, airy_image_write(&image, path, true)) ? stack_slurp(c, path, size) : NULL;
+}
+
+/* The file reads, or fails so, as an image and as a stack; without verification it always reads. */
+static void expect_sums(struct check *c, const char *path, const char *words)
+{
+    int32_t pixels[90];
+    airy_image image = {0};
+    airy_stack *stack = NULL;
+    airy_status status = airy_image_read(&image, path);
+    if (words)
+        CHECK_FAILS(c, status, AIRY_ERR_CORRUPT, words);
+    else
+        CHECK_OK(c, status);
+    airy_image_free(&image);
+    status = stack_open(&stack, path); /* FITS fails here, CBF with its frame */
+    if (status == AIRY_OK)
+        status = airy_stack_read(stack, 0, pixels, sizeof(pixels));
+    if (words)
+        CHECK_FAILS(c, status, AIRY_ERR_CORRUPT, words);
+    else
+        CHECK_OK(c, status);
+    airy_stack_destroy(&stack);
+    const airy_stack_params params = {.unverified = true};
+    if (CHECK_OK(c, airy_stack_create_with(&stack, &path, 1, &params)))
+        CHECK_OK(c, airy_stack_read(stack, 0, pixels, sizeof(pixels)));
+    airy_stack_destroy(&stack);
+}
+
+static void check_sums_cbf(struct check *c)
+{
+    if (!check_case(c, "damage_sums_cbf"))
+        return;
+    size_t size = 0;
+    uint8_t *bytes = write_sums(c, "a.cbf", &size);
+    const size_t at = bytes ? find_text(bytes, size, "\x0c\x1a\x04\xd5") : 0,
+                 sum = bytes ? find_text(bytes, size, "Content-MD5: ") : 0;
+    if (!CHECK(c, at && sum))
+        return;
+    expect_sums(c, stack_spill(c, "good.cbf", bytes, size), NULL);
+    memcpy(bytes + sum, "cOnTeNt-mD5:", 12); /* in any case of letters */
+    expect_sums(c, stack_spill(c, "case.cbf", bytes, size), NULL);
+    bytes[at + 4 + 20] ^= 1;
+    expect_sums(c, stack_spill(c, "flip.cbf", bytes, size), "Content-MD5");
+    memcpy(bytes + sum, "x", 1); /* without a sum nobody knows */
+    expect_sums(c, stack_spill(c, "none.cbf", bytes, size), NULL);
+}
+
+static void check_sums_fits(struct check *c)
+{
+    if (!AIRY_HAVE_FITS || !check_case(c, "damage_sums_fits"))
+        return;
+    size_t size = 0;
+    uint8_t *bytes = write_sums(c, "a.fits", &size);
+    const size_t sum = bytes ? find_text(bytes, size, "DATASUM =") : 0,
+                 all = bytes ? find_text(bytes, size, "CHECKSUM=") : 0;
+    if (!CHECK(c, sum && all && size == 2 * 2880))
+        return;
+    /* 7 * (0 + 1 + ... + 89) as the sum of the words */
+    CHECK(c, memcmp(bytes + sum, "DATASUM = '28035     '", 22) == 0);
+    expect_sums(c, stack_spill(c, "good.fits", bytes, size), NULL);
+    bytes[2880 + 101] ^= 16;
+    expect_sums(c, stack_spill(c, "flip.fits", bytes, size), "DATASUM is 28035");
+    memcpy(bytes + sum, "DATASUX", 7); /* the whole HDU is what is left to look at */
+    expect_sums(c, stack_spill(c, "all.fits", bytes, size), "CHECKSUM");
+    memcpy(bytes + all, "CHECKSUX", 8);
+    expect_sums(c, stack_spill(c, "none.fits", bytes, size), NULL);
+}
+
 /* A master whose data file is absent. */
 static void check_real_master(struct check *c)
 {
@@ -233,4 +318,6 @@ void check_stack_damage(struct check *c)
     check_library_error(c);
     check_realdata_files(c);
     check_real_master(c);
+    check_sums_cbf(c);
+    check_sums_fits(c);
 }

@@ -170,7 +170,8 @@ static void check_channel(struct check *c, const char *path, const char *wanted,
     airy_stack_meta meta;
     uint16_t pixels[PIXELS];
     uint8_t bad[PIXELS];
-    if (!CHECK_OK(c, airy_stack_create_channel(&stack, &path, 1, wanted, false)) ||
+    if (!CHECK_OK(
+            c, airy_stack_create_with(&stack, &path, 1, &(airy_stack_params){.channel = wanted})) ||
         !CHECK_OK(c, airy_stack_get_info(stack, &info)) ||
         !CHECK_OK(c, airy_stack_get_meta(stack, &meta)))
         return;
@@ -201,10 +202,13 @@ static void check_channels(struct check *c)
         check_channel(c, path, "2", 1);
         check_channel(c, path, "difference", 2);
         airy_stack *stack = NULL;
-        CHECK_FAILS(c, airy_stack_create_channel(&stack, &path, 1, "threshold_3", false),
+        CHECK_FAILS(c,
+                    airy_stack_create_with(&stack, &path, 1,
+                                           &(airy_stack_params){.channel = "threshold_3"}),
                     AIRY_ERR_NOT_FOUND, "threshold_1, threshold_2, difference");
-        CHECK_FAILS(c, airy_stack_create_channel(&stack, &path, 1, "", false), AIRY_ERR_PARAM,
-                    "channel is empty");
+        CHECK_FAILS(c,
+                    airy_stack_create_with(&stack, &path, 1, &(airy_stack_params){.channel = ""}),
+                    AIRY_ERR_PARAM, "channel is empty");
     }
     /* A scan of two axes has no channels: all are frames. */
     const char *scan = tmp_path(c, "scan.h5");
@@ -216,8 +220,9 @@ static void check_channels(struct check *c)
     if (CHECK_OK(c, stack_open(&stack, scan)) && CHECK_OK(c, airy_stack_get_info(stack, &info)))
         CHECK(c, info.frames == 6);
     airy_stack_destroy(&stack);
-    CHECK_FAILS(c, airy_stack_create_channel(&stack, &scan, 1, "threshold_2", false),
-                AIRY_ERR_NOT_FOUND, "has no channels");
+    CHECK_FAILS(
+        c, airy_stack_create_with(&stack, &scan, 1, &(airy_stack_params){.channel = "threshold_2"}),
+        AIRY_ERR_NOT_FOUND, "has no channels");
 }
 
 enum frames_kind { PLAIN, VIRTUAL, SOFT, EXTERNAL, KINDS };

@@ -18,6 +18,7 @@ struct info_params {
 static const struct opt info_options[] = {
     {.heading = "Input"},
     STACK_RAW_OPTION(struct info_params, raw),
+    STACK_VERIFY_OPTION(struct info_params, raw),
     {.heading = "Instead of a file"},
     {.name = "detectors",
      .type = OPT_FLAG,

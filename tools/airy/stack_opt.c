@@ -48,20 +48,25 @@ const char *stack_parse_raw(void *field, const char *text)
     return raw->given ? NULL : wrong;
 }
 
+static airy_status open_as(airy_stack **stack, const struct opt_list *inputs,
+                           const struct raw_opt *raw, bool growing)
+{
+    const airy_stack_params params = {.raw = raw->given ? &raw->frames : NULL,
+                                      .growing = growing && !raw->given,
+                                      .channel = raw->channel,
+                                      .unverified = raw->unverified};
+    return airy_stack_create_with(stack, inputs->items, inputs->count, &params);
+}
+
 airy_status stack_open(airy_stack **stack, const struct opt_list *inputs, const struct raw_opt *raw)
 {
-    return raw->given && !raw->channel
-               ? airy_stack_create_raw(stack, inputs->items, inputs->count, &raw->frames)
-               : airy_stack_create_channel(stack, inputs->items, inputs->count, raw->channel,
-                                           false);
+    return open_as(stack, inputs, raw, false);
 }
 
 airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs,
                                const struct raw_opt *raw)
 {
-    return raw->given
-               ? stack_open(stack, inputs, raw)
-               : airy_stack_create_channel(stack, inputs->items, inputs->count, raw->channel, true);
+    return open_as(stack, inputs, raw, true);
 }
 
 int stack_choose(size_t *count, const struct common *common, const size_t frames[3], size_t there)

@@ -6,6 +6,7 @@
 
 struct raw_opt {
     bool given;
+    bool unverified;
     airy_raw_frames frames;
     const char *channel; /* --channel; NULL: not given */
 };
@@ -27,6 +28,15 @@ const char *stack_parse_raw(void *field, const char *text);
         .name = "channel", .type = OPT_STRING, .offset = offsetof(params, member.channel),         \
         .argument = "NAME|N", .fallback = "the first, with a warning",                             \
         .help = "channel of a detector with several, such as threshold_1, or its number from 1 on" \
+    }
+
+/* The row behind it, of the same member. */
+#define STACK_VERIFY_OPTION(params, member)                                                        \
+    {                                                                                              \
+        .name = "no-verify", .type = OPT_FLAG, .offset = offsetof(params, member.unverified),      \
+        .help =                                                                                    \
+            "do not verify the checksums that CBF and FITS files carry, to save the time that "    \
+            "they take"                                                                            \
     }
 
 /* All inputs as one stack. */
