@@ -24,6 +24,9 @@ typedef struct airy_oct_config {
     bool has_range;         /**< db_range stands in the plan; else display limits are automatic */
     void *block;            /**< what is released */
     bool has_dtype;         /**< dtype or packing stands in the plan */
+    airy_dtype converted;   /**< i8, i32, u32 or f64 where that is the dtype of headerless files,
+                                 whose samples are converted to params.dtype = f32 (airy_frame_reader
+                                 does it); else F32 */
 } airy_oct_config;
 
 /**

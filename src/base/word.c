@@ -41,6 +41,32 @@ size_t airy_word_distance(const char *a, const char *b)
     return rows[na % 3][nb];
 }
 
+/* Where the digits of a number type's name begin, "uint16", "f32"; NULL: it is none. */
+static const char *type_digits(const char *word)
+{
+    static const char *const kinds[] = {"uint", "int", "float", "u", "i", "f"};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const size_t n = strlen(kinds[i]);
+        if (strncasecmp(word, kinds[i], n) == 0 && word[n] &&
+            strspn(word + n, "0123456789") == strlen(word + n))
+            return word + n;
+    }
+    return NULL;
+}
+
+/*
+ * Another number type reads other bytes: only a long name of the same size can be a slip, of a word
+ * that names no type itself.
+ */
+static bool is_other_type(const char *word, const char *candidate)
+{
+    const char *digits = type_digits(candidate);
+    if (!digits)
+        return false;
+    const char *given = word + strcspn(word, "0123456789");
+    return type_digits(word) || digits == candidate + 1 || strcmp(given, digits) != 0;
+}
+
 const char *airy_near_word(const char *word, const char *const *words, size_t count)
 {
     if (!word || !words)
@@ -49,6 +75,8 @@ const char *airy_near_word(const char *word, const char *const *words, size_t co
     const char *near = NULL;
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
+        if (is_other_type(word, words[i]))
+            continue;
         const bool begins = length >= SHORTEST_START && strncasecmp(word, words[i], length) == 0;
         const size_t distance = airy_word_distance(word, words[i]);
         const size_t rank = begins                       ? distance

@@ -207,13 +207,18 @@ static airy_status read_lines(struct plan *plan, const char *key, const json_t *
 
 static airy_status read_dtype(struct plan *plan, const char *key, const json_t *value)
 {
-    static const char *const names[] = {"f32",     "u8",    "u16",    "i16",
-                                        "float32", "uint8", "uint16", "int16"};
+    static const char *const names[] = {"f32",  "u8",     "u16",     "i16",    "i8",     "u32",
+                                        "i32",  "f64",    "float32", "uint8",  "uint16", "int16",
+                                        "int8", "uint32", "int32",   "float64"};
     static const airy_dtype types[] = {AIRY_DTYPE_F32, AIRY_DTYPE_U8, AIRY_DTYPE_U16,
-                                       AIRY_DTYPE_I16};
+                                       AIRY_DTYPE_I16, AIRY_DTYPE_I8, AIRY_DTYPE_U32,
+                                       AIRY_DTYPE_I32, AIRY_DTYPE_F64};
+    enum { TYPES = sizeof(types) / sizeof(types[0]), NATIVE = 4 };
     int which;
     AIRY_TRY(read_word(&which, key, value, OCT_WORDS(names)));
-    plan->p->dtype = types[which % 4];
+    which %= TYPES;
+    plan->p->dtype = which < NATIVE ? types[which] : AIRY_DTYPE_F32;
+    plan->config->converted = which < NATIVE ? AIRY_DTYPE_F32 : types[which];
     plan->config->has_dtype = true;
     return AIRY_OK;
 }
@@ -233,10 +238,12 @@ static airy_status read_packing(struct plan *plan, const char *key, const json_t
     plan->p->packing = (airy_oct_packing)which;
     if (which == AIRY_OCT_PACKING_NONE)
         return AIRY_OK;
-    AIRY_FAIL_IF(plan->config->has_dtype && plan->p->dtype != AIRY_DTYPE_U8 &&
-                     plan->p->dtype != AIRY_DTYPE_U16,
-                 AIRY_ERR_PARAM, "packing = %s with dtype = %s, expected dtype u16, u8 or none",
-                 oct_packings[which], airy_dtype_name(plan->p->dtype));
+    AIRY_FAIL_IF(
+        plan->config->has_dtype && plan->p->dtype != AIRY_DTYPE_U8 &&
+            plan->p->dtype != AIRY_DTYPE_U16,
+        AIRY_ERR_PARAM, "packing = %s with dtype = %s, expected dtype u16, u8 or none",
+        oct_packings[which],
+        airy_dtype_name(plan->config->converted ? plan->config->converted : plan->p->dtype));
     plan->p->dtype = AIRY_DTYPE_U8;
     plan->config->has_dtype = true;
     return AIRY_OK;

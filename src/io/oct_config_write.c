@@ -41,16 +41,16 @@ static json_t *numbers(const double *values, size_t count)
 static void put_raw(struct writer *w, const airy_oct_config *config)
 {
     const airy_oct_params *p = &config->params;
-    static const char *const types[AIRY_DTYPE_COUNT] = {[AIRY_DTYPE_F32] = "f32",
-                                                        [AIRY_DTYPE_U8] = "u8",
-                                                        [AIRY_DTYPE_U16] = "u16",
-                                                        [AIRY_DTYPE_I16] = "i16"};
+    static const char *const types[AIRY_DTYPE_COUNT] = {
+        [AIRY_DTYPE_F32] = "f32", [AIRY_DTYPE_U8] = "u8",  [AIRY_DTYPE_U16] = "u16",
+        [AIRY_DTYPE_I16] = "i16", [AIRY_DTYPE_I8] = "i8",  [AIRY_DTYPE_U32] = "u32",
+        [AIRY_DTYPE_I32] = "i32", [AIRY_DTYPE_F64] = "f64"};
     put_count(w, "samples", p->samples);
     put_count(w, "lines", p->lines);
     if (p->packing != AIRY_OCT_PACKING_NONE)
         put(w, "packing", json_integer(p->packing == AIRY_OCT_PACKING_10 ? 10 : 12));
     else if (config->has_dtype || p->dtype != AIRY_DTYPE_F32)
-        put(w, "dtype", json_string(types[p->dtype]));
+        put(w, "dtype", json_string(types[config->converted ? config->converted : p->dtype]));
     if (p->big_endian)
         put(w, "byte_order", json_string(oct_byte_orders[1]));
     put_count(w, "header_bytes", config->header_bytes);

@@ -166,6 +166,13 @@ static void check_near_words(struct check *c)
         const char *near = airy_near_word(rows[r].typed, words, count);
         CHECK(c, rows[r].meant ? near && strcmp(near, rows[r].meant) == 0 : !near);
     }
+    /* No other type of numbers than the one that was typed, which would read other bytes. */
+    static const char *const types[] = {"f32", "u16", "i16", "uint16", "uint32", "float32"};
+    static const char *const typed[] = {"u32", "i32", "f16", "u61", "uint33", "int32", "float16"};
+    for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++)
+        CHECK(c, !airy_near_word(typed[i], types, sizeof(types) / sizeof(types[0])));
+    const char *slip = airy_near_word("unit32", types, sizeof(types) / sizeof(types[0]));
+    CHECK(c, slip && strcmp(slip, "uint32") == 0);
     char many[101] = "";
     memset(many, 'q', 100);
     CHECK(c, !airy_near_word(many, words, count) && !airy_near_word(NULL, words, count));

@@ -300,7 +300,7 @@ static void check_bad_plans(struct check *c)
         {"{\"samples\": \"8\"}", AIRY_ERR_FORMAT, "samples = \"8\""},
         {"{\"lines\": -1}", AIRY_ERR_PARAM, "lines = -1"},
         {"{\"lines\": 2000000}", AIRY_ERR_PARAM, "lines = 2000000"},
-        {"{\"dtype\": \"u32\"}", AIRY_ERR_PARAM, "dtype = \"u32\", expected f32, u8"},
+        {"{\"dtype\": \"u64\"}", AIRY_ERR_PARAM, "uint32, int32 or float64"},
         {"{\"packing\": 14}", AIRY_ERR_PARAM, "packing = 14, expected none, 10 or 12"},
         {"{\"packing\": \"16\"}", AIRY_ERR_PARAM, "expected none, 10 or 12"},
         {"{\"packing\": 12, \"dtype\": \"f32\"}", AIRY_ERR_PARAM, "with dtype = float32"},

@@ -190,11 +190,11 @@ static int read_recording(const struct common *common, const char *path,
         return read_npy(common, path, r);
     const size_t bits = oct_packed_bits(plan);
     /* Lines count, not frames: a headerless file need not hold whole ones. */
-    const airy_frame_reader_params raw = {.dtype = plan->dtype,
-                                          .height = 1,
-                                          .width = bits ? (plan->samples * bits + 7) / 8
-                                                        : plan->samples,
-                                          .header_bytes = config->header_bytes};
+    const airy_frame_reader_params raw = {
+        .dtype = config->converted ? config->converted : plan->dtype,
+        .height = 1,
+        .width = bits ? (plan->samples * bits + 7) / 8 : plan->samples,
+        .header_bytes = config->header_bytes};
     airy_frame_reader *reader = NULL;
     const airy_status status = airy_frame_reader_create(&reader, path, &raw);
     if (status == AIRY_ERR_PARAM && (raw.width == 0 || !config->has_dtype))

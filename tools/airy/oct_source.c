@@ -31,6 +31,15 @@ static int check_raw(const struct oct_source *s, const char *plan)
                           : p->lines == 0        ? "lines"
                           : !s->config.has_dtype ? "dtype"
                                                  : NULL;
+    if (!missing && s->config.converted && p->big_endian)
+        return tool_fail(
+            s->common,
+            "plan %s: byte_order = big with dtype = %s, which is read in the machine's "
+            "order only; swap the bytes of %s",
+            plan, airy_dtype_name(s->config.converted), s->path);
+    if (!missing && s->config.converted && !s->ring)
+        tool_say(s->common, "%s: %s is converted to float32", s->path,
+                 airy_dtype_name(s->config.converted));
     if (!missing)
         return AIRY_EXIT_OK;
     return tool_fail(s->common,
@@ -66,13 +75,15 @@ static int complete_plan(struct oct_source *s, const char *plan)
     if (p->lines != info->height)
         return tool_fail(s->common, "plan %s: lines = %zu, but %s has frames of %zu lines", plan,
                          p->lines, s->path, info->height);
-    if (s->config.has_dtype && p->dtype != info->stored)
+    const airy_dtype said = s->config.converted ? s->config.converted : p->dtype;
+    if (s->config.has_dtype && said != info->stored)
         return tool_fail(s->common, "plan %s: dtype = %s%s, but %s has %s", plan,
-                         airy_dtype_name(p->dtype), bits ? " for packed samples" : "", s->path,
+                         airy_dtype_name(said), bits ? " for packed samples" : "", s->path,
                          airy_dtype_name(info->stored));
     if (info->dtype != info->stored)
         tool_say(s->common, "%s: %s is converted to float32", s->path,
                  airy_dtype_name(info->stored));
+    s->config.converted = AIRY_DTYPE_F32; /* the file says it */
     p->dtype = info->dtype;
     p->big_endian = bits && p->big_endian; /* numbers come in the machine's order */
     s->config.has_dtype = true;
@@ -125,6 +136,11 @@ static int open_ring(struct oct_source *s, const struct oct_params *p)
     const int code = check_raw(s, p->plan);
     if (code != AIRY_EXIT_OK)
         return code;
+    if (s->config.converted)
+        return tool_fail(s->common,
+                         "plan %s: dtype = %s, but frames of a ring buffer are not "
+                         "converted, expected u8, u16, i16 or f32",
+                         p->plan, airy_dtype_name(s->config.converted));
     airy_status status = airy_ring_open(&s->ring, oct_ring_name(s->path), patience_ns);
     if (status == AIRY_OK)
         status = airy_ring_get_info(s->ring, &info);
@@ -229,7 +245,8 @@ int oct_source_open(struct oct_source *s, const struct oct_params *p)
     const airy_oct_params *plan = &s->config.params;
     if (oct_ring_name(s->path))
         return open_ring(s, p);
-    const airy_frame_reader_params raw = {.dtype = plan->dtype,
+    const airy_dtype converted = s->config.converted;
+    const airy_frame_reader_params raw = {.dtype = converted ? converted : plan->dtype,
                                           .height = plan->lines,
                                           .width = line_width(plan),
                                           .header_bytes = s->config.header_bytes,
