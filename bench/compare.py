@@ -34,7 +34,7 @@ import sys
 import tempfile
 import time
 
-DATASETS = ("entry/data/data", "data", "entry/data/data_000001")
+DATASETS = ("entry/data/data", "data", "entry/instrument/detector/data", "entry/data/data_000001")
 
 
 def arguments():

@@ -184,7 +184,8 @@ AIRY_API bool airy_stack_uses(const airy_stack *stack, const char *path);
 typedef struct airy_stack_meta {
     bool has_geometry; /**< distance, beam centre and pixel size were there: geometry is usable */
     airy_geometry geometry;
-    bool has_mask, has_saturation;
+    bool has_mask; /**< a contiguous mask that is 0 everywhere is none */
+    bool has_saturation;
     double saturation;
     bool has_dummy; /**< pixels of this value, within delta_dummy, are none */
     double dummy, delta_dummy;
@@ -270,7 +271,8 @@ typedef struct airy_stack_writer_params {
     const char *dataset;           /**< NULL: "/entry/data/data" */
     bool force;                    /**< overwrite */
     const airy_geometry *geometry; /**< written as an Eiger master's fields where given */
-    const uint8_t *mask;           /**< written as the pixel mask where given */
+    const uint8_t *mask;           /**< written as the pixel mask; NULL: under the usual dataset's
+                                        name a mask of zeros, as XDS reads no file without one */
     size_t frames_per_file;        /**< 0: one file; else files of so many frames, the last one of
                                         what is left, under a master; dataset is NULL then */
 } airy_stack_writer_params;
@@ -280,8 +282,8 @@ typedef struct airy_stack_writer_params {
  * PATH.XXXXXXXX.partial with digits of its own.
  *
  * With frames_per_file, PATH is a master as an Eiger's: /entry/data/data_000001 and its siblings
- * are links to the files beside it that airy_stack_data_path names, /entry/data/data is a virtual
- * dataset of all frames. Linux lets one thread at a time write to a file; threads that put frames
+ * are links to the files beside it that airy_stack_data_path names;
+ * /entry/instrument/detector/data is a virtual dataset of all frames. Linux lets one thread at a time write to a file; threads that put frames
  * of different files do not wait for each other. A file is open from the first of its frames that
  * is placed to the last that is put; it is on the disk after that. Data files get their names
  * before the master does; where one cannot, none does. With force an old master goes before the

@@ -67,7 +67,7 @@ hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class)
     return group;
 }
 
-herr_t airy_put_data_classes(hid_t file)
+herr_t airy_put_data_classes(hid_t file, const char *signal)
 {
     if (airy_put_text(file, "NX_class", "NXroot") < 0 ||
         airy_put_text(file, "default", "entry") < 0)
@@ -76,7 +76,7 @@ herr_t airy_put_data_classes(hid_t file)
     const hid_t data = entry < 0 || airy_put_text(entry, "default", "data") < 0
                            ? -1
                            : airy_put_group(entry, "data", "NXdata");
-    const herr_t done = data < 0 ? -1 : airy_put_text(data, "signal", "data");
+    const herr_t done = data < 0 ? -1 : airy_put_text(data, "signal", signal);
     if (data >= 0)
         H5Gclose(data);
     if (entry >= 0)

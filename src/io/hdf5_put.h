@@ -13,8 +13,8 @@ herr_t airy_put_texts(hid_t object, const char *name, const char *const *texts, 
 herr_t airy_put_int(hid_t object, const char *name, int value);
 /* A group, new or there already, with its NX_class; negative on failure. */
 hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class);
-/* For viewers: /entry/data/data is what the file is about. Its groups may be there. */
-herr_t airy_put_data_classes(hid_t file);
+/* For viewers: /entry/data/SIGNAL is what the file is about. Its groups may be there. */
+herr_t airy_put_data_classes(hid_t file, const char *signal);
 /* Scalar datasets, contiguous. units: NULL for none. */
 herr_t airy_put_string(hid_t parent, const char *name, const char *text);
 herr_t airy_put_double(hid_t parent, const char *name, double value, const char *units);

@@ -185,7 +185,7 @@ static airy_status write_partial(const airy_image *image, const char *partial, c
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = airy_sink_create(&file, &sink, partial, METADATA_BYTES);
     if (status == AIRY_OK) {
-        if ((!name && airy_put_data_classes(file) < 0) ||
+        if ((!name && airy_put_data_classes(file, "data") < 0) ||
             put_array(file, image, name ? name : "/entry/data/data") < 0)
             status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write '%s'", partial);
         if (H5Fclose(file) < 0 && status == AIRY_OK)

@@ -1,26 +1,27 @@
 /* What a stack that is written says of itself: geometry, mask, number of images. */
+#include <string.h>
+
 #include "base/geometry_fields.h"
 #include "io/hdf5_put.h"
 #include "io/stack_file.h"
 
-static herr_t put_mask(hid_t detector, const airy_stack_writer_params *p)
+/*
+ * The mask where XDS reads it, contiguous and of 32 bits: it refuses a file without one. NeXus has
+ * it a group above, under a second name of the same dataset. Without bad pixels the zeros are a
+ * hole of the file, which takes no room on the disk.
+ */
+static herr_t put_mask(hid_t detector, hid_t specific, const airy_stack_writer_params *p)
 {
     const hsize_t shape[2] = {p->height, p->width};
-    const hid_t creation = airy_put_creation(), space = H5Screate_simple(2, shape, NULL);
-    hid_t mask = -1;
-    if (creation >= 0 && space >= 0 && H5Pset_chunk(creation, 2, shape) >= 0 &&
-        (H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0 || H5Pset_deflate(creation, 1) >= 0))
-        mask = H5Dcreate2(detector, "pixel_mask", H5T_STD_U32LE, space, H5P_DEFAULT, creation,
-                          H5P_DEFAULT);
-    herr_t done =
-        mask < 0 ? -1 : H5Dwrite(mask, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, p->mask);
+    const hid_t mask = airy_put_contiguous(specific, "pixel_mask", H5T_STD_U32LE, 2, shape);
+    herr_t done = mask < 0 ? -1 : 0;
+    if (done >= 0 && p->mask)
+        done = H5Dwrite(mask, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, p->mask);
     if (mask >= 0)
         H5Dclose(mask);
-    if (creation >= 0)
-        H5Pclose(creation);
-    if (space >= 0)
-        H5Sclose(space);
-    return done;
+    return done < 0 ? -1
+                    : H5Lcreate_hard(specific, "pixel_mask", detector, "pixel_mask", H5P_DEFAULT,
+                                     H5P_DEFAULT);
 }
 
 /*
@@ -71,21 +72,31 @@ static herr_t put_geometry(hid_t instrument, hid_t detector, const airy_geometry
                : 0;
 }
 
-/* How many images there should be, should one of the data files be missed. */
-static herr_t put_images(hid_t detector, size_t frames)
+/*
+ * What programs for files of an Eiger look for: how many images there should be, should one of the
+ * data files be missed, what a frame is, and the mask.
+ */
+static herr_t put_specific(hid_t detector, const airy_stack_writer_params *p)
 {
     const hid_t specific = airy_put_group(detector, "detectorSpecific", "NXcollection");
-    const herr_t done = specific < 0 || airy_put_count(specific, "nimages", frames) < 0
-                            ? -1
-                            : airy_put_count(specific, "ntrigger", 1);
+    const herr_t done =
+        specific < 0 || airy_put_count(specific, "nimages", p->frames) < 0 ||
+                airy_put_count(specific, "ntrigger", 1) < 0 ||
+                airy_put_count(specific, "x_pixels_in_detector", p->width) < 0 ||
+                airy_put_count(specific, "y_pixels_in_detector", p->height) < 0 ||
+                airy_put_count(specific, "bit_depth_image", 8 * airy_dtype_size(p->dtype)) < 0 ||
+                put_mask(detector, specific, p) < 0
+            ? -1
+            : 0;
     if (specific >= 0)
         H5Gclose(specific);
     return done;
 }
 
-herr_t airy_stack_put_instrument(hid_t file, const airy_stack_writer_params *p, bool series)
+herr_t airy_stack_put_instrument(hid_t file, const airy_stack_writer_params *p)
 {
-    if (!p->geometry && !p->mask && !series)
+    const bool usual_place = strcmp(p->dataset, "/entry/data/data") == 0;
+    if (!p->geometry && !p->mask && !usual_place)
         return 0;
     const hid_t entry = H5Lexists(file, "/entry", H5P_DEFAULT) > 0
                             ? H5Gopen2(file, "/entry", H5P_DEFAULT)
@@ -97,11 +108,9 @@ herr_t airy_stack_put_instrument(hid_t file, const airy_stack_writer_params *p, 
     if (instrument >= 0)
         detector = airy_put_group(instrument, "detector", "NXdetector");
     if (detector >= 0)
-        done = p->mask ? put_mask(detector, p) : 0;
+        done = p->mask || usual_place ? put_specific(detector, p) : 0;
     if (done >= 0 && p->geometry)
         done = put_geometry(instrument, detector, p->geometry);
-    if (done >= 0 && series)
-        done = put_images(detector, p->frames);
     if (detector >= 0)
         H5Gclose(detector);
     if (instrument >= 0)

@@ -171,8 +171,12 @@ static herr_t map_file(hid_t creation, hid_t whole, const struct airy_stack_file
     return done;
 }
 
-/* Frames of a file that is not there have all bits set: NaN, or what detectors give bad pixels. */
-static herr_t put_whole(hid_t data, const struct airy_stack_file *files, size_t count,
+/*
+ * All frames as one dataset. It is no sibling of data_000001, as other programs count the frames of
+ * every name there that begins with "data". Frames of a file that is not there have all bits set:
+ * NaN, or what detectors give bad pixels.
+ */
+static herr_t put_whole(hid_t detector, const struct airy_stack_file *files, size_t count,
                         const airy_stack_writer_params *p)
 {
     const hsize_t shape[3] = {p->frames, p->height, p->width};
@@ -185,7 +189,7 @@ static herr_t put_whole(hid_t data, const struct airy_stack_file *files, size_t 
         done = map_file(creation, whole, &files[i], p);
     hid_t dataset = -1;
     if (done >= 0 && H5Sselect_all(whole) >= 0)
-        dataset = H5Dcreate2(data, "data", type, whole, H5P_DEFAULT, creation, H5P_DEFAULT);
+        dataset = H5Dcreate2(detector, "data", type, whole, H5P_DEFAULT, creation, H5P_DEFAULT);
     done = dataset < 0 ? -1 : airy_put_text(dataset, "interpretation", "image");
     if (dataset >= 0)
         H5Dclose(dataset);
@@ -203,15 +207,17 @@ static herr_t lay_out(hid_t file, const struct airy_stack_file *files, size_t co
                 data = entry < 0 ? -1
                                  : H5Gcreate2(entry, "data", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     herr_t done = data < 0 ? -1 : put_links(data, files, count, p->dataset);
-    if (done >= 0)
-        done = put_whole(data, files, count, p);
     if (data >= 0)
         H5Gclose(data);
     if (entry >= 0)
         H5Gclose(entry);
-    if (done < 0 || airy_stack_put_instrument(file, p, true) < 0)
+    if (done < 0 || airy_stack_put_instrument(file, p) < 0)
         return -1;
-    return airy_put_data_classes(file);
+    const hid_t detector = H5Gopen2(file, "/entry/instrument/detector", H5P_DEFAULT);
+    done = detector < 0 ? -1 : put_whole(detector, files, count, p);
+    if (detector >= 0)
+        H5Gclose(detector);
+    return done < 0 ? -1 : airy_put_data_classes(file, "data_000001");
 }
 
 airy_status airy_stack_master_write(const char *partial, const struct airy_stack_file *files,

@@ -2,10 +2,13 @@
  * What the first file says about the experiment, in the places where DECTRIS masters and NXmx
  * files have it.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/geometry_fields.h"
 #include "base/memory.h"
@@ -402,6 +405,57 @@ static bool find_mask(char *path, size_t size, const struct places *places, cons
     return false;
 }
 
+/* The bytes of [at, end) are 0 and there; holes are not read. */
+static bool all_zero(int fd, off_t at, off_t end)
+{
+    unsigned char bytes[16 << 10];
+    while (at < end) {
+        const off_t data = lseek(fd, at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO) { /* a hole to the end of the file */
+            const off_t size = lseek(fd, 0, SEEK_END);
+            return size >= end;
+        }
+        at = data > at ? data : at;
+        if (at >= end)
+            return true;
+        const ssize_t n = pread(fd, bytes, airy_min_size(sizeof(bytes), (size_t)(end - at)), at);
+        if (n <= 0)
+            return false;
+        for (ssize_t i = 0; i < n; i++)
+            if (bytes[i] != 0)
+                return false;
+        at += n;
+    }
+    return true;
+}
+
+/*
+ * A contiguous mask without a bad pixel, which every file for XDS has, is none. What cannot be
+ * looked at is one: airy_stack_mask says why it cannot be read.
+ */
+static bool masks_nothing(hid_t file, const char *path)
+{
+    char name[4096];
+    const hid_t dataset = H5Dopen2(file, path, airy_hdf5_dataset_access());
+    const hid_t creation = dataset < 0 ? -1 : H5Dget_create_plist(dataset);
+    bool nothing = creation >= 0 && H5Pget_layout(creation) == H5D_CONTIGUOUS &&
+                   H5Pget_external_count(creation) == 0;
+    const haddr_t at = nothing ? H5Dget_offset(dataset) : HADDR_UNDEF;
+    const hsize_t bytes = nothing ? H5Dget_storage_size(dataset) : 0;
+    const ssize_t length = nothing ? H5Fget_name(dataset, name, sizeof(name)) : -1;
+    nothing = at != HADDR_UNDEF && at <= INT64_MAX && bytes <= INT64_MAX - at && length > 0 &&
+              length < (ssize_t)sizeof(name);
+    const int fd = nothing ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    nothing = fd >= 0 && all_zero(fd, (off_t)at, (off_t)(at + bytes));
+    if (fd >= 0)
+        close(fd);
+    if (creation >= 0)
+        H5Pclose(creation);
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    return nothing;
+}
+
 airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
 {
     AIRY_FAIL_IF(!stack || !meta, AIRY_ERR_PARAM, "airy_stack_get_meta: an argument is NULL");
@@ -420,7 +474,8 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
     if (status == AIRY_OK) {
         if (find_places(&places, file)) {
             found.has_geometry = read_geometry(&found.geometry, &places, stack);
-            found.has_mask = find_mask(mask, sizeof(mask), &places, stack->channel);
+            found.has_mask = find_mask(mask, sizeof(mask), &places, stack->channel) &&
+                             !masks_nothing(file, mask);
             char limit_name[AIRY_STACK_CHANNEL + 32];
             snprintf(limit_name, sizeof(limit_name), "%s_channel/saturation_value", stack->channel);
             found.has_saturation =

@@ -68,6 +68,25 @@ int follow_check(const struct integrate_params *p)
     return tool_check_waiting(common, p->output);
 }
 
+/* The stack can be opened and its mask, which lies before the frames, read. */
+static airy_status try_first(const struct integrate_params *p)
+{
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    airy_status status = stack_open_growing(&stack, &p->geometry.common.inputs, &p->raw);
+    if (status == AIRY_OK)
+        status = airy_stack_get_info(stack, &info);
+    if (status == AIRY_OK)
+        status = airy_stack_get_meta(stack, &meta);
+    uint8_t *mask = status == AIRY_OK && meta.has_mask ? malloc(info.height * info.width) : NULL;
+    if (mask)
+        status = airy_stack_mask(stack, mask);
+    free(mask);
+    airy_stack_destroy(&stack);
+    return status;
+}
+
 int follow_wait(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
@@ -84,10 +103,7 @@ int follow_wait(const struct integrate_params *p)
     bool said = false;
     tool_catch_interrupts();
     for (;;) {
-        airy_stack *stack = NULL;
-        const airy_status status = stack_open_growing(&stack, &common->inputs, &p->raw);
-        airy_stack_destroy(&stack);
-        if (status == AIRY_OK)
+        if (try_first(p) == AIRY_OK)
             return AIRY_EXIT_OK;
         if (tool_interrupted())
             return tool_fail(common, "stopped before there was a frame");

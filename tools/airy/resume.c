@@ -317,6 +317,12 @@ int resume_prepare(struct integration *job)
         code = tool_fail(common,
                          "%s cannot be continued: its configuration is not one of this program",
                          partial);
+    else if (is_open_ended(a) && !is_open_ended(b) && job->params->follow)
+        code = tool_fail(common,
+                         "%s was begun when the file did not say how many frames it should have, "
+                         "which it says now: it is another file; --force without --resume starts "
+                         "anew",
+                         partial);
     else if (is_open_ended(a) && !is_open_ended(b))
         code = tool_fail(common,
                          "%s was begun with --follow, when the number of frames was not known: "

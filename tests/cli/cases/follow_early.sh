@@ -14,15 +14,20 @@ for frames in '' '--frames 0:8'; do
 done
 # another series under that name: its frames are not put behind those of the first
 follow
-$airy simulate diffraction in.h5 --detector pilatus_100k --frames 8 --seed 2 --quiet --force || exit 4
+$airy simulate diffraction other.h5 --detector pilatus_100k --frames 8 --seed 2 --quiet || exit 4
+$helper begun in.h5 other.h5 8 || exit 4
 follow --resume
 grep -o "frame 4 of 'in.h5' is another one than when it was taken" said
 # one that has not come so far
-$airy simulate diffraction in.h5 --detector pilatus_100k --frames 3 --seed 2 --quiet --force || exit 5
+$airy simulate diffraction other.h5 --detector pilatus_100k --frames 3 --seed 2 --quiet --force && $helper begun in.h5 other.h5 3 || exit 5
 follow --resume
 grep -o "'in.h5' has no frame 4 now, which has a row" said
-# they come after all
+# a file that says how many there should be is another one
 cp $small in.h5
+follow --resume
+grep -o "which it says now: it is another file" said
+# they come after all
+$helper begun in.h5 $small 8 || exit 7
 follow --resume
 $airy integrate $small --poni ${small%.h5}.poni -o want.h5 --quiet && $helper rows want.h5 out.h5 0 8 || exit 3
 # bytes that are not all there are told as such, and come

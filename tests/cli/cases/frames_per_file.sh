@@ -6,7 +6,7 @@ run_data_000001.h5
 run_data_000002.h5
 run_data_000003.h5
 run_master.h5' ] || { ls; exit 2; }
-$airy diff run_master.h5 one.h5 >/dev/null && $airy diff run_master.h5::/entry/data/data one.h5 >/dev/null || exit 3
+$airy diff run_master.h5 one.h5 >/dev/null && $airy diff run_master.h5::/entry/instrument/detector/data one.h5 >/dev/null || exit 3
 for stack in run_master.h5 one.h5; do $airy integrate $stack --bins 50 -o of_$stack --quiet || exit 4; done
 $airy diff of_run_master.h5 of_one.h5 >/dev/null || exit 5
 mkdir more && made more/run_master.h5 --frames-per-file 3 --threads 8 --gaps || exit 6
@@ -14,7 +14,7 @@ for file in run_*.h5; do cmp $file more/$file || exit 7; done
 # compressed again, plain and back: the last file has what is left
 $airy decompress run_master.h5 plain.h5 --frames-per-file 7 --json --quiet >said && grep -q '"files": 2' said && [ -e plain_data_000002.h5 ] || exit 8
 $airy compress plain.h5 -o again_master.h5 --frames-per-file 5 2>said && grep -q '8 frames .* in 2 files' said && ! grep -q 'carried over' said || exit 9
-$airy compress again_master.h5::/entry/data/data more/one.h5 --quiet && cmp one.h5 more/one.h5 || exit 10
+$airy compress again_master.h5::/entry/instrument/detector/data more/one.h5 --quiet && cmp one.h5 more/one.h5 || exit 10
 # neither an old data file nor one that frames are read from is written over
 cksum ./*.h5 more/*.h5 >before
 ! made again_master.h5 --frames-per-file 5 2>>said && ! made more/again.h5 --frames-per-file 0 2>>said || exit 11

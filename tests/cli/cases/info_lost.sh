@@ -19,7 +19,7 @@ for command in 'stats --frames 0' 'stats --each --frames 0:3' 'clip --frames 0' 
 done
 $airy reduce run_master.h5 --by sum -o sum.npy 2>text && exit 7
 tail -n 1 text | grep -q 'missing or cut; ' || { cat text; exit 8; }
-for stack in run_master.h5 run_master.h5::/entry/data/data; do
+for stack in run_master.h5 run_master.h5::/entry/instrument/detector/data; do
     $airy info $stack >text 2>/dev/null && [ "$(ratio <text)" = "$whole" ] && grep -q '^  3 frames cannot be read, of files that are missing or cut' text || exit 3
 done
 $airy info run_master.h5 --json 2>/dev/null | grep -q '"lost_frames": 3' || exit 4
