@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd_integrate.h"
+#include "patterns.h"
 
 static const char *const suffixes[] = {".xye", ".xy", ".chi", ".dat"};
 
@@ -240,29 +241,81 @@ static void source_of(char text[1100], const struct integration *job, size_t row
     snprintf(text, 1100, "%s%s%s", from, *to ? " to " : "", to);
 }
 
+/* The label of a unit, or its name where the label is no ASCII. */
+static const char *unit_text(airy_unit unit)
+{
+    const char *label = airy_unit_label(unit);
+    for (const char *at = label; *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            return airy_unit_name(unit);
+    return label;
+}
+
 /* What the columns are, in words and in their order. */
 static void write_columns(FILE *file, const struct integration *job, bool errors)
 {
     const airy_unit unit = job->params->pattern.unit;
-    fprintf(file, "# Columns: %s, intensity%s\n", airy_unit_label(unit),
+    fprintf(file, "# Columns: %s, intensity%s\n", unit_text(unit),
             errors ? ", standard error of the mean" : "");
     fprintf(file, "# %-16s %16s", airy_unit_name(unit), "I");
     fprintf(file, errors ? "  %16s\n" : "\n", "sigma");
 }
 
-/* Fit2D's four lines: title, axis, intensity, number of points. */
-static void write_chi_header(FILE *file, const struct integration *job, size_t row)
+/*
+ * Programs that refine powder patterns read these: few lines in front of the numbers, ASCII, and
+ * no word among them.
+ */
+static bool for_refinement(const char *path)
 {
-    char where[1100];
+    return tool_has_suffix(path, ".xye") || tool_has_suffix(path, ".xy") ||
+           tool_has_suffix(path, ".chi");
+}
+
+enum { LONGEST_LINE = 80 };
+
+/* The end of a text where it is longer than a line; printable ASCII alone. */
+static void plain_line(char line[LONGEST_LINE + 1], size_t room, const char *text)
+{
+    const size_t length = strlen(text), kept = length > room ? room : length;
+    memcpy(line, text + length - kept, kept);
+    line[kept] = 0;
+    if (kept < length)
+        memcpy(line, "...", 3);
+    for (char *at = line; *at; at++)
+        if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7f)
+            *at = '?';
+}
+
+/* At most five lines. */
+static void write_short_header(FILE *file, const struct integration *job, size_t row, size_t good,
+                               bool errors)
+{
+    char where[1100], line[LONGEST_LINE + 1];
     source_of(where, job, row);
-    json_t *geometry = geometry_json(&job->geometry);
-    char *text = geometry ? tool_json_line(geometry) : NULL;
-    fprintf(file, "%s: airy %s, %s splitting, normalization %.9g, %s\n%s\nIntensity\n%12zu\n",
-            where, airy_version(), airy_split_name(job->params->pattern.split),
-            normalization_of(job, row), text ? text : "",
-            airy_unit_label(job->params->pattern.unit), airy_integrator_bins(job->integrator));
-    free(text);
-    json_decref(geometry);
+    plain_line(line, LONGEST_LINE - 10, where);
+    fprintf(file, "# Made by airy %s\n# Source: %s\n", airy_version(), line);
+    if (group_of(job) > 1)
+        fprintf(file, "# Frames: %zu, their %s\n", good, airy_merge_name(job->run.merge));
+    fprintf(file, "# Normalization factor: %.9g\n# %-16s %16s", normalization_of(job, row),
+            airy_unit_name(job->params->pattern.unit), "I");
+    fprintf(file, errors ? "  %16s\n" : "\n", "sigma");
+}
+
+/*
+ * Fit2D's four lines: title, axis, intensity, number of points. GSAS-II looks for "2-theta" in
+ * them, and takes "q " for the axis of another kind of file.
+ */
+static void write_chi_header(FILE *file, const struct integration *job, size_t row, size_t points)
+{
+    char where[1100], line[LONGEST_LINE + 1];
+    const airy_unit unit = job->params->pattern.unit;
+    source_of(where, job, row);
+    plain_line(line, LONGEST_LINE, where);
+    for (char *at = line; *at; at++)
+        if ((*at == 'q' || *at == 'Q') && at[1] == ' ')
+            at[1] = '_';
+    fprintf(file, "%s\n%s\nIntensity\n%12zu\n", line,
+            unit == AIRY_UNIT_TTH_DEG ? CHI_TWO_THETA : unit_text(unit), points);
 }
 
 /* A name of the series may be that of an input. */
@@ -288,18 +341,43 @@ static bool with_errors(const struct integration *job, const char *path)
            !tool_has_suffix(path, ".xy") && !tool_has_suffix(path, ".chi");
 }
 
+static bool has_point(const struct lane *lane, size_t bin, bool errors)
+{
+    return isfinite(lane->intensity[bin]) && (!errors || isfinite(lane->sem[bin]));
+}
+
+/* Rows without pixels are left out where a word is not read. */
+static void write_points(FILE *file, const struct integration *job, const struct lane *lane,
+                         bool errors, bool all)
+{
+    const double *radial = airy_integrator_radial(job->integrator);
+    /* 9 digits read back as the same float, 13 are more than any axis needs. */
+    for (size_t i = 0; i < airy_integrator_bins(job->integrator); i++) {
+        if (!all && !has_point(lane, i, errors))
+            continue;
+        fprintf(file, "%18.12e  %16.8e", radial[i], (double)lane->intensity[i]);
+        if (errors)
+            fprintf(file, "  %16.8e", (double)lane->sem[i]);
+        fputc('\n', file);
+    }
+}
+
 static int write_file(const struct integration *job, const struct lane *lane, size_t row,
                       size_t good, const char *path)
 {
     struct tool_file text;
-    const bool errors = with_errors(job, path), chi = tool_has_suffix(path, ".chi");
-    const double *radial = airy_integrator_radial(job->integrator);
+    const bool errors = with_errors(job, path), all = !for_refinement(path);
     char where[1100];
     const int begun = begin_text(&text, job, path);
     if (begun != AIRY_EXIT_OK)
         return begun;
-    if (chi) {
-        write_chi_header(text.file, job, row);
+    if (tool_has_suffix(path, ".chi")) {
+        size_t points = 0;
+        for (size_t i = 0; i < airy_integrator_bins(job->integrator); i++)
+            points += has_point(lane, i, errors);
+        write_chi_header(text.file, job, row, points);
+    } else if (!all) {
+        write_short_header(text.file, job, row, good, errors);
     } else {
         write_header(text.file, job, lane, last_part(path));
         source_of(where, job, row);
@@ -309,47 +387,60 @@ static int write_file(const struct integration *job, const struct lane *lane, si
         fprintf(text.file, "# Normalization factor: %.9g\n", normalization_of(job, row));
         write_columns(text.file, job, errors);
     }
-    /* 9 digits read back as the same float, 13 are more than any axis needs. */
-    for (size_t i = 0; i < airy_integrator_bins(job->integrator); i++) {
-        fprintf(text.file, "%18.12e  %16.8e", radial[i], (double)lane->intensity[i]);
-        if (errors)
-            fprintf(text.file, "  %16.8e", (double)lane->sem[i]);
-        fputc('\n', text.file);
-    }
+    write_points(text.file, job, lane, errors, all);
     return tool_file_end(&text, false);
+}
+
+/* What the columns of a table are, with the sources of all rows where the header may be long. */
+static void write_table_header(FILE *file, const struct integration *job, const struct lane *lane)
+{
+    const char *path = job->params->output, *unit = airy_unit_name(job->params->pattern.unit);
+    const size_t rows = ascii_rows(job);
+    char where[1100];
+    if (for_refinement(path))
+        fprintf(file, "# Made by airy %s\n", airy_version());
+    else
+        write_header(file, job, lane, last_part(path));
+    for (size_t k = 0; k < rows && !for_refinement(path); k++) {
+        source_of(where, job, k);
+        fprintf(file, "# Source: %s, normalization factor %.9g\n", where, normalization_of(job, k));
+    }
+    fprintf(file, "# Columns: %s, then of each of %zu %s%s its intensity%s\n# %-16s",
+            unit_text(job->params->pattern.unit), rows,
+            lane->group ? airy_merge_name(job->run.merge) : "frame", tool_s(rows),
+            lane->table_errors ? " and standard error of the mean" : "", unit);
+    for (size_t k = 0; k < rows; k++) {
+        const size_t index = index_of(job, k * group_of(job));
+        fprintf(file, " I_%zu", index);
+        if (lane->table_errors)
+            fprintf(file, " sigma_%zu", index);
+    }
+    fputc('\n', file);
+}
+
+/* No row of the run has pixels in this bin. */
+static bool is_empty(const struct lane *lane, size_t bin, size_t bins, size_t rows)
+{
+    size_t k = 0;
+    while (k < rows && !isfinite(lane->table[k * bins + bin]))
+        k++;
+    return k == rows;
 }
 
 /* Bins down, frames across: an intensity, and an error behind it where there are any. */
 static int write_table(const struct integration *job, const struct lane *lane)
 {
     struct tool_file text;
-    const char *path = job->params->output;
-    const size_t bins = airy_integrator_bins(job->integrator);
+    const size_t bins = airy_integrator_bins(job->integrator), rows = ascii_rows(job);
     const double *radial = airy_integrator_radial(job->integrator);
-    const size_t rows = ascii_rows(job);
-    char where[1100];
-    const int begun = begin_text(&text, job, path);
+    const bool all = !for_refinement(job->params->output);
+    const int begun = begin_text(&text, job, job->params->output);
     if (begun != AIRY_EXIT_OK)
         return begun;
-    write_header(text.file, job, lane, last_part(path));
-    for (size_t k = 0; k < rows; k++) {
-        source_of(where, job, k);
-        fprintf(text.file, "# Source: %s, normalization factor %.9g\n", where,
-                normalization_of(job, k));
-    }
-    fprintf(text.file, "# Columns: %s, then of each of %zu %s%s its intensity%s\n# %-16s",
-            airy_unit_label(job->params->pattern.unit), rows,
-            lane->group ? airy_merge_name(job->run.merge) : "frame", tool_s(rows),
-            lane->table_errors ? " and standard error of the mean" : "",
-            airy_unit_name(job->params->pattern.unit));
-    for (size_t k = 0; k < rows; k++) {
-        const size_t index = index_of(job, k * group_of(job));
-        fprintf(text.file, " I_%zu", index);
-        if (lane->table_errors)
-            fprintf(text.file, " sigma_%zu", index);
-    }
-    fputc('\n', text.file);
+    write_table_header(text.file, job, lane);
     for (size_t i = 0; i < bins; i++) {
+        if (!all && is_empty(lane, i, bins, rows))
+            continue;
         fprintf(text.file, "%18.12e", radial[i]);
         for (size_t k = 0; k < rows; k++) {
             fprintf(text.file, " %15.8e", (double)lane->table[k * bins + i]);
@@ -466,6 +557,11 @@ int ascii_run(struct integration *job, struct ascii_result *result)
         return tool_usage(common,
                           "output '%s' has a column of errors: give --error-model, or write .xy",
                           job->params->output);
+    if (for_refinement(job->params->output) && job->params->pattern.unit != AIRY_UNIT_TTH_DEG)
+        tool_say(common,
+                 "output '%s' is in %s: programs that refine powder patterns take the first column "
+                 "of such a file for degrees of 2 theta; --unit 2th_deg writes them",
+                 job->params->output, airy_unit_name(job->params->pattern.unit));
     int code = lane_open(&lane, job);
     lane.head = make_head(job);
     if (code == AIRY_EXIT_OK && job->params->one_table)

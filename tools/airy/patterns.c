@@ -173,7 +173,8 @@ static void skip_chi_header(FILE *file, size_t *number, struct patterns *pattern
         const bool ends = strchr(line, '\n') != NULL;
         line[strcspn(line, "\r\n")] = 0;
         if (lines == 1 && ends)
-            snprintf(patterns->label, sizeof(patterns->label), "%.127s", line);
+            snprintf(patterns->label, sizeof(patterns->label), "%.127s",
+                     strcmp(line, CHI_TWO_THETA) == 0 ? airy_unit_label(AIRY_UNIT_TTH_DEG) : line);
         lines += ends;
         *number += ends;
     }

@@ -4,6 +4,9 @@
 
 #include "tool.h"
 
+/* The axis of a .chi file in degrees of 2 theta, as Fit2D names it. */
+#define CHI_TWO_THETA "2-Theta Angle (Degrees)"
+
 struct patterns {
     size_t frames, bins; /* in two dimensions bins of the radius */
     size_t azimuth_bins; /* 1 in one dimension */
