@@ -154,6 +154,9 @@ static int field_shape(hsize_t shape[3], int field, const struct airy_pattern_sp
         shape[ndim++] = spec->roi_count;
     if (bins == OF_ROI_ENDS)
         shape[ndim++] = 4;
+    /* GSAS-II compares the elements of all that has one axis of frames; it fails on text. */
+    if (spec->nxazint && fields[field].type == TYPE_MESSAGE)
+        shape[ndim++] = 1;
     return ndim;
 }
 
@@ -268,11 +271,17 @@ static herr_t put_field(struct airy_pattern_layout *layout, hid_t integrate, int
     return 0;
 }
 
+/* GSAS-II reads the last NXdata in the order of names, which has to be /entry/data. */
+const char *airy_pattern_data_class(const struct airy_pattern_spec *spec)
+{
+    return spec->nxazint ? "NXcollection" : "NXdata";
+}
+
 static herr_t put_process(hid_t integrate, const struct airy_pattern_spec *spec)
 {
     static const char *const axes[2][3] = {{".", "radial"}, {".", "azimuthal", "radial"}};
     const bool two = spec->azimuth_bins > 0;
-    const hid_t result = airy_put_group(integrate, "result", "NXdata");
+    const hid_t result = airy_put_group(integrate, "result", airy_pattern_data_class(spec));
     const hid_t frame = airy_put_group(integrate, "frame", "NXcollection");
     herr_t done = result < 0 || frame < 0 || airy_put_process(integrate, spec->configuration) < 0 ||
                           airy_put_string(integrate, "fingerprint", spec->fingerprint) < 0 ||
@@ -296,13 +305,15 @@ static herr_t put_columns(hid_t integrate, const struct airy_pattern_spec *spec)
     herr_t done = frame < 0 ? -1 : 0;
     for (size_t i = 0; i < spec->column_count && done >= 0; i++) {
         const struct airy_pattern_column *c = &spec->columns[i];
-        const hsize_t shape = spec->frames;
+        const hsize_t shape[2] = {spec->frames, 1};
+        const int ndim = spec->nxazint && c->text ? 2 : 1; /* as of messages */
         const hid_t type = c->text ? H5Tcopy(H5T_C_S1) : H5Tcopy(airy_hdf5_native(c->dtype));
         if (type < 0 || (c->text && (H5Tset_size(type, c->text) < 0 ||
                                      H5Tset_strpad(type, H5T_STR_NULLPAD) < 0 ||
                                      H5Tset_cset(type, H5T_CSET_UTF8) < 0)))
             done = -1;
-        const hid_t dataset = done < 0 ? -1 : airy_put_contiguous(frame, c->name, type, 1, &shape);
+        const hid_t dataset = done < 0 ? -1
+                                       : airy_put_contiguous(frame, c->name, type, ndim, shape);
         done = dataset < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, c->values) < 0
                    ? -1
                    : airy_put_text(dataset, "source", c->path);

@@ -63,7 +63,7 @@ herr_t airy_pattern_put_maps(struct airy_pattern_layout *layout, hid_t integrate
     const char *others[AIRY_PATTERN_MAPS];
     const size_t signal = count > 1 ? 1 : 0;
     size_t n = 0;
-    const hid_t group = airy_put_group(integrate, "map", "NXdata");
+    const hid_t group = airy_put_group(integrate, "map", airy_pattern_data_class(spec));
     herr_t done = group < 0 ? -1 : 0;
     for (size_t m = 0; m < count && done >= 0; m++) {
         done = put_map(layout, group, m, spec);

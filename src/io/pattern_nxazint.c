@@ -1,7 +1,9 @@
 #include "io/pattern_nxazint.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "io/hdf5_put.h"
@@ -14,7 +16,7 @@ static const char *unit_words(airy_unit unit, const char **units)
     } known[] = {
         {"q_nm^-1", "q", "1/nm"},
         {"q_A^-1", "q", "1/angstrom"},
-        {"2th_deg", "2theta", "degree"},
+        {"2th_deg", "2theta", "degrees"},
         {"2th_rad", "2theta", "radian"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -102,7 +104,7 @@ static herr_t put_axes(hid_t group, const struct airy_pattern_spec *spec)
         return -1;
     return spec->azimuth_bins
                ? put_axis(group, "azimuthal_axis", spec->azimuth, spec->azimuth_bins, azimuth,
-                          spec->azimuth_unit == AIRY_UNIT_CHI_RAD ? "radian" : "degree")
+                          spec->azimuth_unit == AIRY_UNIT_CHI_RAD ? "radian" : "degrees")
                : 0;
 }
 
@@ -164,6 +166,97 @@ static herr_t put_data(hid_t root, hid_t other, bool norm, const struct airy_pat
     return done;
 }
 
+/* The word is in the text, between anything but letters and digits; in whatever case. */
+static bool has_word(const char *text, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = text; *at; at++)
+        if (strncasecmp(at, word, length) == 0 && (at == text || !isalnum((unsigned char)at[-1])) &&
+            !isalnum((unsigned char)at[length]))
+            return true;
+    return false;
+}
+
+static bool has_any(const char *text, const char *const *words, size_t count)
+{
+    size_t i = 0;
+    while (i < count && !has_word(text, words[i]))
+        i++;
+    return i < count;
+}
+
+/* The word that NXsource has for the facility of this name; NULL where it is not known. */
+static const char *type_of_source(const char *name)
+{
+    /* Storage rings with X-ray beamlines (lightsources.org), and X-ray lasers. */
+    static const char *const rings[] = {"ALBA",
+                                        "ALS",
+                                        "Advanced Light Source",
+                                        "ANKA",
+                                        "APS",
+                                        "ASTRID2",
+                                        "Advanced Photon Source",
+                                        "BESSY",
+                                        "BESSY II",
+                                        "CHESS",
+                                        "CLS",
+                                        "Canadian Light Source",
+                                        "DELTA",
+                                        "Diamond",
+                                        "DLS",
+                                        "Elettra",
+                                        "ESRF",
+                                        "HEPS",
+                                        "Indus-2",
+                                        "KARA",
+                                        "MAX IV",
+                                        "Australian Synchrotron",
+                                        "MAXIV",
+                                        "NanoTerasu",
+                                        "NSLS",
+                                        "NSLS-II",
+                                        "NSLS II",
+                                        "NSRRC",
+                                        "PETRA III",
+                                        "PETRA",
+                                        "PLS-II",
+                                        "Photon Factory",
+                                        "SESAME",
+                                        "SIRIUS",
+                                        "SLS",
+                                        "SOLARIS",
+                                        "Swiss Light Source",
+                                        "SOLEIL",
+                                        "SPring-8",
+                                        "Synchrotron",
+                                        "SSRF",
+                                        "SSRL",
+                                        "TPS"};
+    static const char *const lasers[] = {"European XFEL", "EuXFEL",   "FERMI",    "FLASH", "LCLS",
+                                         "LCLS-II",       "PAL-XFEL", "SwissFEL", "SACLA"};
+    if (has_any(name, lasers, sizeof(lasers) / sizeof(lasers[0])))
+        return "Free-Electron Laser";
+    return has_any(name, rings, sizeof(rings) / sizeof(rings[0])) ? "Synchrotron X-ray Source"
+                                                                  : NULL;
+}
+
+/* As the file says it, or by the facility's name; "unknown" is none of NXsource's own words. */
+static herr_t put_source_type(hid_t source, const airy_nxazint *n)
+{
+    const char *type = n->source_type ? n->source_type
+                       : n->source    ? type_of_source(n->source)
+                                      : NULL;
+    if (airy_put_string(source, "type", type ? type : "unknown") < 0)
+        return -1;
+    if (type)
+        return 0;
+    const hid_t dataset = H5Dopen2(source, "type", H5P_DEFAULT);
+    const herr_t done = dataset < 0 ? -1 : airy_put_int(dataset, "custom", 1);
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    return done;
+}
+
 static herr_t put_instrument(hid_t entry, const airy_nxazint *n)
 {
     const hid_t instrument = airy_put_group(entry, "instrument", "NXinstrument");
@@ -171,15 +264,14 @@ static herr_t put_instrument(hid_t entry, const airy_nxazint *n)
         instrument < 0 ? -1 : airy_put_group(instrument, "monochromator", "NXmonochromator");
     const hid_t source = mono < 0 ? -1 : airy_put_group(instrument, "source", "NXsource");
     const double angstrom = n->wavelength * 1e10;
-    herr_t done =
-        source < 0 ||
-                airy_put_string(instrument, "name", n->instrument ? n->instrument : "unknown") <
-                    0 ||
-                airy_put_string(source, "name", n->source ? n->source : "unknown") < 0 ||
-                airy_put_string(source, "type", n->source_type ? n->source_type : "unknown") < 0 ||
-                airy_put_string(source, "probe", "x-ray") < 0
-            ? -1
-            : 0;
+    herr_t done = source < 0 ||
+                          airy_put_string(instrument, "name",
+                                          n->instrument ? n->instrument : "unknown") < 0 ||
+                          airy_put_string(source, "name", n->source ? n->source : "unknown") < 0 ||
+                          put_source_type(source, n) < 0 ||
+                          airy_put_string(source, "probe", "x-ray") < 0
+                      ? -1
+                      : 0;
     if (done >= 0 && angstrom > 0)
         done = airy_put_double(mono, "wavelength", angstrom, "angstrom") < 0 ||
                        airy_put_double(mono, "energy", AIRY_HC_EV_M * 1e7 / angstrom, "keV") < 0
@@ -274,10 +366,12 @@ static herr_t share_facts(const hid_t roots[2], const struct airy_pattern_spec *
     return done;
 }
 
+/* /entry/data is what viewers show; below "integrate" is nothing of its kind. */
 static herr_t set_default(hid_t root)
 {
     const hid_t entry = H5Gopen2(root, "entry", H5P_DEFAULT);
     const herr_t done = entry < 0 || H5Adelete(entry, "default") < 0 ||
+                                H5Adelete_by_name(entry, "integrate", "default", H5P_DEFAULT) < 0 ||
                                 airy_put_text(entry, "default", "data") < 0
                             ? -1
                             : 0;

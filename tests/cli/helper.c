@@ -16,6 +16,9 @@
  *     row i minus row 0 is (i mod M) sum of weights / sum of normalisation
  * helper rows A B FIRST COUNT
  *     rows FIRST.. of result A are rows 0.. of result B, bit for bit
+ * helper nxdata FILE FRAMES
+ *     the last NXdata below /entry in the order of names, its axis of radii and the units of that;
+ *     fails where a text has one axis of FRAMES, which GSAS-II cannot compare
  * helper nan RESULT ROW...
  *     exactly these rows are not finite
  * helper virtual FILE SOURCE DATASET COUNT
@@ -268,6 +271,63 @@ static int compare_rows(const char *a, const char *b, const char *first_text,
     free(x);
     free(y);
     return different ? fail("rows differ") : 0;
+}
+
+struct nxdata_walk {
+    hsize_t frames;
+    char last[256];
+    int texts; /* of one axis of frames */
+};
+
+/* Objects come in the order of names, a group before what is in it. */
+static herr_t visit_nxdata(hid_t root, const char *name, const H5L_info_t *info, void *user)
+{
+    struct nxdata_walk *walk = user;
+    (void)info;
+    const hid_t object = H5Oopen(root, name, H5P_DEFAULT);
+    char *class = NULL;
+    hsize_t shape[H5S_MAX_RANK] = {0};
+    if (object >= 0 && H5Iget_type(object) == H5I_GROUP && H5Aexists(object, "NX_class") > 0) {
+        const hid_t attribute = H5Aopen(object, "NX_class", H5P_DEFAULT),
+                    type = H5Aget_type(attribute);
+        if (H5Aread(attribute, type, &class) >= 0 && strcmp(class, "NXdata") == 0)
+            snprintf(walk->last, sizeof(walk->last), "%s", name);
+        H5free_memory(class);
+        H5Tclose(type);
+        H5Aclose(attribute);
+    } else if (object >= 0 && H5Iget_type(object) == H5I_DATASET) {
+        const hid_t space = H5Dget_space(object), type = H5Dget_type(object);
+        const int ndim = H5Sget_simple_extent_dims(space, shape, NULL);
+        walk->texts += ndim == 1 && shape[0] == walk->frames && H5Tget_class(type) == H5T_STRING;
+        H5Tclose(type);
+        H5Sclose(space);
+    }
+    H5Oclose(object);
+    return 0;
+}
+
+/* As GSAS-II's reader of NXazint files goes over them (August 2026). */
+static int find_nxdata(const char *path, const char *frames)
+{
+    struct nxdata_walk walk = {.frames = strtoull(frames, NULL, 10)};
+    char *units = NULL, axis[300];
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT),
+                entry = H5Gopen2(file, "/entry", H5P_DEFAULT);
+    if (entry < 0 || H5Lvisit(entry, H5_INDEX_NAME, H5_ITER_INC, visit_nxdata, &walk) < 0)
+        return fail("no entry");
+    snprintf(axis, sizeof(axis), "%s/radial_axis", walk.last);
+    const hid_t set = H5Dopen2(entry, axis, H5P_DEFAULT),
+                attribute = H5Aopen(set, "units", H5P_DEFAULT), type = H5Aget_type(attribute);
+    if (attribute < 0 || H5Aread(attribute, type, &units) < 0)
+        return fail("the last NXdata has no radial_axis with units");
+    printf("%s %s\n", axis, units);
+    H5free_memory(units);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    H5Dclose(set);
+    H5Gclose(entry);
+    H5Fclose(file);
+    return walk.texts ? fail("a text has one axis of frames") : 0;
 }
 
 static int check_nan(int argc, char **argv)
@@ -599,6 +659,8 @@ int main(int argc, char **argv)
         return check_increment(argv[2], argv[3]);
     if (strcmp(what, "rows") == 0 && argc == 6)
         return compare_rows(argv[2], argv[3], argv[4], argv[5]);
+    if (strcmp(what, "nxdata") == 0 && argc == 4)
+        return find_nxdata(argv[2], argv[3]);
     if (strcmp(what, "nan") == 0)
         return check_nan(argc - 2, argv + 2);
     if (strcmp(what, "virtual") == 0 && argc == 6)

@@ -72,6 +72,16 @@ static const struct opt integrate_options[] = {
      .argument = "airy|nxazint",
      .fallback = "airy",
      .help = "nxazint: OUT.h5 is an NXazint1d or NXazint2d file, too"},
+    {.name = "instrument",
+     .type = OPT_STRING,
+     FIELD(instrument),
+     .argument = "NAME",
+     .help = "nxazint: name of the beamline (default: what the input says)"},
+    {.name = "source",
+     .type = OPT_STRING,
+     FIELD(source),
+     .argument = "NAME",
+     .help = "nxazint: name of the facility (default: what the input says)"},
     {.name = "variance",
      .type = OPT_STRING,
      FIELD(variance),
@@ -353,6 +363,9 @@ static int check_output(const struct integrate_params *p)
     if (p->one_table && (integrate_is_hdf5_name(p->output) || tool_has_suffix(p->output, ".chi")))
         return tool_usage(common, "--one-table: output '%s' is none of .xye, .xy or .dat",
                           p->output);
+    if ((p->instrument || p->source) && p->format != FORMAT_NXAZINT)
+        return tool_usage(common, "--%s goes with --format nxazint",
+                          p->instrument ? "instrument" : "source");
     if (p->output && p->format == FORMAT_NXAZINT && !integrate_is_hdf5_name(p->output))
         return tool_usage(common, "--format nxazint: output '%s' is no .h5 or .nxs file",
                           p->output);

@@ -22,6 +22,7 @@ struct integrate_params {
     struct geometry_params geometry;
     struct pattern_params pattern;
     const char *output, *plot, *config, *mask_only, *dark, *flat, *absorption, *variance, *monitor;
+    const char *instrument, *source; /* names, of NXazint files */
     struct bad_pixels bad;
     struct raw_opt raw;
     bool one_table;

@@ -266,12 +266,14 @@ static void name_place(struct integration *job)
         for (size_t k = 0; k < 2 && !job->names[i]; k++)
             if (airy_hdf5_text(&job->names[i], file, objects[i][k]) != AIRY_OK)
                 job->names[i] = NULL;
-    job->nxazint = (airy_nxazint){.solid_angle = !job->params->no_solid_angle,
-                                  .polarization = job->params->has_polarization,
-                                  .wavelength = job->geometry.wavelength,
-                                  .instrument = job->names[0],
-                                  .source = job->names[1],
-                                  .source_type = job->names[2]};
+    job->nxazint = (airy_nxazint){
+        .solid_angle = !job->params->no_solid_angle,
+        .polarization = job->params->has_polarization,
+        .wavelength = job->geometry.wavelength,
+        .instrument = job->params->instrument ? job->params->instrument : job->names[0],
+        .source = job->params->source ? job->params->source : job->names[1],
+        /* The file's is that of the file's source. */
+        .source_type = job->params->source ? NULL : job->names[2]};
     job->run.nxazint = &job->nxazint;
 }
 
