@@ -156,7 +156,7 @@ char *airy_put_source_name(const char *path)
     return escaped;
 }
 
-herr_t airy_put_process(hid_t process, const char *configuration)
+herr_t airy_put_program(hid_t process)
 {
     char date[32];
     const time_t now = time(NULL);
@@ -164,10 +164,14 @@ herr_t airy_put_process(hid_t process, const char *configuration)
     gmtime_r(&now, &utc);
     strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
     return airy_put_string(process, "program", "airy") < 0 ||
-                   airy_put_string(process, "version", airy_version()) < 0 ||
-                   airy_put_string(process, "date", date) < 0 ||
-                   airy_put_string(process, "configuration", configuration ? configuration : "{}") <
-                       0
+                   airy_put_string(process, "version", airy_version()) < 0
                ? -1
-               : 0;
+               : airy_put_string(process, "date", date);
+}
+
+herr_t airy_put_process(hid_t process, const char *configuration)
+{
+    return airy_put_program(process) < 0
+               ? -1
+               : airy_put_string(process, "configuration", configuration ? configuration : "{}");
 }

@@ -24,7 +24,9 @@ herr_t airy_put_count(hid_t parent, const char *name, uint64_t value);
  * malloc'ed, NULL when memory is short.
  */
 char *airy_put_source_name(const char *path);
-/* Of an NXprocess: program, version, date and configuration, "{}" where it is NULL. */
+/* Of an NXprocess: program, version and date. */
+herr_t airy_put_program(hid_t process);
+/* The same, and the configuration, "{}" where it is NULL. */
 herr_t airy_put_process(hid_t process, const char *configuration);
 /*
  * A new list of properties for a dataset to be created, which bears no times: equal input makes

@@ -339,7 +339,10 @@ static airy_status read_file(airy_sparse *s)
     AIRY_TRY(read_image(&s->dark, s, "dark", false));
     s->info.has_normalization = s->normalization != NULL;
     s->info.has_dark = s->dark != NULL;
-    if (airy_hdf5_text_open(&s->configuration, s->file, "/entry/sparsify/configuration") != AIRY_OK)
+    /* Files of version 0.1.0 have it as a text alone. */
+    if (airy_hdf5_text_open(&s->configuration, s->file, "/entry/sparsify/configuration/data") !=
+            AIRY_OK &&
+        airy_hdf5_text_open(&s->configuration, s->file, "/entry/sparsify/configuration") != AIRY_OK)
         s->configuration = calloc(1, 1);
     AIRY_FAIL_IF(!s->configuration, AIRY_ERR_MEMORY, "out of memory for a configuration");
     s->info.configuration = s->configuration;

@@ -226,6 +226,19 @@ static herr_t put_frames_group(hid_t group, const airy_sparse_writer_params *p)
                : put_dummy(group, p);
 }
 
+/* The configuration is a note, where fabio and densify_Bragg of pyFAI look for cutoffs. */
+static herr_t put_process(hid_t process, const char *configuration)
+{
+    const hid_t note =
+        airy_put_program(process) < 0 ? -1 : airy_put_group(process, "configuration", "NXnote");
+    const herr_t done = note < 0 || airy_put_string(note, "type", "text/json") < 0
+                            ? -1
+                            : airy_put_string(note, "data", configuration ? configuration : "{}");
+    if (note >= 0)
+        H5Gclose(note);
+    return done;
+}
+
 static herr_t lay_out(airy_sparse_writer *w, const airy_sparse_writer_params *p)
 {
     const hid_t entry = airy_put_group(w->file, "entry", "NXentry");
@@ -242,7 +255,7 @@ static herr_t lay_out(airy_sparse_writer *w, const airy_sparse_writer_params *p)
         airy_put_text(w->file, "creator", "pyFAI's sparse_frames, by airy " AIRY_VERSION) >= 0 &&
         airy_put_text(entry, "default", "sparse_frames") >= 0 &&
         airy_put_text(entry, "pyFAI_sparse_frames", "/entry/sparse_frames") >= 0 &&
-        airy_put_process(process, p->configuration) >= 0 &&
+        put_process(process, p->configuration) >= 0 &&
         put_frames_group(groups[FRAMES_GROUP], p) >= 0 &&
         airy_put_text(groups[PEAKS_GROUP], "signal", "nPeaks") >= 0 &&
         put_fields(w, groups, p->dtype) >= 0;

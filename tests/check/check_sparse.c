@@ -135,6 +135,19 @@ static void compare_frame(struct check *c, const struct model *m, const airy_spa
                      want + i * elem, 1, doubtful[i] ? &close : NULL);
 }
 
+/* Where fabio 2026.6 and densify_Bragg of pyFAI look for the configuration: a note of JSON. */
+static void check_note(struct check *c, const char *path, const char *configuration)
+{
+    char *text = NULL;
+    if (CHECK_OK(c, airy_hdf5_text(&text, path, "/entry/sparsify/configuration/data")))
+        CHECK(c, strcmp(text, configuration) == 0);
+    free(text);
+    text = NULL;
+    if (CHECK_OK(c, airy_hdf5_text(&text, path, "/entry/sparsify/configuration/type")))
+        CHECK(c, strcmp(text, "text/json") == 0);
+    free(text);
+}
+
 static void check_round_trip(struct check *c, airy_dtype dtype, size_t batch)
 {
     if (!check_case(c, "sparse_%s_b%zu", airy_dtype_name(dtype), batch))
@@ -160,6 +173,7 @@ static void check_round_trip(struct check *c, airy_dtype dtype, size_t batch)
                  info.masked == masked && info.dummy == m->params.dummy && info.has_normalization &&
                  info.has_dark);
     CHECK(c, strcmp(info.configuration, "{\"program\": \"test\"}") == 0);
+    check_note(c, path, info.configuration);
     for (size_t f = 0; f < FRAMES; f++)
         compare_frame(c, m, s, f);
     airy_sparse_destroy(&s);

@@ -264,6 +264,7 @@ static int add_configuration(struct job *job)
         pattern_rings_json(json, &job->params->integrate.pattern);
         json_object_set_new(json, "command", json_string("peaks"));
         json_object_set(json, "peaks", peaks);
+        json_object_set(json, "sparsify", peaks); /* where fabio looks for cutoff_pick */
         job->configuration = tool_json_text(json);
     }
     json_decref(peaks);
