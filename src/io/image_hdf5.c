@@ -13,6 +13,29 @@
 
 enum { METADATA_BYTES = 16 << 10 };
 
+/* Of an image in two dimensions, which the file has as one frame of a stack: 2. */
+static const char image_dimensions[] = "image_dimensions";
+
+static bool is_one_image(hid_t dataset)
+{
+    int dimensions = 0;
+    if (H5Aexists(dataset, image_dimensions) <= 0)
+        return false;
+    const hid_t attribute = H5Aopen(dataset, image_dimensions, H5P_DEFAULT);
+    const hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute),
+                type = attribute < 0 ? -1 : H5Aget_type(attribute);
+    const bool read = space >= 0 && type >= 0 && H5Sget_simple_extent_npoints(space) == 1 &&
+                      H5Tget_class(type) == H5T_INTEGER &&
+                      H5Aread(attribute, H5T_NATIVE_INT, &dimensions) >= 0;
+    if (type >= 0)
+        H5Tclose(type);
+    if (space >= 0)
+        H5Sclose(space);
+    if (attribute >= 0)
+        H5Aclose(attribute);
+    return read && dimensions == 2;
+}
+
 static airy_status get_shape(airy_image *image, hid_t dataset, const char *what)
 {
     hsize_t shape[H5S_MAX_RANK];
@@ -24,10 +47,11 @@ static airy_status get_shape(airy_image *image, hid_t dataset, const char *what)
     AIRY_FAIL_IF(ndim < 0 || empty, AIRY_ERR_FORMAT, "%s holds no array", what);
     AIRY_FAIL_IF(ndim > AIRY_MAX_DIMS, AIRY_ERR_UNSUPPORTED,
                  "%s has %d dimensions, expected at most %d", what, ndim, AIRY_MAX_DIMS);
-    image->ndim = ndim ? ndim : 1;
+    const int skipped = ndim == 3 && shape[0] == 1 && is_one_image(dataset);
+    image->ndim = ndim ? ndim - skipped : 1;
     image->shape[0] = 1; /* a scalar */
-    for (int axis = 0; axis < ndim; axis++)
-        image->shape[axis] = shape[axis];
+    for (int axis = skipped; axis < ndim; axis++)
+        image->shape[axis - skipped] = shape[axis];
     return AIRY_OK;
 }
 
@@ -153,20 +177,30 @@ airy_status airy_image_read_hdf5(airy_image *image, const char *path)
     return AIRY_OK;
 }
 
+/*
+ * name: NULL for the usual one, under which other programs expect stacks: an image in two
+ * dimensions is a stack of one there.
+ */
 static herr_t put_array(hid_t file, const airy_image *image, const char *name)
 {
-    hsize_t shape[AIRY_MAX_DIMS];
+    hsize_t shape[AIRY_MAX_DIMS + 1] = {1};
+    const int added = !name && image->ndim == 2;
     for (int axis = 0; axis < image->ndim; axis++)
-        shape[axis] = image->shape[axis];
+        shape[axis + added] = image->shape[axis];
     const hid_t links = H5Pcreate(H5P_LINK_CREATE), creation = airy_put_creation(),
-                space = H5Screate_simple(image->ndim, shape, NULL);
+                space = H5Screate_simple(image->ndim + added, shape, NULL);
     const hid_t type = airy_hdf5_native(image->dtype);
     hid_t dataset = -1;
     if (links >= 0 && creation >= 0 && space >= 0 &&
         H5Pset_create_intermediate_group(links, 1) >= 0)
-        dataset = H5Dcreate2(file, name, type, space, links, creation, H5P_DEFAULT);
-    const herr_t done =
-        dataset < 0 ? -1 : H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, image->data);
+        dataset = H5Dcreate2(file, name ? name : "/entry/data/data", type, space, links, creation,
+                             H5P_DEFAULT);
+    herr_t done = dataset < 0 ? -1
+                              : H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, image->data);
+    if (done >= 0 && added)
+        done = airy_put_int(dataset, image_dimensions, 2) < 0
+                   ? -1
+                   : airy_put_text(dataset, "interpretation", "image");
     if (dataset >= 0)
         H5Dclose(dataset);
     if (links >= 0)
@@ -185,8 +219,7 @@ static airy_status write_partial(const airy_image *image, const char *partial, c
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = airy_sink_create(&file, &sink, partial, METADATA_BYTES);
     if (status == AIRY_OK) {
-        if ((!name && airy_put_data_classes(file, "data") < 0) ||
-            put_array(file, image, name ? name : "/entry/data/data") < 0)
+        if ((!name && airy_put_data_classes(file, "data") < 0) || put_array(file, image, name) < 0)
             status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write '%s'", partial);
         if (H5Fclose(file) < 0 && status == AIRY_OK)
             status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", partial);

@@ -448,6 +448,39 @@ static void check_hdf5_images(struct check *c)
 }
 
 /* What a format holds is what it is written with. */
+/*
+ * As fabio 2026.6 opens a file that has something in /entry/data whose name begins with "data": it
+ * takes the first frame of three axes. An image is one in two dimensions again, a stack of one is not.
+ */
+static void check_hdf5_one(struct check *c)
+{
+    if (!check_case(c, "image_hdf5_one"))
+        return;
+    float pixels[6] = {1, 2, 3, 4, 5, 6};
+    for (int ndim = 2; ndim <= 3; ndim++) {
+        airy_image image = {.dtype = AIRY_DTYPE_F32, .ndim = ndim, .data = pixels}, back;
+        const size_t shape[3] = {1, 2, 3};
+        memcpy(image.shape, shape + 3 - ndim, (size_t)ndim * sizeof(*shape));
+        const char *path = tmp_path(c, ndim == 2 ? "two.h5" : "three.h5");
+        if (!CHECK_OK(c, airy_image_write(&image, path, false)) ||
+            !CHECK_OK(c, airy_image_read(&back, path)))
+            return;
+        CHECK(c, back.ndim == ndim && back.shape[ndim - 2] == 2 && back.shape[ndim - 1] == 3 &&
+                     memcmp(back.data, pixels, sizeof(pixels)) == 0);
+        airy_image_free(&back);
+        hsize_t found[3] = {0};
+        const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT),
+                    dataset = H5Dopen2(file, "/entry/data/data", H5P_DEFAULT),
+                    space = H5Dget_space(dataset);
+        CHECK(c, H5Sget_simple_extent_ndims(space) == 3 &&
+                     H5Sget_simple_extent_dims(space, found, NULL) == 3 && found[0] == 1 &&
+                     found[1] == 2 && found[2] == 3);
+        H5Sclose(space);
+        H5Dclose(dataset);
+        H5Fclose(file);
+    }
+}
+
 static void check_format(struct check *c)
 {
     static const char *const suffixes[] = {".npy", ".h5",  ".edf", ".fits",
@@ -686,6 +719,7 @@ void check_image(struct check *c)
     check_conv_hostile(c);
     check_edf_files(c);
     check_hdf5_images(c);
+    check_hdf5_one(c);
     check_png(c);
     check_new_file(c);
     check_long_name(c);
