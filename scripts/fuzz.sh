@@ -32,7 +32,7 @@ runs_of() { # NAME: changes that take about five seconds
     npy) echo 60000 ;;
     decode) echo 100000 ;;
     ring) echo 40000 ;;
-    cbf | conv | edf | png | stream | tuning) echo 200000 ;;
+    cbf | conv | edf | png | quote | stream | tuning) echo 200000 ;;
     *) echo 10000 ;;
     esac
 }

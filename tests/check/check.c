@@ -40,6 +40,7 @@ static const struct {
     {"live", check_live},
     {"merge", check_merge},
     {"around", check_around},
+    {"quote", check_quote},
     {"sparse", check_sparse_files},
     {"reduce", check_reduce},
     {"label", check_label},

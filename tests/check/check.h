@@ -148,6 +148,7 @@ void check_pipeline_parts(struct check *c);
 void check_live(struct check *c);
 void check_merge(struct check *c);
 void check_around(struct check *c);
+void check_quote(struct check *c);
 void check_oct_stream(struct check *c);
 void check_ring(struct check *c);
 void check_stream(struct check *c);

@@ -35,9 +35,9 @@ static void draw_bars(FILE *s, const struct layout_figure *figures, size_t count
     fputs("EOD\n", s);
     const bool log = most > 30 * least;
     fputs("set title ", s);
-    gnuplot_quote(s, title);
+    gnuplot_text(s, title);
     fprintf(s,
-            " noenhanced\nset ylabel 'frames/s'\nunset key\nset xrange [-0.7:%.1f]\n"
+            "\nset ylabel 'frames/s'\nunset key\nset xrange [-0.7:%.1f]\n"
             "set bmargin 6\nset xtics rotate by 40 right\n%s\n"
             "set style fill solid 0.9 noborder\n",
             (double)count - 0.3, log ? "set logscale y" : "unset logscale y");

@@ -48,9 +48,9 @@ int scaling_plot(const struct bench *bench, const struct scaling_figure *figures
     snprintf(title, sizeof(title), "%.120s: speed-up against one",
              slash ? slash + 1 : bench->sample);
     fputs("set title ", s);
-    gnuplot_quote(s, title);
+    gnuplot_text(s, title);
     fprintf(s,
-            " noenhanced\nset key top left Left reverse samplen 3\nset xlabel 'cores, processes, "
+            "\nset key top left Left reverse samplen 3\nset xlabel 'cores, processes, "
             "ranks or devices'\nset ylabel 'speed-up'\nset grid lw 0.5 lc rgb '#d0d0d0'\n"
             "set xrange [0:%zu.5]\nset yrange [0:%.6g]\nset xtics %zu\n"
             "plot x with lines dt 2 lc rgb '#606060' title 'ideal'",

@@ -39,17 +39,15 @@ int stages_plot(const struct bench *bench, const struct stage_figure figures[STA
     write_points(s, "cold_limit", figures, true, 1);
     snprintf(title, sizeof(title), "%s on %s", bench->sample, bench->info.name);
     fputs("set title ", s);
-    gnuplot_quote(s, title);
+    gnuplot_text(s, title);
     fprintf(s,
-            " noenhanced\nset ylabel 'frames/s'\nset logscale y\nset xrange [-0.6:%d.6]\n"
+            "\nset ylabel 'frames/s'\nset logscale y\nset xrange [-0.6:%d.6]\n"
             "set yrange [%.6g:%.6g]\nset grid ytics lw 0.5 lc "
             "'#dddddd'\nset key outside top center horizontal noenhanced\nset rmargin 3\nset xtics "
             "noenhanced (",
             STAGE_COUNT - 1, least / 3, most * 2);
     for (int stage = 0; stage < STAGE_COUNT; stage++) {
-        fputs(stage ? ", " : "", s);
-        gnuplot_quote(s, stage_names[stage]);
-        fprintf(s, " %d", stage);
+        fprintf(s, "%s'%s' %d", stage ? ", " : "", stage_names[stage], stage);
     }
     fputs(")\nset xtics rotate by 20 right font ',16'\nset boxwidth 0.36\n"
           "set style fill solid 0.9 noborder\n"

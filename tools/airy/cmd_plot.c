@@ -142,8 +142,11 @@ static void write_label(FILE *s, const char *axis, const char *label)
         if (strcmp(label, known[i].from) == 0)
             text = known[i].to;
     fprintf(s, "set %s ", axis);
-    gnuplot_quote(s, text ? text : label);
-    fputs(text ? "\n" : " noenhanced\n", s);
+    if (text)
+        fprintf(s, "'%s'", text);
+    else
+        gnuplot_text(s, label);
+    fputc('\n', s);
 }
 
 /* Rows of a map: frames, or of one frame in two dimensions the bins of chi. */
@@ -265,7 +268,7 @@ static void draw_lines(struct drawing *d, bool waterfall)
                                       : "notitle");
     if (d->patterns->along) {
         fputs("set key title ", s);
-        gnuplot_quote(s, d->patterns->along_label);
+        gnuplot_text(s, d->patterns->along_label);
         fputs("\n", s);
     }
     fputs("plot ", s);
@@ -460,21 +463,13 @@ static int draw(const struct plot_params *params, const struct patterns *pattern
         fputs("set rmargin 11\n", d.s);
     if (kind != PLOT_MAP)
         write_lines(&d);
-    if (params->title) {
-        fputs(kind == PLOT_BOTH ? "" : "set title ", d.s);
-        if (kind != PLOT_BOTH)
-            gnuplot_quote(d.s, params->title);
-        fputs(kind == PLOT_BOTH ? "" : " noenhanced\n", d.s);
-    }
-    if (kind == PLOT_BOTH) {
+    if (kind == PLOT_BOTH)
         fputs("set multiplot layout 2,1 margins 0.11,0.83,0.09,0.95 spacing 0,0.13", d.s);
-        if (params->title) {
-            fputs(" title ", d.s);
-            gnuplot_quote(d.s, params->title);
-            fputs(" noenhanced", d.s);
-        }
-        fputs("\n", d.s);
+    if (params->title) {
+        fputs(kind == PLOT_BOTH ? " title " : "set title ", d.s);
+        gnuplot_text(d.s, params->title);
     }
+    fputc('\n', d.s);
     if (kind != PLOT_MAP)
         draw_lines(&d, kind == PLOT_WATERFALL);
     if (kind == PLOT_MAP || kind == PLOT_BOTH)
@@ -539,8 +534,8 @@ static void draw_scan(struct gnuplot *g, const struct plot_params *params, const
     fputs("EOD\n", s);
     gnuplot_palette(g, colormap_find("viridis"));
     fputs("set title ", s);
-    gnuplot_quote(s, params->title ? params->title : label);
-    fputs(" noenhanced\nset rmargin 11\nset xlabel 'Column'\nset ylabel 'Row'\nunset key\nset tics "
+    gnuplot_text(s, params->title ? params->title : label);
+    fputs("\nset rmargin 11\nset xlabel 'Column'\nset ylabel 'Row'\nunset key\nset tics "
           "out\n",
           s);
     gnuplot_whole_ticks(s, "x", columns);

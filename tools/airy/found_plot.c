@@ -143,11 +143,11 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
                  width = across * picture->width, height = down * picture->height;
     const double dx = step / (double)across, dy = step / (double)down;
     fputs("set title ", s);
-    gnuplot_quote(s, p->common.inputs.items[0]);
-    fputs(" noenhanced\nset cblabel ", s);
-    gnuplot_quote(s, *catalog->unit ? catalog->unit : "pixel value");
+    gnuplot_text(s, p->common.inputs.items[0]);
+    fputs("\nset cblabel ", s);
+    gnuplot_text(s, *catalog->unit ? catalog->unit : "pixel value");
     fprintf(s,
-            " noenhanced offset 1.5\nset rmargin 13\nset xlabel 'x (pixels)'\nset ylabel 'y "
+            " offset 1.5\nset rmargin 13\nset xlabel 'x (pixels)'\nset ylabel 'y "
             "(pixels)'\nset size ratio -1\n"
             "set tics out\nset xrange [-0.5:%.1f]\nset yrange [-0.5:%.1f]\n"
             "set cbrange [%.9g:%.9g]\nset style ellipse units xx clip\nunset key\n"

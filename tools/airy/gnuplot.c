@@ -8,17 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "quote.h"
+
 extern char **environ;
 
-void gnuplot_quote(FILE *script, const char *text)
+void gnuplot_text(FILE *script, const char *text)
 {
-    fputc('\'', script);
-    for (; *text; text++) {
-        if (*text == '\'')
-            fputc('\'', script); /* doubled inside single quotes */
-        fputc(*text, script);
-    }
-    fputc('\'', script);
+    char quoted[QUOTE_GNUPLOT];
+    fprintf(script, "%s noenhanced", quote_gnuplot(quoted, text));
 }
 
 void gnuplot_whole_ticks(FILE *script, const char *axis, size_t count)

@@ -31,7 +31,10 @@ int gnuplot_end(struct gnuplot *plot);
 void gnuplot_palette(struct gnuplot *plot, const struct colormap *map);
 /* Ticks of an axis of rows, columns or frames: whole numbers where there are few. */
 void gnuplot_whole_ticks(FILE *script, const char *axis, size_t count);
-/* Text in single quotes, safe for any name. */
-void gnuplot_quote(FILE *script, const char *text);
+/*
+ * Write text that is not ours as "'text' noenhanced" (quote.h): the only way by which such text
+ * goes into a script.
+ */
+void gnuplot_text(FILE *script, const char *text);
 
 #endif

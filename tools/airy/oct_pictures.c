@@ -272,9 +272,9 @@ static void write_script(FILE *s, const struct oct_sink *sink, const struct pict
                  dy = (double)p->step_y * bin;
     const char *path = sink->p->common.inputs.items[0], *slash = strrchr(path, '/');
     fputs("set title ", s);
-    gnuplot_quote(s, slash && slash[1] ? slash + 1 : path);
+    gnuplot_text(s, slash && slash[1] ? slash + 1 : path);
     fprintf(s,
-            " noenhanced\nset cblabel '%s' noenhanced offset 1.5\nset rmargin 13\nset xlabel "
+            "\nset cblabel '%s' noenhanced offset 1.5\nset rmargin 13\nset xlabel "
             "'line'\nset ylabel '%s'\nset tics out\nset xrange [-0.5:%.1f]\nset yrange "
             "[%.9g:%.9g]\nset cbrange [%.9g:%.9g]\nunset key\n",
             scale, um > 0 ? "depth (µm)" : "depth (bins)", (double)sink->info.out_lines - 0.5,

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "compare.h"
+#include "quote.h"
 
 extern char **environ;
 
@@ -135,46 +136,23 @@ static void hide_temporary(char *text)
     hide_runs(text);
 }
 
-/* Bytes of the control character at text, 0: U+0000 to U+001F, U+007F, U+0080 to U+009F in UTF-8. */
-static size_t control_length(const char *text)
-{
-    const unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
-    return c == 0xc2 && next >= 0x80 && next < 0xa0 ? 2 : c < 0x20 || c == 0x7f;
-}
-
 void tool_plain(char *text)
 {
-    for (char *at = text; *at; at++)
-        if (*at != '\n')
-            memset(at, '?', control_length(at));
+    bool unsafe;
+    for (size_t n; *text; text += n) {
+        n = quote_character(&unsafe, text);
+        if (unsafe && *text != '\n')
+            memset(text, '?', n);
+    }
 }
 
 enum { LINE = 2048 }; /* bytes of a message, before its escapes */
-
-/* to: four bytes for each of from. */
-static void escape_controls(char *to, const char *from)
-{
-    static const char known[] = "\a\b\t\n\v\f\r", letters[] = "abtnvfr";
-    while (*from) {
-        const size_t n = control_length(from);
-        const char *simple = strchr(known, *from);
-        if (n == 0)
-            *to++ = *from++;
-        else if (simple)
-            to += sprintf(to, "\\%c", letters[simple - known]);
-        else
-            for (size_t i = 0; i < n; i++)
-                to += sprintf(to, "\\x%02x", (unsigned char)from[i]);
-        from += n;
-    }
-    *to = 0;
-}
 
 const char *tool_shown(char shown[TOOL_SHOWN], const char *text)
 {
     char cut[TOOL_SHOWN / 4];
     snprintf(cut, sizeof(cut), "%s", text);
-    escape_controls(shown, cut);
+    quote_escape(shown, cut);
     return shown;
 }
 
@@ -185,7 +163,7 @@ void tool_line(const char *command, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    escape_controls(line, text);
+    quote_escape(line, text);
     fprintf(stderr, "airy%s%s: %s\n", *command ? " " : "", command, line);
 }
 

@@ -55,11 +55,11 @@ airy_status tool_device(const struct common *common, airy_device **device);
 void tool_say_device(const struct common *common, const airy_device *device);
 /* --list, which was given, goes alone. Exit code. */
 int tool_check_list(const struct common *common);
-/* A text of one line that a terminal shows, as names of files: control characters are escapes, as in
+/* A text of one line that a terminal shows, as names of files: unsafe characters (quote.h) are escapes, as in
  * messages. Returns shown. */
 enum { TOOL_SHOWN = 4 * 4352 };
 const char *tool_shown(char shown[TOOL_SHOWN], const char *text);
-/* Control characters, but for ends of lines, as '?': a text of a file that a terminal shows. */
+/* Unsafe characters (quote.h), but for ends of lines, as '?': a text of a file that a terminal shows. */
 void tool_plain(char *text);
 /*
  * "airy COMMAND: text" (of no command: "") on stderr, as one line whatever the names in it: their

@@ -1,0 +1,91 @@
+/* Text on its way to gnuplot and to a terminal (tools/airy/quote.h). All values are exact. */
+#include <string.h>
+
+#include "check.h"
+#include "quote.h"
+
+static void check_gnuplot(struct check *c)
+{
+    static const struct {
+        const char *text, *quoted;
+    } rows[] = {
+        {"", "''"},
+        {"q (1/nm)", "'q (1/nm)'"},
+        {"q\nsystem \"touch x\"\nset xlabel 'q", "'qsystem \"touch x\"set xlabel ''q'"},
+        {"'", "''''"},
+        {"it's `id` $(id) @m {/Symbol a}_b \\", "'it''s `id` $(id) @m {/Symbol a}_b \\'"},
+        {"a\tb\r\033[2J\177c", "'ab[2Jc'"},
+        {"\xc2\x85x\xc2\x9b"
+         "31m\xc2\xa0",
+         "'x31m\xc2\xa0'"},                                           /* C1; a blank that is none */
+        {"\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8\xe2\x80\x8fy", "'y'"}, /* direction, line */
+        {"caf\xe9", "'caf\xef\xbf\xbd'"},
+        {"\xc0\xaf\xed\xa0\x80", "'\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd'"},
+        {"\xf4\x90\x80\x80", "'\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd'"},
+        {"\xef\xbf\xbf\xf0\x9f\xbf\xbe\xf0\x9f\x94\xad", /* XML lacks the first two */
+         "'\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x94\xad'"},
+        {"\xe2\x82", "'\xef\xbf\xbd\xef\xbf\xbd'"}, /* cut within a character */
+    };
+    if (!c->is_cpu || !check_case(c, "quote_gnuplot"))
+        return;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char quoted[QUOTE_GNUPLOT];
+        quote_gnuplot(quoted, rows[i].text);
+        if (strcmp(quoted, rows[i].quoted) != 0)
+            check_failed(c, __FILE__, __LINE__, "row %zu: %s, expected %s", i, quoted,
+                         rows[i].quoted);
+    }
+}
+
+/* Of characters of 1 to 4 bytes, quotes among them: none is cut, and the bound is of characters. */
+static void check_long(struct check *c)
+{
+    static const char *const units[] = {"x", "'", "\xc2\xb5", "\xe2\x82\xac", "\xf0\x9f\x94\xad"};
+    static const char ellipsis[] = "\xe2\x80\xa6'";
+    if (!c->is_cpu || !check_case(c, "quote_long"))
+        return;
+    for (size_t k = 0; k < 5; k++)
+        for (size_t n = QUOTE_MOST - 1; n <= QUOTE_MOST + 2; n++) {
+            const size_t bytes = strlen(units[k]), each = k == 1 ? 2 : bytes;
+            char *text = check_alloc(c, n * bytes + 1), quoted[QUOTE_GNUPLOT];
+            for (size_t i = 0; i < n; i++)
+                memcpy(text + i * bytes, units[k], bytes);
+            quote_gnuplot(quoted, text);
+            const size_t length = strlen(quoted), whole = each * n + 2,
+                         cut = each * (QUOTE_MOST - 1) + 5;
+            CHECK(c, length == (n <= QUOTE_MOST ? whole : cut));
+            CHECK(c, (n > QUOTE_MOST) == (strcmp(quoted + length - 4, ellipsis) == 0));
+        }
+}
+
+static void check_escape(struct check *c)
+{
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {
+        {"it's \"a\" \\ \xc2\xb5", "it's \"a\" \\ \xc2\xb5"},
+        {"a\nb\tc\033[31m\177", "a\\nb\\tc\\x1b[31m\\x7f"},
+        {"\xc2\x9b"
+         "e\x9b",
+         "\\xc2\\x9b"
+         "e\\x9b"}, /* C1 in UTF-8, and as the byte that an 8-bit terminal takes for it */
+        {"x\xe2\x80\xaegnp.exe", "x\\xe2\\x80\\xaegnp.exe"},
+        {"caf\xe9", "caf\\xe9"},
+    };
+    if (!c->is_cpu || !check_case(c, "quote_escape"))
+        return;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *shown = check_alloc(c, 4 * strlen(rows[i].text) + 1);
+        quote_escape(shown, rows[i].text);
+        if (strcmp(shown, rows[i].shown) != 0)
+            check_failed(c, __FILE__, __LINE__, "row %zu: %s, expected %s", i, shown,
+                         rows[i].shown);
+    }
+}
+
+void check_quote(struct check *c)
+{
+    check_gnuplot(c);
+    check_long(c);
+    check_escape(c);
+}
