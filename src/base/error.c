@@ -99,10 +99,15 @@ void airy_log(airy_log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    for (char *c = line; *c && level != AIRY_LOG_DEBUG;
-         c++) /* one line, whatever a file is called */
-        if ((unsigned char)*c < ' ')
+    /* One line, whatever a file is called; of debug, which quotes logs of compilers, several. */
+    for (char *c = line; *c; c++) {
+        const unsigned char byte = (unsigned char)*c, next = (unsigned char)c[1];
+        const bool layout = level == AIRY_LOG_DEBUG && (byte == '\n' || byte == '\t');
+        if (!layout && (byte < ' ' || byte == 0x7f))
             *c = '?';
+        else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) /* U+0080 to U+009F */
+            c[0] = c[1] = '?';
+    }
     fprintf(stderr, "airy: %s\n", line);
 }
 

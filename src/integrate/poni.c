@@ -521,6 +521,16 @@ static void print_poni(FILE *file, const void *user)
         fprintf(file, "Parallax: %s\n", g->parallax ? "True" : "False");
 }
 
+/* A PONI file holds these as JSON, which is UTF-8. */
+static airy_status check_text(const char *text, const char *what)
+{
+    json_t *json = json_string(text);
+    AIRY_FAIL_IF(!json, AIRY_ERR_UNSUPPORTED,
+                 "a PONI file cannot hold the %s '%s', which is not UTF-8; rename it", what, text);
+    json_decref(json);
+    return AIRY_OK;
+}
+
 airy_status airy_geometry_write(const airy_geometry *geometry, const char *path)
 {
     return airy_geometry_write_noted(geometry, NULL, path);
@@ -531,5 +541,7 @@ airy_status airy_geometry_write_noted(const airy_geometry *geometry, const char 
 {
     AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_geometry_write: path is NULL");
     AIRY_TRY(airy_geometry_check(geometry));
+    AIRY_TRY(check_text(geometry->detector.file, "name of its detector file"));
+    AIRY_TRY(check_text(geometry->detector.sensor.material, "sensor material"));
     return airy_print_file(path, true, print_poni, &(struct noted){geometry, notes});
 }

@@ -143,7 +143,8 @@ herr_t airy_put_count(hid_t parent, const char *name, uint64_t value)
     return put_scalar(parent, name, H5T_NATIVE_UINT64, &value, NULL);
 }
 
-char *airy_put_source_name(const char *path)
+/* Each '%' twice. */
+static char *escape_format(const char *path)
 {
     char *escaped = malloc(2 * strlen(path) + 1), *to = escaped;
     for (; escaped && *path; path++) {
@@ -154,6 +155,16 @@ char *airy_put_source_name(const char *path)
     if (escaped)
         *to = 0;
     return escaped;
+}
+
+herr_t airy_put_virtual(hid_t creation, hid_t to, const char *file, const char *dataset, hid_t from)
+{
+    char *names[2] = {escape_format(file), escape_format(dataset)};
+    const herr_t done =
+        names[0] && names[1] ? H5Pset_virtual(creation, to, names[0], names[1], from) : -1;
+    free(names[0]);
+    free(names[1]);
+    return done;
 }
 
 herr_t airy_put_program(hid_t process)

@@ -20,10 +20,11 @@ herr_t airy_put_string(hid_t parent, const char *name, const char *text);
 herr_t airy_put_double(hid_t parent, const char *name, double value, const char *units);
 herr_t airy_put_count(hid_t parent, const char *name, uint64_t value);
 /*
- * A file's name for H5Pset_virtual, which takes a '%' for the beginning of a format, two for one;
- * malloc'ed, NULL when memory is short.
+ * H5Pset_virtual, which takes a '%' in the name of a file or of a dataset for the beginning of a
+ * format: here it stands for itself.
  */
-char *airy_put_source_name(const char *path);
+herr_t airy_put_virtual(hid_t creation, hid_t to, const char *file, const char *dataset,
+                        hid_t from);
 /* Of an NXprocess: program, version and date. */
 herr_t airy_put_program(hid_t process);
 /* The same, and the configuration, "{}" where it is NULL. */

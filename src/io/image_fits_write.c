@@ -119,8 +119,8 @@ static airy_status make_header(struct header *h, const airy_image *image)
     for (size_t i = 0; i < kept; i++) {
         const char *card = image->header->text + i * FITS_CARD;
         if (is_kept(image, card)) {
-            memcpy(at, card, FITS_CARD);
-            at += FITS_CARD;
+            for (size_t k = 0; k < FITS_CARD; k++) /* all that a header may have (section 3.2) */
+                *at++ = card[k] >= ' ' && card[k] <= '~' ? card[k] : '?';
         }
     }
     h->checksum = put_letters(&at, "CHECKSUM", "0000000000000000");

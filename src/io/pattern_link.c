@@ -216,11 +216,9 @@ static herr_t map_file(const struct link *link, hid_t creation, const char *path
     for (size_t k = 0; k < i; k++)
         start[0] += link->rows[k];
     const hid_t to = H5Screate_simple(ndim, all, NULL), from = H5Screate_simple(ndim, part, NULL);
-    char *source = airy_put_source_name(link->inputs[i]);
-    const bool ready = source && to >= 0 && from >= 0 &&
+    const bool ready = to >= 0 && from >= 0 &&
                        H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, part, NULL) >= 0;
-    const herr_t done = ready ? H5Pset_virtual(creation, to, source, path, from) : -1;
-    free(source);
+    const herr_t done = ready ? airy_put_virtual(creation, to, link->inputs[i], path, from) : -1;
     if (to >= 0)
         H5Sclose(to);
     if (from >= 0)

@@ -161,11 +161,10 @@ static herr_t map_file(hid_t creation, hid_t whole, const struct airy_stack_file
 {
     const hsize_t start[3] = {f->first, 0, 0}, part[3] = {f->frames, p->height, p->width};
     const hid_t from = H5Screate_simple(3, part, NULL);
-    char *source = airy_put_source_name(name_of(f));
-    const bool ready = source && from >= 0 &&
+    const bool ready = from >= 0 &&
                        H5Sselect_hyperslab(whole, H5S_SELECT_SET, start, NULL, part, NULL) >= 0;
-    const herr_t done = ready ? H5Pset_virtual(creation, whole, source, p->dataset, from) : -1;
-    free(source);
+    const herr_t done = ready ? airy_put_virtual(creation, whole, name_of(f), p->dataset, from)
+                              : -1;
     if (from >= 0)
         H5Sclose(from);
     return done;

@@ -21,8 +21,10 @@ static size_t utf8_length(const unsigned char *p)
         if ((p[i] & 0xc0) != 0x80)
             return 0;
     /* too long a form, half of a pair, beyond the last character */
-    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+    /* and U+FFFE and U+FFFF, which XML does not have */
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xef && p[1] == 0xbf && p[2] > 0xbd) ||
+        (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
+        (p[0] == 0xf4 && p[1] > 0x8f))
         return 0;
     return n;
 }

@@ -309,6 +309,9 @@ static void check_bytes(struct check *c)
     if (CHECK_OK(c, airy_geometry_read(&g, path))) {
         CHECK_FAILS(c, airy_geometry_write(&g, "/no/such/folder/file.poni"), AIRY_ERR_IO,
                     "cannot create '/no/such/folder/file.poni'");
+        strcpy(g.detector.sensor.material, "S\xef"); /* JSON is UTF-8 */
+        CHECK_FAILS(c, airy_geometry_write(&g, path), AIRY_ERR_UNSUPPORTED, "not UTF-8");
+        g.detector.sensor.material[0] = 0;
         g.dist = -1;
         CHECK_FAILS(c, airy_geometry_write(&g, path), AIRY_ERR_PARAM, "distance");
     }

@@ -1,4 +1,5 @@
 /* Text on its way to gnuplot and to a terminal (tools/airy/quote.h). All values are exact. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
@@ -83,8 +84,27 @@ static void check_escape(struct check *c)
     }
 }
 
+static void check_json(struct check *c)
+{
+    static const struct {
+        const char *text, *safe;
+    } rows[] = {
+        {"{\n  \"a\": \"\\u001b \xc3\xa9\"\n}", "{\n  \"a\": \"\\u001b \xc3\xa9\"\n}"},
+        {"\"\xc2\x9b\x7f\xe2\x80\xae\"", "\"\\u009b\\u007f\\u202e\""},
+    };
+    if (!c->is_cpu || !check_case(c, "quote_json"))
+        return;
+    CHECK(c, quote_json(NULL) == NULL);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *safe = quote_json(strdup(rows[i].text));
+        CHECK(c, safe && strcmp(safe, rows[i].safe) == 0);
+        free(safe);
+    }
+}
+
 void check_quote(struct check *c)
 {
+    check_json(c);
     check_gnuplot(c);
     check_long(c);
     check_escape(c);

@@ -132,11 +132,13 @@ static void check_votable(struct check *c)
         "  </TABLE>\n"
         " </RESOURCE>\n"
         "</VOTABLE>\n");
-    /* bytes that are no UTF-8 are Latin-1, controls are blanks */
-    const airy_table odd = {
-        .description = "\xe9\xed\xa0\x80\x01|", .columns = 1, .column = &columns[1]};
+    /* bytes that are no UTF-8 are Latin-1, as are those of U+FFFF; controls are blanks */
+    const airy_table odd = {.description = "\xe9\xed\xa0\x80\x01|\xef\xbf\xbf\xef\xbf\xbd",
+                            .columns = 1,
+                            .column = &columns[1]};
     got = write_and_read(c, &odd, "b.xml", &size);
-    CHECK(c, got && strstr(got, "<DESCRIPTION>&#233;&#237;&#160;&#128; |</DESCRIPTION>"));
+    CHECK(c, got && strstr(got, "<DESCRIPTION>&#233;&#237;&#160;&#128; "
+                                "|&#239;&#191;&#191;\xef\xbf\xbd</DESCRIPTION>"));
 }
 
 /* The card of a keyword in a header of text that is searched from its start. */

@@ -83,6 +83,28 @@ static void check_gnuplot(const char *text, bool harmless)
     free(plain);
 }
 
+/* Only characters from U+007F on can be left by what writes JSON. */
+static void check_json(const char *text, bool harmless)
+{
+    char *json = strdup(text);
+    json = quote_json(json);
+    require(json && harmless <= (strcmp(json, text) == 0));
+    size_t from = 0;
+    for (const char *p = json; *p;) {
+        const unsigned char *own = (const unsigned char *)text + from;
+        const size_t n = well_formed(own);
+        const bool escaped = n > 0 && controls(own) && own[0] >= 0x7f;
+        if (escaped)
+            require(strspn(p + 2, "0123456789abcdef") >= 4 && p[0] == '\\' && p[1] == 'u');
+        else
+            require(memcmp(p, own, n ? n : 1) == 0);
+        p += escaped ? 6 : n ? n : 1;
+        from += n ? n : 1;
+    }
+    require(text[from] == 0);
+    free(json);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1), *shown = malloc(4 * size + 1);
@@ -101,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     count_harmless(shown);
     require(harmless == (strcmp(shown, text) == 0));
     check_gnuplot(text, harmless);
+    check_json(text, harmless);
     free(text);
     free(shown);
     return 0;

@@ -183,6 +183,13 @@ static void write_comment(FILE *file, const char *text)
     }
 }
 
+/* A comment that ends in the name of a file, which may have line feeds: what follows would be data. */
+static void write_name(FILE *file, const char *what, const char *name)
+{
+    char shown[TOOL_SHOWN];
+    fprintf(file, "# %s%s\n", what, tool_shown(shown, name));
+}
+
 /* All that is the same in each file: the configuration but for its inputs. */
 static char *make_head(const struct integration *job)
 {
@@ -208,13 +215,14 @@ static void write_header(FILE *file, const struct integration *job, const struct
     fprintf(file, "# Made by airy %s\n", airy_version());
     if (lane->head)
         write_comment(file, lane->head);
-    fprintf(file, "# Mask applied: %s\n# Dark current applied: %s\n# Flat field applied: %s\n",
-            mask_words(job), p->dark ? p->dark : "False", p->flat ? p->flat : "False");
+    fprintf(file, "# Mask applied: %s\n", mask_words(job));
+    write_name(file, "Dark current applied: ", p->dark ? p->dark : "False");
+    write_name(file, "Flat field applied: ", p->flat ? p->flat : "False");
     if (p->has_polarization)
         fprintf(file, "# Polarization factor: %.9g\n", p->polarization[0]);
     else
         fputs("# Polarization factor: None\n", file);
-    fprintf(file, "# --> %s\n", name);
+    write_name(file, "--> ", name);
 }
 
 /* The factor of a row; of a group with that of the frames' monitors on average. */
@@ -381,7 +389,7 @@ static int write_file(const struct integration *job, const struct lane *lane, si
     } else {
         write_header(text.file, job, lane, last_part(path));
         source_of(where, job, row);
-        fprintf(text.file, "# Source: %s\n", where);
+        write_name(text.file, "Source: ", where);
         if (lane->group)
             fprintf(text.file, "# Frames: %zu, their %s\n", good, airy_merge_name(job->run.merge));
         fprintf(text.file, "# Normalization factor: %.9g\n", normalization_of(job, row));
@@ -396,14 +404,15 @@ static void write_table_header(FILE *file, const struct integration *job, const 
 {
     const char *path = job->params->output, *unit = airy_unit_name(job->params->pattern.unit);
     const size_t rows = ascii_rows(job);
-    char where[1100];
+    char where[1100], shown[TOOL_SHOWN];
     if (for_refinement(path))
         fprintf(file, "# Made by airy %s\n", airy_version());
     else
         write_header(file, job, lane, last_part(path));
     for (size_t k = 0; k < rows && !for_refinement(path); k++) {
         source_of(where, job, k);
-        fprintf(file, "# Source: %s, normalization factor %.9g\n", where, normalization_of(job, k));
+        fprintf(file, "# Source: %s, normalization factor %.9g\n", tool_shown(shown, where),
+                normalization_of(job, k));
     }
     fprintf(file, "# Columns: %s, then of each of %zu %s%s its intensity%s\n# %-16s",
             unit_text(job->params->pattern.unit), rows,

@@ -213,8 +213,7 @@ static double number(const json_t *row, const char *key)
 
 static const char *text(const json_t *row, const char *key)
 {
-    const char *value = json_string_value(json_object_get(row, key));
-    return value ? value : "";
+    return tool_json_shown(row, key);
 }
 
 /* Four digits, without an exponent where that is short. */

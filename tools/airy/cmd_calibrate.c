@@ -444,14 +444,14 @@ static int report_json(const struct job *job)
         if (f->doubts & doubts[i].bit)
             json_array_append_new(said, json_string(doubts[i].word));
     json_t *json = json_pack(
-        "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:i, s:o, s:o}",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:i, s:o, s:o}",
         "output", p->output ? tool_json_string(p->output) : json_null(), "calibrant",
-        job->calibrant.name, "image", tool_json_string(p->geometry.common.inputs.items[0]),
-        "geometry", geometry_json(&f->geometry), "errors", errors, "held", held, "correlation",
-        correlation, "beam_px", pair_json(f->beam), "beam_error_px", pair_json(f->beam_error),
-        "rms_px", f->rms_px, "rms_deg", f->rms_rad / DEGREE, "points", (json_int_t)f->point_count,
-        "used", (json_int_t)f->used, "rounds", f->iterations, "doubts", said, "rings",
-        rings_json(job));
+        tool_json_string(job->calibrant.name), "image",
+        tool_json_string(p->geometry.common.inputs.items[0]), "geometry",
+        geometry_json(&f->geometry), "errors", errors, "held", held, "correlation", correlation,
+        "beam_px", pair_json(f->beam), "beam_error_px", pair_json(f->beam_error), "rms_px",
+        f->rms_px, "rms_deg", f->rms_rad / DEGREE, "points", (json_int_t)f->point_count, "used",
+        (json_int_t)f->used, "rounds", f->iterations, "doubts", said, "rings", rings_json(job));
     return tool_print_json(&p->geometry.common, json);
 }
 

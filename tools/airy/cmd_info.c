@@ -133,7 +133,7 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
         const double stored = (double)info.stored_bytes,
                      all = frame * (double)(info.frames - info.lost);
         json_t *geometry = meta.has_geometry ? geometry_json(&meta.geometry) : json_null();
-        json_t *saturation = meta.has_saturation ? json_real(meta.saturation) : json_null();
+        json_t *saturation = meta.has_saturation ? tool_json_number(meta.saturation) : json_null();
         json = json_pack(
             "{s:o, s:[I,I,I], s:I, s:s, s:o, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset",
             tool_json_string(info.dataset), "shape", (json_int_t)info.frames,
@@ -368,16 +368,19 @@ static json_t *detector_json(const struct common *common, const char *file)
         least = fminf(least, d.corners[3 * i]);
         most = fmaxf(most, d.corners[3 * i]);
     }
-    json_t *json = json_pack(
-        "{s:o, s:[I,I], s:f, s:f, s:i, s:I, s:b}", "name", tool_json_string(d.name), "shape",
-        (json_int_t)d.height, (json_int_t)d.width, "pixel1", d.pixel1, "pixel2", d.pixel2,
-        "orientation", d.orientation, "masked", (json_int_t)bad, "corners", d.corners != NULL);
+    json_t *json = json_pack("{s:o, s:[I,I], s:o, s:o, s:i, s:I, s:b}", "name",
+                             tool_json_string(d.name), "shape", (json_int_t)d.height,
+                             (json_int_t)d.width, "pixel1", tool_json_number(d.pixel1), "pixel2",
+                             tool_json_number(d.pixel2), "orientation", d.orientation, "masked",
+                             (json_int_t)bad, "corners", d.corners != NULL);
     if (json && d.corners)
-        json_object_set_new(json, "z", json_pack("[f,f]", (double)least, (double)most));
+        json_object_set_new(
+            json, "z",
+            json_pack("[o,o]", tool_json_number((double)least), tool_json_number((double)most)));
     if (json && d.sensor.material[0])
         json_object_set_new(json, "sensor",
-                            json_pack("{s:o, s:f}", "material", tool_json_string(d.sensor.material),
-                                      "thickness", d.sensor.thickness));
+                            json_pack("{s:o, s:o}", "material", tool_json_string(d.sensor.material),
+                                      "thickness", tool_json_number(d.sensor.thickness)));
     airy_detector_arrays_destroy(&arrays);
     return json;
 }

@@ -361,9 +361,9 @@ static void add_detector_json(json_t *json, const airy_detector *d)
                                       d->binning2 > 1 ? d->binning2 : 1));
     if (d->sensor.material[0] || d->sensor.attenuation > 0)
         json_object_set_new(json, "sensor",
-                            json_pack("{s:s, s:f, s:f}", "material", d->sensor.material,
-                                      "thickness", d->sensor.thickness, "attenuation",
-                                      d->sensor.attenuation));
+                            json_pack("{s:o, s:f, s:f}", "material",
+                                      tool_json_string(d->sensor.material), "thickness",
+                                      d->sensor.thickness, "attenuation", d->sensor.attenuation));
 }
 
 static bool detector_from_json(airy_detector *d, const json_t *json)
@@ -394,12 +394,12 @@ json_t *geometry_json(const airy_geometry *g)
                         ? json_pack("[I,I]", (json_int_t)d->height, (json_int_t)d->width)
                         : json_null();
     json_t *wavelength = g->wavelength > 0 ? json_real(g->wavelength) : json_null();
-    json_t *json = json_pack("{s:s, s:f, s:f, s:o, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:b}",
-                             "detector", d->name, "pixel1", d->pixel1, "pixel2", d->pixel2, "shape",
-                             shape, "orientation", d->orientation ? d->orientation : 3, "dist",
-                             g->dist, "poni1", g->poni1, "poni2", g->poni2, "rot1", g->rot1, "rot2",
-                             g->rot2, "rot3", g->rot3, "wavelength", wavelength, "parallax",
-                             g->parallax);
+    json_t *json = json_pack("{s:o, s:f, s:f, s:o, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:b}",
+                             "detector", tool_json_string(d->name), "pixel1", d->pixel1, "pixel2",
+                             d->pixel2, "shape", shape, "orientation",
+                             d->orientation ? d->orientation : 3, "dist", g->dist, "poni1",
+                             g->poni1, "poni2", g->poni2, "rot1", g->rot1, "rot2", g->rot2, "rot3",
+                             g->rot3, "wavelength", wavelength, "parallax", g->parallax);
     if (json)
         add_detector_json(json, d);
     return json;

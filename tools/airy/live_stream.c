@@ -297,8 +297,8 @@ static int take_source(struct service *s, const airy_stream_message *m)
                                      .filters = "none"};
     airy_stream_meta(&source->meta, start, channel_of(s));
     source->team = &s->team;
-    source->about = json_pack("{s:o, s:s}", "series_id", tool_json_unsigned(m->series_id),
-                              "channel", channel_of(s));
+    source->about = json_pack("{s:o, s:o}", "series_id", tool_json_unsigned(m->series_id),
+                              "channel", tool_json_string(channel_of(s)));
     json_object_set_new(source->about, "series_unique_id", tool_json_string(m->unique_id));
     if (!source->meta.has_mask)
         return AIRY_EXIT_OK;

@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NO_CHARACTER = 0x110000 }; /* one more than the last of Unicode */
@@ -55,6 +56,30 @@ void quote_escape(char *to, const char *text)
         text += n;
     }
     *to = 0;
+}
+
+char *quote_json(char *json)
+{
+    enum { ESCAPE = 6 };
+    size_t n, count = 0;
+    for (const char *p = json; p && *p; p += n) {
+        const uint32_t code = decode(&n, p);
+        count += code >= 0x7f && is_unsafe(code);
+    }
+    if (count == 0)
+        return json;
+    char *safe = malloc(strlen(json) + ESCAPE * count + 1), *to = safe;
+    for (const char *p = json; safe && *p; p += n) {
+        const uint32_t code = decode(&n, p);
+        if (code >= 0x7f && code <= 0xffff && is_unsafe(code))
+            to += sprintf(to, "\\u%04x", (unsigned)code);
+        else
+            to = (char *)memcpy(to, p, n) + n;
+    }
+    if (safe)
+        *to = 0;
+    free(json);
+    return safe;
 }
 
 const char *quote_gnuplot(char to[QUOTE_GNUPLOT], const char *text)

@@ -22,6 +22,13 @@ size_t quote_character(bool *unsafe, const char *text);
  */
 void quote_escape(char *to, const char *text);
 
+/*
+ * Of malloc'ed JSON in UTF-8 make one that a terminal may be sent: unsafe characters, which can only
+ * be in its strings, become "\u009b". NULL stays NULL, and comes back when memory is short. The
+ * text that was given is no longer the caller's.
+ */
+char *quote_json(char *json);
+
 /* Characters that gnuplot gets of a text at most, and bytes of a quoted text. */
 enum { QUOTE_MOST = 300, QUOTE_GNUPLOT = 4 * QUOTE_MOST + 8 };
 /*

@@ -315,10 +315,10 @@ int ranks_run(struct integration *job, airy_run_info *info)
     progress_begin(&run.progress, job->common, "frames");
     run.progress.active = run.progress.active && world_first(world);
     /* A launcher kills its ranks a second after the signal, which may come amid a long batch. */
-    char line[4400];
+    char line[TOOL_SHOWN + 100], shown[TOOL_SHOWN];
     snprintf(line, sizeof(line),
              "airy integrate: stopping; the same command with --resume continues %s.partial\n",
-             job->params->output);
+             tool_shown(shown, job->params->output));
     if (world_first(world) && !world_alone(world))
         tool_at_interrupt(line);
     code = job->files ? ranks_files_run(&run, info) : run_one_file(&run, info);

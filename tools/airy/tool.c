@@ -540,12 +540,12 @@ json_t *tool_json_unsigned(uint64_t value)
 
 char *tool_json_text(const json_t *json)
 {
-    return json_text(json, JSON_INDENT(2));
+    return quote_json(json_text(json, JSON_INDENT(2)));
 }
 
 char *tool_json_line(const json_t *json)
 {
-    return json_text(json, JSON_COMPACT);
+    return quote_json(json_text(json, JSON_COMPACT));
 }
 
 int tool_print_json(const struct common *common, json_t *json)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd_plot.h"
+#include "quote.h"
 
 static const char *const states[] = {
     [WATCH_WAITING] = "waiting",   [WATCH_RUNNING] = "running", [WATCH_STOPPED] = "stopped",
@@ -168,7 +169,7 @@ int watch_print_json(const struct common *common, const struct watch_look *look)
         json_object_set_new(json, "largest", tool_json_number(look->max));
         json_object_set_new(json, "saturated", tool_json_number(look->saturated));
     }
-    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = json ? quote_json(json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9))) : NULL;
     json_decref(json);
     if (!text)
         return tool_fail(common, "out of memory for a line");
