@@ -30,14 +30,14 @@ typedef struct airy_region {
 typedef struct airy_label_params {
     int connectivity; /**< neighbours: 4 or 8 in 2-D; 6, 18 or 26 in 3-D; 0: the smallest. 1-D: 2 */
     bool has_above;
-    double above; /**< foreground is src > above; without it src != 0, NaN too, as scipy has it */
+    double above; /**< foreground is src > above; without it src != 0; NaN never is */
     uint64_t min_count,
         max_count; /**< components of fewer or more pixels get no label; max 0: any */
 } airy_label_params;
 
 /**
  * Labels 1, 2, ... in the raster order of the components' first pixels, 0 for background: the same
- * as scipy.ndimage.label. Pixels that are not to count, whatever they are: label the u8 image of
+ * as scipy.ndimage.label, which takes NaN as foreground: here NaN is background. Pixels that are not to count, whatever they are: label the u8 image of
  * airy_threshold or AIRY_NOT_EQUAL in which they are 0, and take measures by airy_measure.
  *
  * @param labels   out, u32 or i32, shape of src, not overlapping it; NULL: not wanted

@@ -47,7 +47,7 @@ struct airy_reduce_kernels {
     /* The elements in [lo, hi] but not in [core_lo, core_hi]. */
     size_t (*gather_tails)(double *dst, const double *values, size_t n, double lo, double hi,
                            double core_lo, double core_hi);
-    /* 1 where it is so, else 0; any n and alignment. NaN is not above, and not zero. */
+    /* 1 where it is so, else 0; any n and alignment. NaN is neither. */
     void (*above)(uint8_t *mask, const double *values, size_t n, double value);
     void (*not_zero)(uint8_t *mask, const double *values, size_t n);
     /* 1 where an element is unlike the one before it; there is one before the first. */

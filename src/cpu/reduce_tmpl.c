@@ -125,7 +125,7 @@ static void NAME(above)(uint8_t *mask, const double *values, size_t n, double va
 static void NAME(not_zero)(uint8_t *mask, const double *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        mask[i] = values[i] != 0.0;
+        mask[i] = fabs(values[i]) > 0.0;
 }
 
 static void NAME(turns)(uint8_t *mask, const uint32_t *values, size_t n)

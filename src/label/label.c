@@ -126,7 +126,8 @@ static airy_status label_images(airy_queue *queue, airy_array *const *labels,
         AIRY_TRY(check_connectivity(&plan->connectivity, srcs[i]->ndim));
         AIRY_TRY(fns->label(queue, plan));
         plan->counts += plan->stack.images;
-        plan->regions += plan->regions ? plan->stack.images : 0;
+        if (plan->regions) /* NULL has no offset, not even 0 */
+            plan->regions += plan->stack.images;
     }
     return AIRY_OK;
 }

@@ -419,21 +419,37 @@ static void check_measure_lines(struct check *c)
     airy_regions_free(r);
 }
 
-/* NaN is not 0, and never above anything. */
-static void check_label_nan(struct check *c)
+/* NaN is background of either kind, whatever its bits; infinities and the smallest numbers are not. */
+static void check_label_nan(struct check *c, airy_dtype dtype)
 {
-    if (!check_case(c, "label_nan"))
+    if (!check_case(c, "label_nan_%s", airy_dtype_name(dtype)))
         return;
-    const size_t shape[2] = {1, 6};
-    const float data[6] = {(float)NAN, 0, 2, (float)NAN, -0.0f, 1};
-    const uint32_t any[6] = {1, 0, 2, 2, 0, 3}, above[6] = {0, 0, 1, 0, 0, 0};
-    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data),
+    enum { N = 12 };
+    const bool wide = dtype == AIRY_DTYPE_F64;
+    const size_t shape[2] = {1, N};
+    uint64_t bits[N] = {0};
+    void *data = bits;
+    static const double values[N] = {NAN,       0,   2,        NAN, -0.0, 1,
+                                     -INFINITY, NAN, INFINITY, NAN, NAN,  0};
+    static const uint32_t any[N] = {0, 0, 1, 0, 0, 2, 2, 0, 3, 0, 0, 4},
+                          above[N] = {0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0};
+    for (size_t i = 0; i < N; i++)
+        check_put(data, dtype, i, values[i]);
+    const uint64_t quiet64 = 0xfff8000000000001u, least64 = 0x7ff0000000000001u, tiny64 = 1;
+    const uint32_t quiet32 = 0xffc00001u, least32 = 0x7f800001u, tiny32 = 1;
+    memcpy((char *)data + 9 * (wide ? 8 : 4), wide ? (const void *)&quiet64 : &quiet32,
+           wide ? 8 : 4);
+    memcpy((char *)data + 10 * (wide ? 8 : 4), wide ? (const void *)&least64 : &least32,
+           wide ? 8 : 4);
+    memcpy((char *)data + 11 * (wide ? 8 : 4), wide ? (const void *)&tiny64 : &tiny32,
+           wide ? 8 : 4);
+    airy_array *src = check_upload(c, dtype, 2, shape, data),
                *labels = check_output(c, AIRY_DTYPE_I32, 2, shape);
     size_t count;
     airy_region *regions = NULL;
     if (CHECK_OK(c, airy_label(c->queue, labels, src, NULL, &count, &regions))) {
-        CHECK(c, count == 3 && isnan(regions[0].max) && isnan(regions[0].sum) &&
-                     isnan(regions[0].a) && regions[1].max == 2 && isnan(regions[1].center[2]));
+        CHECK(c, count == 4 && regions[0].max == 2 && regions[0].sum == 2 &&
+                     regions[1].count == 2 && regions[3].count == 1);
         check_array(c, labels, any, NULL);
         airy_regions_free(regions);
     }
@@ -882,7 +898,8 @@ void check_label(struct check *c)
     check_measure_points(c, "measure_hundreds", 300);
     check_measure_points(c, "measure_thousands", 5000);
     check_measure_points(c, "measure_many", 16385);
-    check_label_nan(c);
+    check_label_nan(c, AIRY_DTYPE_F32);
+    check_label_nan(c, AIRY_DTYPE_F64);
     check_measure_range(c);
     check_measure_infinite(c);
     check_measure_signs(c);

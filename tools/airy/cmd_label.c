@@ -28,7 +28,7 @@ static const struct opt label_options[] = {
      .lo = -1e300,
      .hi = 1e300,
      .argument = "T",
-     .fallback = "values that are not 0, NaN among them",
+     .fallback = "values that are not 0; NaN is background",
      .help = "foreground are values larger than T, in the unit of the image; NaN is not"},
     {.name = "sigma",
      .type = OPT_FLOAT,
@@ -97,7 +97,6 @@ struct found {
     airy_region **regions;
     airy_image labels; /* of --output */
     airy_image about;  /* of planes of FITS: shape and header of them all, no data */
-    size_t nan;        /* that are foreground */
     bool said;         /* that values are those of gaps */
 };
 
@@ -236,6 +235,15 @@ static void close_views(airy_array **whole, airy_array **views, size_t count)
     free(views);
 }
 
+/* 1 where a number is not 0, as airy_label has it: NaN, which is unlike itself, is none. */
+static airy_status make_not_zero(airy_queue *queue, airy_array *to, const airy_array *src)
+{
+    if (!airy_dtype_is_float(airy_array_dtype(src)))
+        return airy_combine_value(queue, to, src, AIRY_NOT_EQUAL, 0);
+    const airy_status status = airy_combine(queue, to, src, AIRY_EQUAL, src);
+    return status == AIRY_OK ? airy_combine(queue, to, to, AIRY_AND, src) : status;
+}
+
 /* Where values are foreground and pixels not bad. */
 static airy_status make_foreground(struct work *w, const struct found *f)
 {
@@ -245,7 +253,7 @@ static airy_status make_foreground(struct work *w, const struct found *f)
     for (size_t i = 0; i < images->count && status == AIRY_OK; i++) {
         airy_array *to = w->foreground[i];
         status = f->has_above ? airy_threshold(queue, to, images->srcs[i], f->above[f->runs.at + i])
-                              : airy_combine_value(queue, to, images->srcs[i], AIRY_NOT_EQUAL, 0);
+                              : make_not_zero(queue, to, images->srcs[i]);
         if (status == AIRY_OK && images->masks) /* of 0 and 1, too */
             status = airy_combine(queue, to, to, AIRY_GREATER, images->masks[i]);
     }
@@ -314,20 +322,6 @@ static int find_labels(const struct label_params *p, struct found *f, struct wor
     return p->table && w->bits ? measure_images(p, f, w) : AIRY_EXIT_OK;
 }
 
-/* NaN of floats that are taken as they are, with no threshold that it does not pass. */
-static size_t count_nan(const struct label_params *p, const struct plane_runs *r)
-{
-    const airy_image *image = &r->d.image;
-    const uint8_t *bad = r->whole ? r->d.is_bad : r->is_bad;
-    if (p->has_above || p->has_sigma || !airy_dtype_is_float(image->dtype))
-        return 0;
-    const size_t count = tool_count(image->shape, image->ndim);
-    size_t nan = 0;
-    for (size_t i = 0; i < count; i++)
-        nan += isnan(airy_image_value(image, i)) && !(bad && bad[i]);
-    return nan;
-}
-
 /* All of a run but what is said of the images together. */
 static int label_run(const struct label_params *p, struct found *f)
 {
@@ -336,7 +330,6 @@ static int label_run(const struct label_params *p, struct found *f)
     const int code = status == AIRY_OK ? find_labels(p, f, &w) : tool_failed(&p->common, status);
     close_views(&w.bits, w.foreground, f->runs.planes.count);
     close_views(&w.cube, w.targets, f->runs.planes.count);
-    f->nan += count_nan(p, &f->runs);
     return code;
 }
 
@@ -453,16 +446,6 @@ static int write_labels(const struct label_params *p, struct found *f)
     return device_image_save(&f->runs.d, &p->common, &labels, p->output);
 }
 
-static void say_values(const struct label_params *p, const struct found *f)
-{
-    if (f->nan)
-        tool_say(&p->common,
-                 "%s: %zu pixel%s NaN, which is foreground here as all that is not 0; --above T or "
-                 "--mask leaves %s out",
-                 p->common.inputs.items[0], f->nan, f->nan > 1 ? "s are" : " is",
-                 f->nan > 1 ? "them" : "it");
-}
-
 static int make_labels(const struct label_params *p, struct found *f, json_t *json)
 {
     const struct device_image *d = &f->runs.d;
@@ -478,8 +461,6 @@ static int make_labels(const struct label_params *p, struct found *f, json_t *js
     }
     if (code == AIRY_EXIT_OK)
         code = add_thresholds(p, f, json);
-    if (code == AIRY_EXIT_OK && !marked)
-        say_values(p, f);
     if (code == AIRY_EXIT_OK)
         json_object_set_new(json, "labels", counts_json(p, f->counts, f->total));
     if (code == AIRY_EXIT_OK)

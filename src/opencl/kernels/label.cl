@@ -43,9 +43,11 @@ typedef long signed_element;
 #if BYTES == 8
 typedef ulong wide;
 #define TOP (1ul << 63)
+#define INFINITE (0x7fful << 52)
 #else
 typedef uint wide;
 #define TOP (1u << 31)
+#define INFINITE (0xffu << 23)
 #endif
 
 AIRY_INLINE bool is_foreground(element x, const airy_label_geom *g)
@@ -61,7 +63,7 @@ AIRY_INLINE bool is_foreground(element x, const airy_label_geom *g)
 #endif
     return (wide)(key - (wide)g->first) <= (wide)g->span && g->none == 0u;
 #elif KIND == 2
-    return (wide)(x << 1) != 0u;
+    return (wide)((wide)(x << 1) - 1u) < (wide)INFINITE << 1; /* neither 0, -0 nor NaN */
 #else
     return x != 0;
 #endif

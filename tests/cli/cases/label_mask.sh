@@ -29,13 +29,13 @@ echo
 { npy '|u1' '1, 8'; row 0 0 0 0 0 0 0 1; } >last.npy
 $airy label spread.npy --sigma 3 --mask last.npy --quiet | tr -d ' \n'
 echo
-# NaN is foreground as all that is not 0, which is said; not with a threshold
+# NaN is background, with a threshold or without
 { npy '<f4' '1, 3'; printf '\0\0\300\177\0\0\0\0\0\0\200\077'; } >nan.npy
 $airy label nan.npy | tr -d ' \n'
 $airy label nan.npy --above 0 2>&1 | tr -d ' \n'
 $airy label nan.npy --dummy 1 | tr -d ' \n'
 echo
-# but where it is bad
+# bad pixels beside it
 { npy '|u1' '1, 3'; row 0 1 0; } >other.npy
 { npy '|u1' '1, 3'; row 1 0 0; } >that.npy
 for bad in '--mask other.npy' '--mask that.npy' '--dummy nan'; do $airy label nan.npy $bad | tr -d ' \n'; done
