@@ -313,36 +313,17 @@ static void print_entries(const struct common *common, const char *file,
         printf("  ... and %zu more; --verbose lists all\n", count - shown);
 }
 
-/*
- * Bytes that the superblock says the file has (HDF5 File Format Specification 3.0, II.A; addresses
- * of 8 bytes); 0 when unknown.
- */
-static uint64_t declared_size(FILE *file)
+/* Whether the file ends before its data; the words are the answer's reason, too. */
+static json_t *cut_json(const struct common *common, const char *path, char why[512])
 {
-    uint8_t head[64];
-    if (fread(head, 1, sizeof(head), file) != sizeof(head) ||
-        memcmp(head, "\x89HDF\r\n\x1a\n", 8) != 0)
-        return 0;
-    const size_t at = head[8] == 0 ? 40 : head[8] == 1 ? 44 : 28; /* of the end-of-file address */
-    if ((head[8] < 2 ? head[13] : head[9]) != 8)
-        return 0;
-    uint64_t size = 0;
-    for (size_t i = 8; i-- > 0;)
-        size = size << 8 | head[at + i];
-    return size;
-}
-
-static void warn_truncated(const struct common *common, const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return;
-    const uint64_t declared = declared_size(file);
-    const long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    fclose(file);
-    if (size >= 0 && declared != UINT64_MAX && declared > (uint64_t)size)
-        tool_say(common, "%s is cut off: %ld of %llu bytes are there; fetch it again", path, size,
-                 (unsigned long long)declared);
+    uint64_t there, declared;
+    if (!tool_hdf5_is_cut(path, &there, &declared))
+        return json_pack("{s:b}", "cut", 0);
+    snprintf(why, 512, "%.300s is cut off: %llu of %llu bytes are there; fetch it again", path,
+             (unsigned long long)there, (unsigned long long)declared);
+    tool_say(common, "%s", why);
+    return json_pack("{s:b, s:I, s:I}", "cut", 1, "file_bytes", (json_int_t)there, "declared_bytes",
+                     (json_int_t)declared);
 }
 
 /* What a NeXus detector file describes; NULL for other files, and for those that cannot be used. */
@@ -409,7 +390,7 @@ static int info_hdf5(const struct common *common, const char *path)
 {
     airy_hdf5_entry *entries = NULL;
     size_t count = 0;
-    char file[4096], why[512] = "";
+    char file[4096], why[512] = "", cut_why[512] = "";
     static const struct raw_opt no_raw;
     const char *dataset = strstr(path, "::");
     snprintf(file, sizeof(file), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)),
@@ -417,22 +398,25 @@ static int info_hdf5(const struct common *common, const char *path)
     const airy_status status = airy_hdf5_list(&entries, &count, file);
     if (status != AIRY_OK)
         return tool_failed(common, status);
-    warn_truncated(common, file);
-    json_t *detector = dataset ? NULL : detector_json(common, file),
+    json_t *cut = cut_json(common, file, cut_why),
+           *detector = dataset ? NULL : detector_json(common, file),
            *result = dataset || detector ? NULL : result_json(file, entries, count),
            *stack = result || detector ? NULL : stack_json(&common->inputs, &no_raw, why);
     int code = AIRY_EXIT_OK;
+    if (!stack && *cut_why)
+        memcpy(why, cut_why, sizeof(why));
     if (!stack && dataset)
         code = tool_fail(common, "%s", why);
     else if (common->json) {
         json_t *list = json_array();
         for (size_t i = 0; i < count; i++)
             json_array_append_new(list, entry_json(&entries[i]));
-        code = tool_print_json(common, json_pack("{s:o, s:o, s:o?, s:o?, s:o?, s:o}", "file",
-                                                 tool_json_string(file), "datasets", list, "stack",
-                                                 json_incref(stack), "result", json_incref(result),
-                                                 "detector", json_incref(detector), "why_no_stack",
-                                                 tool_json_string(why)));
+        json_t *json = json_pack("{s:o, s:o, s:o?, s:o?, s:o?, s:o}", "file",
+                                 tool_json_string(file), "datasets", list, "stack",
+                                 json_incref(stack), "result", json_incref(result), "detector",
+                                 json_incref(detector), "why_no_stack", tool_json_string(why));
+        json_object_update(json, cut);
+        code = tool_print_json(common, json);
     } else {
         if (detector) {
             print_detector(detector);
@@ -458,6 +442,7 @@ static int info_hdf5(const struct common *common, const char *path)
         }
         print_entries(common, file, entries, count);
     }
+    json_decref(cut);
     json_decref(stack);
     json_decref(result);
     json_decref(detector);

@@ -194,10 +194,28 @@ static void draw(struct viewer *v, const struct watch_look *look, airy_watch *wa
     patterns_free(&patterns);
 }
 
+/*
+ * What is no result and not being written does not become one: a file of another format, or an HDF5
+ * file of something else. An empty file, or a copy of a result that is not complete yet, can.
+ * was: before it was looked at; another one since then has not been looked at.
+ */
+static bool never_a_result(const char *path, airy_status status, const struct stat *was)
+{
+    uint64_t there, declared;
+    struct stat is;
+    if (stat(path, &is) != 0 || is.st_ino != was->st_ino || is.st_size != was->st_size ||
+        (S_ISREG(is.st_mode) && is.st_size == 0))
+        return false;
+    const bool other = status == AIRY_ERR_FORMAT || status == AIRY_ERR_NOT_FOUND;
+    return !S_ISREG(is.st_mode) ||
+           (other && !tool_hdf5_is_cut(path, &there, &declared) && !airy_watch_is_written(path));
+}
+
 static void look_at(struct watch_look *look, struct viewer *v, const char *path, bool finished)
 {
     airy_watch *watch = NULL;
-    struct stat about = {0};
+    struct stat about = {0}, before = {0};
+    (void)stat(path, &before);
     airy_status status = airy_watch_open(&watch, path);
     if (status == AIRY_OK)
         status = airy_watch_get_info(watch, &look->info);
@@ -211,6 +229,9 @@ static void look_at(struct watch_look *look, struct viewer *v, const char *path,
     } else if (status != AIRY_OK) {
         look->state = access(path, F_OK) == 0 ? WATCH_UNREADABLE : WATCH_GONE;
         snprintf(look->why, sizeof(look->why), "%s", airy_last_error());
+        /* A result has its name when it is complete: what has it and is none does not become one. */
+        look->never = look->state == WATCH_UNREADABLE &&
+                      (finished || never_a_result(path, status, &before));
     }
     airy_watch_close(&watch);
 }
@@ -320,8 +341,7 @@ static int watch(struct viewer *v)
         code = show(v, &look);
         snprintf(why, sizeof(why), "%s", look.why);
         found |= watch_has_rows(&look);
-        /* A result has its name when it is complete: what this is does not become one. */
-        wrong = look.state == WATCH_UNREADABLE && look.path == v->final;
+        wrong = look.never;
         ends = look.state == WATCH_FINISHED || wrong || (p->has_count && i + 1 >= p->count);
         /* A look that took longer than the interval moves the next ones. */
         due = fmax(due + interval, tool_now());
@@ -364,7 +384,8 @@ const struct command cmd_watch = {
     .details = "OUT.h5 is what 'airy integrate' writes, or will write: while it does, "
                "OUT.h5.partial is looked at. In a terminal the view is renewed until the result "
                "has its name, or q or Ctrl-C; elsewhere, or with --json, each look is one line of "
-               "JSON. A file of that name that is no result ends it with exit code 1. The writer "
+               "JSON. A file of either name that is no result, and that no process writes, ends it "
+               "with exit code 1. The writer "
                "notices nothing.",
     .examples = "  airy watch patterns.h5\n"
                 "  airy watch patterns.h5 --log --png newest.png\n"

@@ -163,6 +163,8 @@ double tool_now(void); /* s, monotonic */
 const char *tool_bytes(char text[32], double bytes);
 bool tool_has_suffix(const char *path, const char *suffix); /* case is ignored */
 bool tool_exists(const char *path);
+/* An HDF5 file has fewer bytes than its superblock says, as one that is being copied; how many. */
+bool tool_hdf5_is_cut(const char *path, uint64_t *there, uint64_t *declared);
 /* What is under the name of an output (NULL: there is none) that a run was to write and did not. */
 const char *tool_left(const struct common *common, const char *output);
 /*

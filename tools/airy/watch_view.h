@@ -20,6 +20,7 @@ struct watch_look {
     enum watch_state state;
     const char *path;         /* that was looked at */
     char why[512];            /* of UNREADABLE */
+    bool never;               /* unreadable, and no result that is still to come */
     airy_watch_info info;     /* its axes are gone */
     double *radial, *azimuth; /* [bins]; [azimuth_bins] or NULL */
     float *newest;            /* [azimuth_bins or 1][bins], or NULL: no row is good yet */

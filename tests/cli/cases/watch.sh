@@ -23,6 +23,14 @@ $airy watch cut.h5 --count 1 >line 2>/dev/null
 timeout 120 $airy watch $small --interval 0.05 >line 2>said
 [ $? = 1 ] && wc -l <line | tr -d ' '
 grep -o 'no result of an integration' said
+# nor does one that nobody writes under the name of a partial one, whichever name is given
+cp $small n.h5.partial
+echo some text >t.h5.partial
+for name in n.h5 n.h5.partial t.h5; do
+    timeout 120 $airy watch $name --interval 0.05 >line 2>said
+    [ $? = 1 ] && wc -l <line | tr -d ' '
+    sed 's/.*: //' said
+done
 # it comes, vanishes, comes again as another, and gets its name
 last_says() { tail -n 1 lines | grep -q "$1"; }
 reaches() { # the last line says so
