@@ -286,17 +286,22 @@ def run_peer(args, peer, processes):
     return args.peer_frames / max(a[0] for a in answers), answers[0][1]
 
 
-def airy_json(args, *words):
-    command = [args.airy, *words, "--device", args.on, "--threads", str(args.cores), "--quiet"]
+def airy_plain(args, *words):
+    """What a command prints as JSON, with no options but those given."""
+    command = [args.airy, *words]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"bench/compare.py: {done.stderr.strip()}")
     return json.loads(done.stdout)
 
 
+def airy_json(args, *words):
+    return airy_plain(args, *words, "--device", args.on, "--threads", str(args.cores), "--quiet")
+
+
 def airy_bench(args, bench, *words):
-    rows = airy_json(args, "bench", bench, args.file, "--poni", args.poni, "--bins", str(args.bins), "--seconds",
-                     str(args.seconds), *words)
+    geometry = () if bench == "decode" else ("--poni", args.poni, "--bins", str(args.bins))
+    rows = airy_json(args, "bench", bench, args.file, *geometry, "--seconds", str(args.seconds), *words)
     return {row["name"]: row["value"] or 0.0 for row in rows}
 
 
@@ -356,7 +361,7 @@ def agreement(peer, ours, theirs):
 def compare(args, device, rows):
     """All peers of one device; rows gets what is found. True if all agree."""
     args.on = device
-    args.on_name = next((d["name"] for d in airy_json(args, "devices") if d["spec"] in (device, device + ":0")), "")
+    args.on_name = next((d["name"] for d in airy_plain(args, "devices", "--json") if d["spec"] in (device, device + ":0")), "")
     many = args.processes or (args.cores if device == "cpu" else 4)
     counts = sorted({1, many})
     peers, skipped = [], []

@@ -163,7 +163,10 @@ int main(int argc, char **argv)
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     static char specs[MAX_SPECS][64];
-    struct golden g = {.dir = GOLDEN_DIR};
+    char named[4096];
+    const char *folder = getenv("AIRY_GOLDEN"); /* as airy-check: the folder above */
+    snprintf(named, sizeof(named), "%s/diffraction", folder ? folder : "");
+    struct golden g = {.dir = folder && *folder ? named : GOLDEN_DIR};
     size_t n = 0;
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (c == 'd' && n < MAX_SPECS)
