@@ -1,0 +1,122 @@
+#!/bin/sh
+# usage: run.sh BUILD SOURCE
+# Runs each script of the repository once, in small, so that none stops unnoticed: TAP, a case a script. Run elsewhere, in full:
+# api, deps, fuzz, symbols, test (with count and failures) by .ci/run, options by tests/cli, gallery by tests/install,
+# embed_kernels by the build. What takes minutes or a network (coverage, deb, oclgrind, walk) is only parsed here.
+build=$1
+source=$2
+airy=$build/tools/airy/airy
+top=$(mktemp -d) || exit 1
+trap 'rm -rf "$top"' EXIT
+trap 'exit 1' INT TERM
+AIRY_DEVICE=cpu
+AIRY_CACHE_DIR=none
+export AIRY_DEVICE AIRY_CACHE_DIR
+python=${PYTHON:-python3}
+number=0
+failed=0
+
+one() { # NAME COMMAND...: 77: skipped, its last line says why
+    number=$((number + 1))
+    name=$1
+    shift
+    "$@" >"$top/log" 2>&1
+    code=$?
+    if [ $code = 0 ]; then
+        echo "ok $number - $name"
+    elif [ $code = 77 ]; then
+        echo "ok $number - $name # SKIP $(tail -n 1 "$top/log")"
+    else
+        failed=$((failed + 1))
+        echo "not ok $number - $name"
+        echo "# exit code $code"
+        tail -n 20 "$top/log" | sed 's/^/# /'
+    fi
+}
+
+skip() { # WHY
+    echo "$1"
+    exit 77
+}
+
+parse() {
+    for script in "$source"/scripts/* "$source/bench/compare.py"; do
+        case $(head -n 1 "$script") in
+        *bash) bash -n "$script" ;;
+        *sh) sh -n "$script" ;;
+        *python3) "$python" -c 'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")' "$script" ;;
+        *) echo "$script: its first line names no interpreter" && false ;;
+        esac || return 1
+    done
+}
+
+detector_table() {
+    "$python" "$source/scripts/detector_table.py" "$source/tests/golden/diffraction/detectors.json" >"$top/table.c" &&
+        tr -s ' ' <"$top/table.c" >"$top/made" && tr -s ' ' <"$source/src/integrate/detector_table.c" | diff "$top/made" -
+}
+
+# The command of the demo, with fewer frames.
+demo() (
+    mkdir -p "$top/bin/tools/airy" && cd "$top" || exit 1
+    cat >bin/tools/airy/airy <<END
+#!/bin/sh
+[ "\$1" = bench ] && set -- "\$@" --seconds 0.05
+[ "\$1" = simulate ] && set -- "\$@" --frames 2
+[ "\$1" = integrate ] && set -- "\$@" --bins 50
+exec "$airy" "\$@"
+END
+    chmod +x bin/tools/airy/airy
+    command -v gnuplot >/dev/null || skip "gnuplot is not installed"
+    sh "$source/scripts/demo.sh" bin && [ -s demo/patterns.h5 ] && [ -s demo/patterns.png ]
+)
+
+soak() (
+    "$airy" stream --help >/dev/null 2>&1 || skip "this build has no streams"
+    SOAK_RATE=50 SOAK_LINES=2000 sh "$source/scripts/soak.sh" "$airy" 4 "$top/soak"
+)
+
+dist() (
+    command -v git >/dev/null && [ "$(git -C "$source" rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$source" && pwd -P)" ] ||
+        skip "the source is no repository of its own"
+    sh "$source/scripts/dist.sh" "$top/dist" && [ -s "$top"/dist/airy-*.tar.xz ]
+)
+
+compare() (
+    "$python" -c 'import h5py, hdf5plugin, numpy' 2>/dev/null || skip "python has no h5py, hdf5plugin and numpy"
+    cd "$top" || exit 1
+    "$airy" simulate diffraction c.h5 --detector pilatus_100k --frames 2 --write-poni c.poni --quiet &&
+        "$python" "$source/bench/compare.py" --airy "$airy" --cores 1 --seconds 0.02 --repeat 1 --peer-frames 2 --bins 50 \
+            --only hdf5plugin c.h5 c.poni
+)
+
+# The bundle where neither the source nor the build can be read: a file system of nothing lies over both.
+bundle() (
+    command -v patchelf >/dev/null || skip "patchelf is not installed"
+    case $(ldd "$airy") in *lib[atu]*san.so*) skip "sanitizers' libraries are not bundled" ;; esac
+    sh "$source/scripts/bundle.sh" --keep "$build" "$top/bundle" || exit 1
+    cd "$top" || exit 1
+    apart="unshare -m"
+    $apart true 2>/dev/null || apart="unshare -rm"
+    $apart mount -t tmpfs none "$top/bundle" 2>/dev/null || skip "no mount namespace can be made here"
+    case $top/ in "$source"/* | "$build"/*) skip "TMPDIR lies within what is to be hidden" ;; esac
+    # Names of cases of airy-check, then of airy-golden.
+    $apart sh -c '
+        top=$1 source=$2 build=$3
+        mount -t tmpfs none "$source" && { [ ! -d "$build" ] || mount -t tmpfs none "$build"; } &&
+            [ ! -e "$source/meson.build" ] && [ ! -e "$build/build.ninja" ] &&
+            env -u AIRY_GOLDEN -u LD_LIBRARY_PATH "$top/bundle/test.sh" --device cpu "fits_*" "*/positions" "rect/1d.no.csr*"
+    ' sh "$top" "$source" "$build" >bundle.log 2>&1
+    code=$?
+    grep -e '^not ok' -e ' passed, ' bundle.log || tail -n 5 bundle.log
+    [ $code = 0 ] && ! grep -q -e "is not there" -e "^# 0 passed" bundle.log
+)
+
+one parse parse
+one detector_table detector_table
+one dist dist
+one demo demo
+one soak soak
+one compare compare
+one bundle bundle
+echo "1..$number"
+[ $failed = 0 ]
