@@ -262,7 +262,7 @@ static void take_look(struct watch_look *look, struct viewer *v)
 
 static void open_terminal(struct viewer *v)
 {
-    v->tty = isatty(STDOUT_FILENO) && !v->common->json;
+    v->tty = tool_is_terminal(STDOUT_FILENO) && !v->common->json;
     v->keys = v->tty && isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &v->before) == 0;
     if (v->keys) {
         struct termios now = v->before;

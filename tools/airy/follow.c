@@ -266,7 +266,7 @@ static void show(struct follow *f, bool end)
 {
     const struct common *common = f->job->common;
     const double now = tool_now();
-    if (common->quiet || !isatty(STDERR_FILENO) || (!end && now - f->shown < 0.2))
+    if (common->quiet || !tool_is_terminal(STDERR_FILENO) || (!end && now - f->shown < 0.2))
         return;
     f->shown = now;
     if (end) {

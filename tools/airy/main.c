@@ -62,15 +62,35 @@ static void print_usage(FILE *file)
             airy_version(), tool_subject);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(file, "  %-22s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(file,
-            "\n  airy COMMAND --help     options of a command, with defaults, units and examples\n"
-            "  airy --version          version; with --verbose filters, SIMD and libraries\n\n"
-            "Exit codes: %s\nEnvironment: %s\n",
-            tool_exit_codes, tool_environment);
+    fprintf(
+        file,
+        "\n  airy COMMAND --help     options of a command, with defaults, units and examples\n"
+        "  airy --version          version; with --verbose filters, SIMD and libraries; --json\n\n"
+        "Exit codes: %s\nEnvironment: %s\n",
+        tool_exit_codes, tool_environment);
 }
 
-static int print_version(bool verbose)
+/* The first line's version; with --verbose the whole text beside it. */
+static int print_version_json(bool verbose)
 {
+    json_t *json = json_pack("{s:s}", "version", airy_version());
+    if (verbose)
+        json_object_set_new(json, "build", tool_json_string(airy_build_info()));
+    char *text = json ? tool_json_text(json) : NULL;
+    json_decref(json);
+    if (!text) {
+        tool_line("", "out of memory for the version");
+        return AIRY_EXIT_FAILED;
+    }
+    puts(text);
+    free(text);
+    return tool_flush("");
+}
+
+static int print_version(bool verbose, bool json)
+{
+    if (json)
+        return print_version_json(verbose);
     if (!verbose) {
         printf("airy %s\n", airy_version());
         return tool_flush("");
@@ -170,7 +190,7 @@ static int run_command(const struct command *command, int argc, char **argv)
         if (common->help)
             opt_help(command);
         else if (common->version)
-            code = print_version(common->verbose);
+            code = print_version(common->verbose, common->json);
         else
             code = check_and_run(command, params);
     }
@@ -181,10 +201,14 @@ static int run_command(const struct command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    bool verbose = false;
+    bool verbose = false, json = false, version = argc > 1;
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of a write, not the end */
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        verbose |= strcmp(argv[i], "--verbose") == 0;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const bool talks = strcmp(argv[i], "--verbose") == 0, data = strcmp(argv[i], "--json") == 0;
+        verbose |= talks;
+        json |= data;
+        version &= talks || data || strcmp(argv[i], "--version") == 0;
+    }
     if (verbose)
         setenv("AIRY_LOG", "info", 0); /* the library reads it at its first call */
     (void)airy_log_get_level();        /* which says where AIRY_LOG is no level */
@@ -197,9 +221,9 @@ int main(int argc, char **argv)
         print_usage(stdout);
         return tool_flush("");
     }
-    if (strcmp(argv[1], "--version") == 0 ||
-        (argc == 3 && verbose && strcmp(argv[2], "--version") == 0))
-        return print_version(verbose);
+    for (int i = 1; i < argc && (version || i == 1); i++)
+        if (strcmp(argv[i], "--version") == 0)
+            return print_version(verbose, json);
     if (strcmp(argv[1], "--manual") == 0 && argc == 3)
         return manual_pages(argv[2], commands, COMMANDS);
     if (strcmp(argv[1], "--completion") == 0 && argc == 2)

@@ -254,7 +254,7 @@ static int open_live(struct oct_live *l)
     const struct oct_params *p = l->p;
     l->rate = p->has_rate ? p->line_rate / (double)l->lines : 0;
     l->total = l->source->frames;
-    l->tty = isatty(STDERR_FILENO) && !l->common->quiet;
+    l->tty = tool_is_terminal(STDERR_FILENO) && !l->common->quiet;
     l->shown = tool_now();
     l->spare = malloc(l->batch * l->source->info.frame_bytes);
     if (!l->spare)

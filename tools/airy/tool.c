@@ -652,6 +652,12 @@ bool tool_interrupted(void)
     return interrupted;
 }
 
+bool tool_is_terminal(int fd)
+{
+    const char *kind = getenv("TERM");
+    return isatty(fd) && !(kind && strcmp(kind, "dumb") == 0);
+}
+
 double tool_now(void)
 {
     struct timespec now;
@@ -663,7 +669,7 @@ void progress_begin(struct progress *progress, const struct common *common, cons
 {
     *progress = (struct progress){.common = common, .what = what, .start = tool_now()};
     progress->active = !common->quiet;
-    progress->lines = !isatty(STDERR_FILENO);
+    progress->lines = !tool_is_terminal(STDERR_FILENO);
 }
 
 /* "1:02:03", "2:05" */

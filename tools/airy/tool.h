@@ -158,6 +158,8 @@ enum { TOOL_FORMATS = 96 }; /* bytes of what airy_image_suffixes says */
 
 /* The ending of a plural. */
 #define tool_s(count) ((count) == 1 ? "" : "s")
+/* A terminal that moves its cursor: not one of TERM=dumb, which gets no escapes. */
+bool tool_is_terminal(int fd);
 double tool_now(void); /* s, monotonic */
 /* "17.9 MB" into text; decimal units. */
 const char *tool_bytes(char text[32], double bytes);
