@@ -1,5 +1,6 @@
 #include "base/half_made.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "airy/file.h"
@@ -23,6 +28,7 @@
 struct half_made {
     struct half_made *next;
     pid_t maker;       /* a child of fork() has the list, too, and none of its files */
+    int lock;          /* a descriptor that keeps the file's lock, or -1 */
     atomic_int opened; /* 0: not yet; below 0: it could not be, and is another's if there is one */
     char name[];
 };
@@ -61,7 +67,25 @@ void airy_half_made_forget(const char *partial)
         *link = dead->next;
     unlock_half_made();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (dead && dead->lock >= 0)
+        close(dead->lock);
     free(dead);
+}
+
+/*
+ * Lock the new file for as long as it has this name, so that no other run takes it for what a killed
+ * one left. flock() is apart from the record locks that keep writers of OUT.partial from each other.
+ * A file system without such locks does without. False: another run has just removed it.
+ */
+static bool keep_lock(struct half_made *made, int fd)
+{
+    struct stat about;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return errno != EWOULDBLOCK;
+    if (fstat(fd, &about) != 0 || about.st_nlink == 0)
+        return false;
+    made->lock = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return true;
 }
 
 /* 0, or an errno. */
@@ -74,13 +98,18 @@ static int open_new(int *fd, const char *partial, mode_t mode)
         return ENOMEM;
     memcpy(made->name, partial, size);
     made->maker = getpid();
+    made->lock = -1;
     block_signals(&before);
     lock_half_made();
     made->next = half_made;
     half_made = made;
     unlock_half_made();
     *fd = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    const int why = *fd < 0 ? errno : 0;
+    int why = *fd < 0 ? errno : 0;
+    if (!why && !keep_lock(made, *fd)) {
+        close(*fd);
+        why = EEXIST;
+    }
     atomic_store(&made->opened, why ? -1 : 1);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (why)
@@ -88,29 +117,99 @@ static int open_new(int *fd, const char *partial, mode_t mode)
     return why;
 }
 
-/* A name for it: 0, or an errno. */
-static int name_new(char **partial, const char *path)
+enum { MARK = sizeof(".XXXXXXXX.partial") - 1, DIGITS = 8 };
+
+/* How much of path a temporary name keeps. */
+static size_t kept_length(const char *path)
 {
-    enum { MARK = sizeof(".XXXXXXXX.partial") - 1 };
     const char *slash = strrchr(path, '/');
     const size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
     size_t length = strlen(path);
-    uint32_t number = 0;
     /* A name that is too long itself is left to the system, which refuses it before all the work. */
     if (length - folder <= NAME_MAX && length - folder + MARK > NAME_MAX) {
         length = folder + NAME_MAX - MARK;
         for (int i = 0; i < 3 && ((unsigned char)path[length] & 0xc0) == 0x80; i++)
             length--; /* no part of a character in UTF-8 */
     }
+    return length;
+}
+
+/* A name for it: 0, or an errno. */
+static int name_new(char **partial, const char *path)
+{
+    uint32_t number = 0;
     if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
         return errno;
-    return asprintf(partial, "%.*s.%08x.partial", (int)length, path, number) < 0 ? ENOMEM : 0;
+    return asprintf(partial, "%.*s.%08x.partial", (int)kept_length(path), path, number) < 0 ? ENOMEM
+                                                                                            : 0;
+}
+
+static bool is_temporary(const char *name, const char *base, size_t length)
+{
+    if (strncmp(name, base, length) != 0 || strlen(name) != length + MARK || name[length] != '.')
+        return false;
+    const char *digits = name + length + 1;
+    return strspn(digits, "0123456789abcdef") == DIGITS && strcmp(digits + DIGITS, ".partial") == 0;
+}
+
+/* A lock that this machine gets says that nobody writes the file; elsewhere only its age does. */
+static bool has_sure_locks(int fd)
+{
+    static const long local[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
+                                 0x794c7630, 0x2fc12fc1}; /* ext, XFS, Btrfs, tmpfs, overlay, ZFS */
+    struct statfs system;
+    bool sure = false;
+    if (fstatfs(fd, &system) == 0)
+        for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++)
+            sure = sure || (long)system.f_type == local[i];
+    return sure;
+}
+
+/* Remove a file that a killed run left: of this user, regular, and written by nobody. */
+static void remove_left(int folder, const char *name)
+{
+    enum { DAY = 24 * 60 * 60 };
+    struct stat about, named;
+    const int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+        about.st_nlink == 1 && (has_sure_locks(fd) || time(NULL) - about.st_mtime > DAY) &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_dev == about.st_dev &&
+        named.st_ino == about.st_ino)
+        (void)unlinkat(folder, name, 0);
+    close(fd);
+}
+
+/*
+ * Remove what killed runs left of this output. The folder is read for the first outputs of a process
+ * only: a run with thousands of files would read it as often.
+ */
+static void remove_all_left(const char *path)
+{
+    enum { FIRST = 64 };
+    static atomic_uint calls;
+    if (atomic_fetch_add(&calls, 1) >= FIRST)
+        return;
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash ? (size_t)(slash + 1 - path) : 0;
+    char *name = length ? strndup(path, length) : strdup(".");
+    DIR *folder = name ? opendir(name) : NULL;
+    free(name);
+    if (!folder)
+        return;
+    for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+        if (is_temporary(entry->d_name, path + length, kept_length(path) - length))
+            remove_left(dirfd(folder), entry->d_name);
+    closedir(folder);
 }
 
 int airy_half_made_create(int *fd, char **partial, const char *path, mode_t mode)
 {
     enum { TRIES = 4 };
     int why = EEXIST;
+    remove_all_left(path);
     for (int i = 0; i < TRIES && why == EEXIST; i++) {
         char *name;
         why = name_new(&name, path);

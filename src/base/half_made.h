@@ -12,6 +12,10 @@
  * nobody uses. Where that is longer than a name may be, the end of path's is left out. mode: as of
  * open(). *partial is released with free(). Returns 0, or an errno; EEXIST: each of a few such names
  * is taken.
+ *
+ * The file is locked (flock) while it has that name, and files of such names that no process has
+ * locked, which killed runs of the same output left, are removed first: regular ones of this user
+ * alone. On file systems whose locks may not reach other machines they must be a day old, too.
  */
 int airy_half_made_create(int *fd, char **partial, const char *path, mode_t mode);
 /* It has its name, or is gone. */
