@@ -606,6 +606,38 @@ static void check_new_file(struct check *c)
     CHECK_FAILS(c, airy_file_create(&fd, &partial, "/proc/none/x"), AIRY_ERR_IO, "cannot create");
 }
 
+/* What a killed run left of this output goes; what is written, or is none of ours, stays. */
+static void check_left_file(struct check *c)
+{
+    if (!check_case(c, "file_left"))
+        return;
+    static const char *const names[] = {"x.0123abcd.partial", "x.0123abcg.partial", "x.partial",
+                                        "y.0123abcd.partial"};
+    const char *folder = check_tmp(c);
+    char path[512], left[512], *written = NULL, *partial = NULL;
+    int fd[2] = {-1, -1};
+    snprintf(path, sizeof(path), "%s/x", folder);
+    if (!CHECK_OK(c, airy_file_create(&fd[0], &written, path)))
+        return;
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(left, sizeof(left), "%s/%s", folder, names[i]);
+        FILE *file = fopen(left, "w");
+        CHECK(c, file && fclose(file) == 0);
+    }
+    CHECK_OK(c, airy_file_create(&fd[1], &partial, path));
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(left, sizeof(left), "%s/%s", folder, names[i]);
+        CHECK(c, (access(left, F_OK) == 0) == (i > 0));
+    }
+    CHECK(c, written && access(written, F_OK) == 0);
+    close(fd[0]);
+    close(fd[1]);
+    airy_file_remove(written);
+    airy_file_remove(partial);
+    free(written);
+    free(partial);
+}
+
 /* A name as long as a file system takes is shortened by whole characters until it is the file's. */
 static void check_long_name(struct check *c)
 {
@@ -722,6 +754,7 @@ void check_image(struct check *c)
     check_hdf5_one(c);
     check_png(c);
     check_new_file(c);
+    check_left_file(c);
     check_long_name(c);
     check_half_made(c);
 }
