@@ -25,7 +25,8 @@ extern "C" {
 enum {
     AIRY_STREAM_CHANNELS_MAX = 16, /**< of a detector: threshold_1, threshold_2, difference ... */
     AIRY_STREAM_NAME_BYTES = 64,   /**< bytes of a channel's name, with the 0 at its end */
-    AIRY_STREAM_TEXT_MAX = 128     /**< bytes of other texts */
+    AIRY_STREAM_TEXT_MAX = 128,    /**< bytes of other texts */
+    AIRY_STREAM_IMAGES_MAX = 10000000 /**< of a series, unless the handler says otherwise */
 };
 
 typedef enum airy_stream_type {
@@ -188,6 +189,9 @@ typedef struct airy_stream_handler {
                          0: 2 */
     double timeout; /**< s without a message after which a series is over that began to send images
                          and was not ended; 0: 300; infinity: never */
+    uint64_t max_images; /**< of a series whose start message does not say how many come: images
+                              from this number on are beyond the end; 0: AIRY_STREAM_IMAGES_MAX.
+                              `start` decides about a number that is announced */
 } airy_stream_handler;
 
 /**

@@ -330,6 +330,9 @@ airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path,
                                      const struct airy_pattern_spec *spec, bool force, bool resume)
 {
     airy_pattern_file *made;
+    AIRY_TRY(check_spec(path, spec));
+    if (!resume) /* before anything is made for so many rows */
+        AIRY_TRY(airy_disk_check(path, airy_pattern_rows_size(spec), &spec->owner));
     AIRY_TRY(make_file(&made, path, spec));
     made->force = force;
     return give(file, made, start_file(made, spec, resume));

@@ -13,6 +13,7 @@
 
 #include "airy/merge.h"
 #include "base/fingerprint.h"
+#include "io/disk_room.h"
 
 typedef struct airy_pattern_file airy_pattern_file;
 
@@ -38,6 +39,7 @@ struct airy_pattern_spec {
     const airy_nxazint *nxazint; /* NULL: the usual groups alone */
     bool grows;                  /* src/io/pattern_grow.h: frames and index are not known */
     bool differ; /* every row has normalizations of its own, [frames, bins] from the start */
+    struct airy_disk_owner owner;
 };
 
 /* A dataset of one element a row that is known from the start. */
@@ -63,11 +65,14 @@ struct airy_pattern_row {
     const char *message; /* NULL or why the frame is bad; cut to the field's width */
 };
 
+/* Bytes of all rows of such a file at least; SIZE_MAX where they are more than a number holds. */
+size_t airy_pattern_rows_size(const struct airy_pattern_spec *spec);
 /*
  * resume: PATH.partial must be there (AIRY_ERR_NOT_FOUND) and fit the spec (AIRY_ERR_FORMAT with
  * the difference otherwise). Without resume and force neither PATH nor PATH.partial may be there
- * (AIRY_ERR_EXISTS). AIRY_ERR_IO: full disk (the rows' space is reserved here, where the file
- * system can), unwritable folder, another process writes the file.
+ * (AIRY_ERR_EXISTS). AIRY_ERR_IO: too little room on the disk (the rows' space is reserved here,
+ * where the file system can; src/io/disk_room.h), unwritable folder, another process writes the
+ * file. AIRY_ERR_STOPPED: spec->owner said so.
  */
 airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path,
                                      const struct airy_pattern_spec *spec, bool force, bool resume);

@@ -57,6 +57,7 @@ struct airy_pattern_growing {
     char message[1024];
     pthread_t thread;
     bool has_thread;
+    struct airy_disk_owner owner;
 };
 
 /* Fields that a row brings with it, but for status and message. */
@@ -198,10 +199,31 @@ static herr_t write_half(airy_pattern_growing *file, struct half *half)
     return H5Dflush(status);
 }
 
+/* Numbers come from a sender: rows up to one that is far off may be more than the disk holds. */
+static airy_status check_room(const airy_pattern_growing *file, const struct half *half)
+{
+    size_t rows = 0, row = 0, size;
+    for (size_t i = 0; i < half->count; i++)
+        rows = airy_max_size(rows, half->rows[i] + 1);
+    for (int f = 0; f < AIRY_PATTERN_FIELDS; f++)
+        row += is_value(file, f) ? file->bytes[f] : 0;
+    if (rows <= file->rows)
+        return AIRY_OK;
+    if (airy_mul_size(&size, rows - file->rows, row))
+        size = SIZE_MAX;
+    const airy_status status = airy_disk_check(file->partial, size, &file->owner);
+    return status == AIRY_OK ? status : airy_fail_context(status, "'%s'", file->partial);
+}
+
 static airy_status flush_half(airy_pattern_growing *file, struct half *half)
 {
     if (half->count == 0)
         return AIRY_OK;
+    const airy_status room = check_room(file, half);
+    if (room != AIRY_OK) {
+        half->count = 0;
+        return room;
+    }
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = AIRY_OK;
     if (write_half(file, half) < 0)
@@ -545,6 +567,7 @@ airy_status airy_pattern_growing_create(airy_pattern_growing **file, const char 
     made->force = force;
     made->bins = spec->bins;
     made->numbers = numbers;
+    made->owner = spec->owner;
     airy_pattern_row_bytes(made->bytes, spec);
     pthread_mutex_init(&made->lock, NULL);
     init_conditions(made);

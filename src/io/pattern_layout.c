@@ -523,6 +523,15 @@ static airy_status write_regions(int fd, const struct airy_pattern_layout *layou
     return status;
 }
 
+size_t airy_pattern_rows_size(const struct airy_pattern_spec *spec)
+{
+    size_t bytes[AIRY_PATTERN_FIELDS], row = 0, all;
+    airy_pattern_row_bytes(bytes, spec);
+    for (int f = AIRY_PATTERN_INDEX; f < AIRY_PATTERN_MESSAGE; f++)
+        row += bytes[f];
+    return airy_mul_size(&all, row, spec->frames) ? SIZE_MAX : all;
+}
+
 static airy_status write_constants(int fd, const struct airy_pattern_layout *layout,
                                    const struct airy_pattern_spec *spec)
 {
@@ -549,20 +558,16 @@ static airy_status write_constants(int fd, const struct airy_pattern_layout *lay
 
 /*
  * The disk space of all rows is reserved now, so that a full disk is one error at the start and
- * later writes cannot fail for want of room. File systems that cannot reserve (errno says so) get
- * a sparse file; there a full disk is an error of the row's pwrite, as nothing is mapped into
- * memory. Messages and per-frame normalizations stay sparse: most runs never write them.
+ * later writes cannot fail for want of room. Where the file stays sparse a full disk is an error of
+ * the row's pwrite, as nothing is mapped into memory. Messages and per-frame normalizations stay
+ * sparse: most runs never write them.
  */
-static airy_status reserve_space(int fd, const struct airy_pattern_layout *layout)
+static airy_status reserve_rows(int fd, const struct airy_pattern_layout *layout, const char *path,
+                                const struct airy_disk_owner *owner)
 {
     const uint64_t size = layout->offset[AIRY_PATTERN_MESSAGE];
-    int failed;
-    do
-        failed = fallocate(fd, 0, 0, (off_t)size) != 0 ? errno : 0;
-    while (failed == EINTR);
-    AIRY_FAIL_IF(failed && failed != EOPNOTSUPP && failed != ENOSYS, AIRY_ERR_IO,
-                 "cannot reserve %llu bytes: %s", (unsigned long long)size, strerror(failed));
-    return AIRY_OK;
+    AIRY_TRY(airy_disk_check(path, size, owner));
+    return airy_disk_reserve(fd, size, owner);
 }
 
 static airy_status complete_file(struct airy_pattern_layout *layout, const char *path,
@@ -584,7 +589,7 @@ static airy_status complete_file(struct airy_pattern_layout *layout, const char 
         for (int f = 0; f < AIRY_PATTERN_NORMALIZATION; f++)
             layout->cuttable = layout->cuttable &&
                                layout->offset[f] < layout->offset[AIRY_PATTERN_NORMALIZATION];
-        status = reserve_space(fd, layout);
+        status = reserve_rows(fd, layout, path, &spec->owner);
     }
     if (status == AIRY_OK)
         status = write_constants(fd, layout, spec);

@@ -185,6 +185,9 @@ static struct airy_pattern_spec describe_rows(const struct airy_run *run,
         .errors = integrator->params.error_model != AIRY_ERROR_MODEL_NONE,
         .configuration = run->params->configuration ? run->params->configuration : "{}",
         .fingerprint = fingerprint->text,
+        .owner = {.live = run->feed != NULL,
+                  .go_on = run->params->progress,
+                  .user = run->params->user},
     };
 }
 
@@ -206,6 +209,11 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
     double *monitor = NULL;
     struct columns columns = {0};
     airy_status status;
+    struct airy_fingerprint fingerprint;
+    struct airy_pattern_spec spec = describe_rows(run, &fingerprint);
+    spec.frames = groups;
+    if (how == AIRY_RUN_ALONE && !run->params->resume) /* before any list of so many rows */
+        AIRY_TRY(airy_disk_check(path, airy_pattern_rows_size(&spec), &spec.owner));
     AIRY_TRY_OR(out,
                 airy_memory_calloc((void **)&index, groups, sizeof(index[0]), "frame numbers"));
     AIRY_TRY_OR(out, airy_memory_calloc((void **)&monitor, groups, sizeof(monitor[0]), "monitor"));
@@ -218,15 +226,12 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
     if (run->params->nxazint)
         AIRY_TRY_OR(out,
                     airy_nxazint_check(integrator->params.unit, integrator->params.azimuth_unit));
-    struct airy_fingerprint fingerprint;
-    struct airy_pattern_spec spec = describe_rows(run, &fingerprint);
     spec.columns = columns.list;
     spec.column_count = columns.count;
     spec.grid[0] = run->params->grid[0];
     spec.grid[1] = run->params->grid[1];
     spec.zigzag = run->params->zigzag;
     spec.nxazint = run->params->nxazint;
-    spec.frames = groups;
     spec.index = index;
     spec.monitor = run->params->monitor ? monitor : NULL;
     status = open_as(run, path, &spec, how);

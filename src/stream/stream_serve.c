@@ -388,6 +388,8 @@ static bool is_likely(struct serve *s, uint64_t id)
 {
     if (s->series.expected)
         return id < s->series.expected;
+    if (id >= (s->handler->max_images ? s->handler->max_images : AIRY_STREAM_IMAGES_MAX))
+        return false;
     if (id < s->ahead + IMAGES_NEAR)
         return true;
     const uint64_t apart = id > s->far ? id - s->far : s->far - id;

@@ -482,6 +482,42 @@ static void check_full_disk(struct check *c)
                 "bins");
 }
 
+static bool count_calls(void *user, size_t done, size_t total)
+{
+    (void)done;
+    (void)total;
+    return ++*(int *)user < 3;
+}
+
+/* A number of rows that no disk has room for, and a run that is stopped while space is reserved. */
+static void check_room(struct check *c)
+{
+    if (!check_case(c, "pattern_room"))
+        return;
+    struct pattern_set set;
+    make_spec(&set, true);
+    airy_pattern_file *file = NULL;
+    const char *path = tmp_path(c, "out.h5");
+    int calls = 0;
+    for (int live = 0; live < 2; live++) {
+        struct airy_pattern_spec many = set.spec;
+        many.frames = (size_t)1 << 44; /* 10^16 bytes of rows; their lists would be 10^14 */
+        many.owner.live = live;
+        CHECK_FAILS(c, airy_pattern_file_create(&file, path, &many, false, false), AIRY_ERR_IO,
+                    "the disk has room for");
+    }
+    struct airy_pattern_spec stopped = set.spec;
+    stopped.owner.go_on = count_calls;
+    stopped.owner.user = &calls;
+    calls = 2; /* the next one ends it */
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &stopped, false, false), AIRY_ERR_STOPPED,
+                "stopped");
+    CHECK(c, access(path, F_OK) != 0 && access(partial_of(c, path), F_OK) != 0);
+    calls = 0;
+    if (CHECK_OK(c, airy_pattern_file_create(&file, path, &stopped, false, false)))
+        airy_pattern_file_destroy(&file, false);
+}
+
 void check_pattern(struct check *c)
 {
     if (!c->is_cpu)
@@ -496,4 +532,5 @@ void check_pattern(struct check *c)
     check_force(c);
     check_other_spec(c);
     check_full_disk(c);
+    check_room(c);
 }

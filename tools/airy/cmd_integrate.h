@@ -14,6 +14,7 @@ struct stream_opt {
     const char *publish;
     size_t sockets, series, queue; /* queue: messages; 0 the library's */
     uint64_t max_message;          /* bytes; 0 the library's */
+    uint64_t max_images;           /* of a series; 0 the library's */
     double timeout;
     bool bind, drop, has_timeout;
 };

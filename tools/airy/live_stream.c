@@ -48,6 +48,14 @@ const struct opt stream_options[] = {
      .argument = "BYTES",
      .fallback = "256M",
      .help = "who sends a larger message is cut off"},
+    {.name = "max-images",
+     .type = OPT_COUNT,
+     FIELD(max_images),
+     .lo = 1,
+     .hi = 1 << 28,
+     .argument = "N",
+     .fallback = "10000000",
+     .help = "a series that announces more images is refused"},
     {.name = "timeout",
      .type = OPT_FLOAT,
      FIELD(timeout),
@@ -129,6 +137,7 @@ int live_stream_unused(const struct integrate_params *p)
                        : s->series      ? "series"
                        : s->queue       ? "hwm"
                        : s->max_message ? "max-message"
+                       : s->max_images  ? "max-images"
                        : s->has_timeout ? "timeout"
                        : s->drop        ? "drop"
                        : s->publish     ? "publish"
@@ -281,6 +290,19 @@ static int check_size(const struct service *s, const airy_stream_start_message *
     return AIRY_EXIT_OK;
 }
 
+/* Before anything is made for so many. */
+static int check_count(const struct service *s, const airy_stream_start_message *start)
+{
+    const uint64_t most = s->params->stream.max_images ? s->params->stream.max_images
+                                                       : AIRY_STREAM_IMAGES_MAX;
+    return start->number_of_images <= most
+               ? AIRY_EXIT_OK
+               : tool_fail(s->common,
+                           "the start message announces %llu images, more than the %llu of "
+                           "--max-images; where that is meant, raise it",
+                           (unsigned long long)start->number_of_images, (unsigned long long)most);
+}
+
 /* What the start message says, as a stack would. */
 static int take_source(struct service *s, const airy_stream_message *m)
 {
@@ -405,6 +427,8 @@ static int begin(struct service *s, const airy_stream_message *m)
     int code = name_output(s, m->series_id);
     if (code == AIRY_EXIT_OK)
         code = check_channel(s, &m->start);
+    if (code == AIRY_EXIT_OK)
+        code = check_count(s, &m->start);
     if (code == AIRY_EXIT_OK)
         code = check_size(s, &m->start);
     if (code == AIRY_EXIT_OK)
@@ -904,6 +928,7 @@ static int serve(struct service *s, airy_stream_receiver *receiver)
                                          .end = on_end,
                                          .say = on_say,
                                          .stop = on_stop,
+                                         .max_images = opt->max_images,
                                          .timeout = !opt->has_timeout   ? 0
                                                     : opt->timeout == 0 ? HUGE_VAL
                                                                         : opt->timeout};

@@ -30,9 +30,17 @@ touch done.h5 left.h5.partial
 refused ipc://a -o done.h5
 refused ipc://a -o left.h5
 # of streams only
-for option in '--sockets 2' '--hwm 8' '--max-message 1M' --bind '--series 1' '--timeout 1' --drop '--publish ipc://p'; do
+for option in '--sockets 2' '--hwm 8' '--max-message 1M' '--max-images 5' --bind '--series 1' '--timeout 1' --drop '--publish ipc://p'; do
     refused $small -o o.h5 $option
 done
 timeout 120 $airy stream $small --to ipc://b --channels 2 --quiet --patience 60 &
 refused ipc://b -o o.h5 | tail -n 1
 wait
+# a number of images that nobody means, and one for which no disk has room
+timeout 120 $helper push ipc://c start,1,195,487,268435456 end,1 start,2,195,487,9000000 end,2 2>/dev/null &
+timeout 120 $airy integrate ipc://c --poni ${small%.h5}.poni -o 'many_{series}.h5' --bins 100000 --series 2 --quiet 2>&1 | sed 's/takes .* room/takes BYTES, and the disk has room/; s/for [0-9]* beside/for BYTES beside/; s/[^ ]*many/many/'
+wait
+timeout 120 $helper push ipc://d start,3,195,487,6 end,3 2>/dev/null &
+timeout 120 $airy integrate ipc://d --poni ${small%.h5}.poni -o 'many_{series}.h5' --bins 10 --series 1 --max-images 5 --quiet 2>&1
+wait
+echo many*
