@@ -187,8 +187,10 @@ typedef struct airy_stream_handler {
     bool (*stop)(void *user);
     double grace;   /**< s that messages which were overtaken, on another socket, are waited for;
                          0: 2 */
-    double timeout; /**< s without a message after which a series is over that began to send images
-                         and was not ended; 0: 300; infinity: never */
+    double timeout; /**< s without a message after which a series is over that was not ended, with
+                         images or without; 0: 300; infinity: never */
+    double idle;    /**< s without a message, while no series is at work, after which serving ends;
+                         it counts once anything has come. 0: never */
     uint64_t max_images; /**< of a series whose start message does not say how many come: images
                               from this number on are beyond the end; 0: AIRY_STREAM_IMAGES_MAX.
                               `start` decides about a number that is announced */
@@ -203,7 +205,8 @@ typedef struct airy_stream_handler {
  * The next one begins with a start message of a series_id that is not smaller (detectors count up;
  * of any series_id when nothing came for `grace`). Other messages of another series are stray: they
  * end nothing.
- * Errors: AIRY_ERR_STOPPED (stop was said), AIRY_ERR_MEMORY, AIRY_ERR_IO (sockets).
+ * Errors: AIRY_ERR_STOPPED (stop was said), AIRY_ERR_NOT_FOUND (handler->idle is over),
+ *         AIRY_ERR_MEMORY, AIRY_ERR_IO (sockets).
  */
 AIRY_API airy_status airy_stream_serve(airy_stream_receiver *receiver,
                                        const airy_stream_handler *handler);

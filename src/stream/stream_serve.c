@@ -69,7 +69,8 @@ struct serve {
     uint64_t stray, broken;      /* outside of series */
     char said[QUEUED][SENTENCE]; /* to be said */
     size_t said_count;
-    bool saying; /* by a thread, without the lock */
+    bool saying;       /* by a thread, without the lock */
+    uint64_t heard_ns; /* any message, or a series' end; 0: nothing came yet */
     bool quit;
     airy_status status; /* of the sockets */
     char sentence[512];
@@ -534,6 +535,7 @@ static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
     if (status == AIRY_OK && zmq_msg_more(bytes))
         status = airy_fail(AIRY_ERR_FORMAT, "a message of several parts, expected one");
     pthread_mutex_lock(&s->lock);
+    s->heard_ns = ns;
     if (status != AIRY_OK)
         take_broken(s, m);
     else if (m->type == AIRY_STREAM_START)
@@ -613,19 +615,30 @@ static bool is_done(struct serve *s)
         say(s, "series %llu has no end message, but all of its images", id);
         return true;
     }
-    if (s->phase == RUNNING && quiet > s->timeout) {
+    if (quiet > s->timeout) {
         say(s, "series %llu: nothing came for %g s, it is given up", id, s->timeout);
         return true;
     }
     return false;
 }
 
-/* IDLE, until a thread has a start message; false: it is stopped. */
+/* Nothing came for too long after what came before. */
+static bool is_deserted(struct serve *s)
+{
+    const double idle = s->handler->idle;
+    if (!(idle > 0) || !s->heard_ns || seconds_since(s->heard_ns) <= idle)
+        return false;
+    s->status = AIRY_ERR_NOT_FOUND;
+    snprintf(s->sentence, sizeof(s->sentence), "no series began, and nothing came for %g s", idle);
+    return true;
+}
+
+/* IDLE, until a thread has a start message; false: none is waited for any more. */
 static bool await_start(struct serve *s)
 {
-    while (!s->start && !is_stopped(s))
+    while (!s->start && !is_stopped(s) && !is_deserted(s))
         wait_change(s);
-    return !is_stopped(s);
+    return s->start && !is_stopped(s);
 }
 
 /* STARTING: from here on messages of this series are taken. */
@@ -699,6 +712,7 @@ static bool end_series(struct serve *s)
     pthread_mutex_unlock(&s->lock);
     const bool more = s->handler->end(s->handler->user, &s->series);
     pthread_mutex_lock(&s->lock);
+    s->heard_ns = airy_clock_ns();
     s->phase = IDLE;
     pthread_cond_broadcast(&s->changed);
     return more;

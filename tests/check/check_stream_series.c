@@ -30,7 +30,7 @@ struct loop {
     char sentences[4096];
     size_t fail_start, fail_image; /* of the series of this number, from 1 */
     bool stop, say_waits;          /* for an image that comes meanwhile */
-    double grace, timeout;         /* s */
+    double grace, timeout, idle;   /* s */
     time_t until;                  /* none takes so long */
     pthread_mutex_t lock;
 };
@@ -193,7 +193,8 @@ static airy_status serve(struct loop *l)
                                          .say = on_say,
                                          .stop = on_stop,
                                          .grace = l->grace,
-                                         .timeout = l->timeout};
+                                         .timeout = l->timeout,
+                                         .idle = l->idle};
     return airy_stream_serve(l->receiver, &handler);
 }
 
@@ -596,6 +597,27 @@ static void check_late_first(struct check *c)
     close_loop(&l);
 }
 
+/* A series of which nothing comes but its start, be it good or not, and then nothing at all. */
+static void check_deserted(struct check *c)
+{
+    if (!check_case(c, "stream_series_deserted"))
+        return;
+    for (size_t fails = 0; fails < 2; fails++) {
+        struct loop l;
+        if (!open_loop(&l, c, 1))
+            return;
+        l.wanted = 2;
+        l.fail_start = fails;
+        l.timeout = l.idle = 0.3;
+        send_start(&l, 0, 1, 5);
+        CHECK_FAILS(c, serve(&l), AIRY_ERR_NOT_FOUND, "no series began");
+        CHECK(c, l.series == 1 && l.report[0].received == 0 && !l.report[0].ended);
+        CHECK(c, (l.report[0].status != AIRY_OK) == (fails == 1));
+        CHECK(c, strstr(l.sentences, "nothing came for 0.3 s") != NULL);
+        close_loop(&l);
+    }
+}
+
 static void check_stopped(struct check *c)
 {
     struct loop l;
@@ -784,6 +806,7 @@ void check_stream_series(struct check *c)
     check_far(c);
     check_failing(c);
     check_late_first(c);
+    check_deserted(c);
     check_stopped(c);
     check_receiver_refusals(c);
     check_publisher(c);

@@ -64,7 +64,7 @@ const struct opt stream_options[] = {
      .hi = 1e9,
      .argument = "S",
      .fallback = "300",
-     .help = "seconds without an image after which a series is over; 0: never"},
+     .help = "seconds without a message after which a series is over; 0: never"},
     {.name = "drop",
      .type = OPT_FLAG,
      FIELD(drop),
@@ -891,6 +891,13 @@ static void close_series(struct service *s)
     s->mask = NULL;
 }
 
+/* SIZE_MAX: until Ctrl-C. */
+static size_t wanted_series(const struct service *s)
+{
+    const size_t given = s->params->stream.series;
+    return given ? given : s->named ? SIZE_MAX : 1;
+}
+
 static bool on_end(void *user, const airy_stream_report *series)
 {
     struct service *s = user;
@@ -911,10 +918,7 @@ static bool on_end(void *user, const airy_stream_report *series)
     if (s->code == AIRY_EXIT_OK || code == AIRY_EXIT_FAILED || code == AIRY_EXIT_USAGE)
         s->code = code == AIRY_EXIT_USAGE ? AIRY_EXIT_FAILED : code;
     s->done++;
-    const size_t wanted = s->params->stream.series ? s->params->stream.series
-                          : s->named               ? SIZE_MAX
-                                                   : 1;
-    return s->done < wanted && !tool_interrupted();
+    return s->done < wanted_series(s) && !tool_interrupted();
 }
 
 static int serve(struct service *s, airy_stream_receiver *receiver)
@@ -929,6 +933,7 @@ static int serve(struct service *s, airy_stream_receiver *receiver)
                                          .say = on_say,
                                          .stop = on_stop,
                                          .max_images = opt->max_images,
+                                         .idle = wanted_series(s) < SIZE_MAX ? opt->timeout : 0,
                                          .timeout = !opt->has_timeout   ? 0
                                                     : opt->timeout == 0 ? HUGE_VAL
                                                                         : opt->timeout};
@@ -940,6 +945,9 @@ static int serve(struct service *s, airy_stream_receiver *receiver)
         return s->code; /* Ctrl-C is how a service ends */
     if (status == AIRY_ERR_STOPPED)
         return tool_fail(s->common, "stopped before a series came");
+    if (status == AIRY_ERR_NOT_FOUND)
+        return tool_fail(s->common, "%zu of %zu series came: %s (--timeout)", s->done,
+                         wanted_series(s), airy_last_error());
     return status == AIRY_OK ? s->code : tool_failed(s->common, status);
 }
 
