@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/** Thread-safety: put, lose and get_info from any thread; create, finish and destroy are alone. */
+/** Thread-safety: put, lose, spoil and get_info from any thread; create, finish and destroy are alone. */
 typedef struct airy_live airy_live;
 
 typedef struct airy_live_frame {
@@ -111,6 +111,13 @@ AIRY_API airy_status airy_live_put(airy_live *live, const airy_live_frame *frame
 /** A frame that will not come: its row is bad, with this message. timeout, errors as above. */
 AIRY_API airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message,
                                     double timeout);
+/**
+ * Make the row of a frame that was given a bad one, because it is not known to be right: another
+ * frame of its number came. The run ends with AIRY_ERR_CORRUPT, also with run.skip_bad, and
+ * run.resume makes the row anew.
+ * Errors: AIRY_ERR_PARAM (a number that was not given), AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_live_spoil(airy_live *live, uint64_t number);
 AIRY_API void airy_live_get_info(airy_live *live, airy_live_info *info);
 /**
  * No more frames: wait for those under way and give the file its name. With run.skip_bad rows that

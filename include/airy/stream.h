@@ -25,6 +25,7 @@ extern "C" {
 enum {
     AIRY_STREAM_CHANNELS_MAX = 16, /**< of a detector: threshold_1, threshold_2, difference ... */
     AIRY_STREAM_NAME_BYTES = 64,   /**< bytes of a channel's name, with the 0 at its end */
+    AIRY_STREAM_PEER_BYTES = 64,   /**< of an address or a key, with the 0 at its end */
     AIRY_STREAM_TEXT_MAX = 128,    /**< bytes of other texts */
     AIRY_STREAM_IMAGES_MAX = 10000000 /**< of a series, unless the handler says otherwise */
 };
@@ -163,6 +164,12 @@ typedef struct airy_stream_report {
         status; /**< not AIRY_OK: a handler failed, and the rest of the images was not handed
                               on */
     char sentence[512];
+    uint64_t conflicts;   /**< of the duplicates: with other pixels than the image that was taken.
+                               Which of the two is right is not known */
+    uint64_t conflict_id; /**< the first such image */
+    uint64_t refused;     /**< messages from another address than the start message, where senders
+                               connect to us */
+    uint64_t rivals;      /**< of those: start messages of this series */
 } airy_stream_report;
 
 /**
@@ -173,12 +180,20 @@ typedef struct airy_stream_handler {
     void *user;
     /** A series begins; set up what does not depend on the kind of pixels. */
     airy_status (*start)(void *user, const airy_stream_message *start);
-    /** Its first image is here; `image` gets it, too. */
+    /**
+     * Its first image is here; `image` gets it, too. AIRY_ERR_CORRUPT: this image is not what the
+     * start message says; it is handed to `broken`, and the next one is the first.
+     */
     airy_status (*first)(void *user, const airy_stream_message *image);
     /** One image, never one twice; valid during the call. It may wait: then the sender does. */
     airy_status (*image)(void *user, const airy_stream_message *image, uint64_t received_ns);
     /** A message of this series and image that could not be read: the image is lost. */
     void (*broken)(void *user, uint64_t image_id, const char *sentence);
+    /**
+     * Another image of this number came, with other pixels than the one that was taken, or NULL.
+     * It must not wait.
+     */
+    void (*conflict)(void *user, uint64_t image_id);
     /** It is over; false: stop serving. Also when start or first failed. */
     bool (*end)(void *user, const airy_stream_report *series);
     /** One sentence of what is odd. Any thread. */

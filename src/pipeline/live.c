@@ -1,5 +1,6 @@
 #include "airy/live.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ struct airy_live {
     size_t claims;                 /* bits that are set */
     uint64_t *earlier;             /* the resumed ones; NULL: none */
     size_t earlier_words;
+    uint64_t *spoiled; /* rows that are to be bad whatever they hold; NULL: none */
+    size_t spoiled_words;
     uint64_t put, lost, refused;
     bool started, finished, ending; /* ending: no frame of the caller's is taken any more */
 
@@ -561,6 +564,77 @@ airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message
     return lose(live, &wish, message && *message ? message : "never came");
 }
 
+airy_status airy_live_spoil(airy_live *live, uint64_t number)
+{
+    AIRY_FAIL_IF(!live, AIRY_ERR_PARAM, "airy_live_spoil: argument is NULL");
+    airy_status status = AIRY_OK;
+    pthread_mutex_lock(&live->run.lock);
+    const bool known = number < MOST_ROWS && is_claimed(live, (size_t)number);
+    if (!known)
+        status = airy_fail(AIRY_ERR_PARAM, "frame number = %llu was not given",
+                           (unsigned long long)number);
+    else if (live->spoiled_words < live->claimed_words) {
+        const size_t words = live->claimed_words;
+        uint64_t *more = realloc(live->spoiled, words * sizeof(*more));
+        if (more) {
+            memset(more + live->spoiled_words, 0, (words - live->spoiled_words) * sizeof(*more));
+            live->spoiled = more;
+            live->spoiled_words = words;
+        } else {
+            status = airy_fail(AIRY_ERR_MEMORY, "out of memory for %zu numbers", 64 * words);
+        }
+    }
+    if (status == AIRY_OK)
+        live->spoiled[number / 64] |= (uint64_t)1 << number % 64;
+    pthread_mutex_unlock(&live->run.lock);
+    return status;
+}
+
+/* A bad row in place of what the file has, so that a later run makes it anew. */
+static airy_status write_spoiled(struct airy_run *run, size_t row)
+{
+    const size_t bins = run->team.integrators[0]->bins,
+                 doubles = airy_max_size(3 * bins, AIRY_PATTERN_ROIS);
+    double *none = NULL;
+    float *gaps = NULL;
+    airy_status status;
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&none, doubles, sizeof(*none), "a row"));
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&gaps, bins, sizeof(*gaps), "a row"));
+    for (size_t i = 0; i < bins; i++)
+        gaps[i] = NAN;
+    const struct airy_pattern_row bad = {
+        .intensity = gaps,
+        .std = gaps,
+        .sem = gaps,
+        .signal = none,
+        .variance = none,
+        .norms = none,
+        .roi_sum = none,
+        .roi_mean = none,
+        .message = "two images of this number came, with other pixels"};
+    status = run->growing ? airy_pattern_growing_write(run->growing, row, &bad, 1)
+                          : airy_pattern_file_write(run->file, row, &bad);
+out:
+    free(none);
+    free(gaps);
+    return status;
+}
+
+/* All frames are done. *count: of such rows. */
+static airy_status write_all_spoiled(airy_live *live, size_t *count)
+{
+    struct airy_run *run = &live->run;
+    airy_status status = AIRY_OK;
+    *count = 0;
+    for (size_t row = 0; row < 64 * live->spoiled_words && status == AIRY_OK; row++)
+        if (has_bit(live->spoiled, live->spoiled_words, row)) {
+            ++*count;
+            if (run->growing || run->file)
+                status = write_spoiled(run, row);
+        }
+    return status;
+}
+
 /* Rows that the run has, or has so far. */
 static size_t rows_to_come(const airy_live *live)
 {
@@ -650,10 +724,13 @@ static airy_status finish_live(airy_live *live)
     pthread_mutex_unlock(&live->run.lock);
     const bool fill = live->params.run.skip_bad && live->highest;
     const airy_status lost = fill ? lose_missing(live) : AIRY_OK;
+    size_t spoiled;
     AIRY_TRY(end_feed(live)); /* a failed run says why by itself */
     AIRY_TRY(lost);
+    AIRY_TRY(write_all_spoiled(live, &spoiled));
     AIRY_FAIL_IF(live->run.stopped, AIRY_ERR_STOPPED, "stopped after %zu frames",
                  live->run.resumed + live->run.out->frames);
+    AIRY_FAIL_IF(spoiled, AIRY_ERR_CORRUPT, "%zu rows are of two frames each", spoiled);
     AIRY_TRY(check_whole(live));
     return live->run.file || live->run.growing ? airy_run_file_finish(&live->run) : AIRY_OK;
 }
@@ -673,12 +750,14 @@ void airy_live_destroy(airy_live **live)
         return;
     airy_live *dead = *live;
     *live = NULL;
-    if (!dead->finished && dead->started)
-        (void)end_feed(dead);
+    size_t spoiled;
+    if (!dead->finished && dead->started && end_feed(dead) == AIRY_OK)
+        (void)write_all_spoiled(dead, &spoiled);
     airy_run_close(&dead->run,
                    dead->run.out->frames + dead->run.resumed > 0 || dead->run_params.resume);
     free(dead->claimed);
     free(dead->earlier);
+    free(dead->spoiled);
     pthread_mutex_destroy(&dead->hand_on);
     free(dead);
 }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "stream/seen.h"
 #include "stream/stream_sockets.h"
 
 enum {
@@ -52,13 +53,14 @@ struct serve {
     enum phase phase;
     airy_stream_report series;                /* at work, or the last one */
     const airy_stream_message *start, *first; /* offered by a thread that waits for their end */
+    const airy_stream_message *rejected;      /* it was offered as the first image, and is none */
     uint64_t starts, ends; /* messages of this series: a sender with several sockets has several */
     uint64_t first_ns, last_ns; /* images; any message */
     uint64_t marked;            /* images that came or are known to be lost */
     uint64_t complaints;
-    uint8_t *seen; /* a bit an image */
-    size_t seen_size;
-    uint64_t ahead;  /* one more than the largest image_id */
+    struct airy_stream_seen seen;
+    char peer[AIRY_STREAM_PEER_BYTES]; /* whose series it is */
+    uint64_t ahead;                    /* one more than the largest image_id */
     uint64_t far;    /* the last image_id that was too large to be believed alone; 0: none */
     size_t working;  /* calls of handler->image under way */
     uint64_t begun;  /* series so far */
@@ -93,6 +95,8 @@ struct receiver {
     bool held;
     uint64_t held_in;
     airy_stream_message message;
+    uint64_t digest;                   /* of its image */
+    char peer[AIRY_STREAM_PEER_BYTES]; /* who sent it: an address, or with CURVE a key */
 };
 
 static double seconds_since(uint64_t ns)
@@ -193,17 +197,38 @@ static double quiet_for(const struct serve *s)
     return quiet;
 }
 
+/* Whose message it is; m is a thread's own. */
+static struct receiver *owner_of(const struct serve *s, const airy_stream_message *m)
+{
+    struct receiver *r = s->receivers;
+    while (&r->message != m)
+        r++;
+    return r;
+}
+
+/*
+ * Anybody may connect to an address that is bound: the series belongs to who began it. Addresses
+ * that we connect to are those the caller named.
+ */
+static bool is_foreign(const struct serve *s, const airy_stream_message *m)
+{
+    return s->receiver->bound && is_busy(s) && strcmp(owner_of(s, m)->peer, s->peer) != 0;
+}
+
 /* What a message belongs to. */
 enum side {
     OURS,    /* the series at work */
     OVER,    /* the one before, which only its unique id can tell */
     ANOTHER, /* another one, while one is at work */
     BETWEEN, /* none that is at work: one is ending, or another is about to begin */
-    NOTHING  /* no series is at work, nor has any start message come */
+    NOTHING, /* no series is at work, nor has any start message come */
+    FOREIGN  /* it comes from another address than the series at work */
 };
 
 static enum side side_of(const struct serve *s, const airy_stream_message *m)
 {
+    if (is_foreign(s, m))
+        return FOREIGN;
     if (is_busy(s))
         return is_same(&s->series, m, false) ? OURS : ANOTHER;
     if ((s->phase == CLOSING || s->any_series) && is_same(&s->series, m, true))
@@ -225,13 +250,24 @@ static void give_up(struct serve *s, const airy_stream_message *m)
 /* m is a thread's own. */
 static void hold(struct serve *s, const airy_stream_message *m)
 {
-    struct receiver *r = s->receivers;
-    while (&r->message != m)
-        r++;
+    struct receiver *r = owner_of(s, m);
     r->held = true;
     r->held_in = s->begun;
     wait_change(s);
     r->held = false;
+}
+
+/* A message of another sender than the series at work is refused, whatever it says. */
+static void refuse(struct serve *s, const airy_stream_message *m)
+{
+    const char *peer = owner_of(s, m)->peer;
+    const bool rival = m->has_type && m->type == AIRY_STREAM_START && is_same(&s->series, m, false);
+    if (s->series.refused++ == 0)
+        say(s, "series %llu comes from %s: messages from %s are refused",
+            (unsigned long long)s->series.id, s->peer, peer);
+    if (rival && s->series.rivals++ == 0)
+        say(s, "series %llu was begun by %s, and by %s as well", (unsigned long long)s->series.id,
+            s->peer, peer);
 }
 
 /* A message that belongs to nothing; while a series is at work that is worth a word. */
@@ -287,6 +323,10 @@ static void take_start(struct serve *s, const airy_stream_message *m)
         const enum side side = side_of(s, m);
         if (side == OVER)
             return;
+        if (side == FOREIGN) {
+            refuse(s, m);
+            return;
+        }
         if (side == OURS) { /* from another socket of the sender, or it began anew */
             s->starts++;
             s->last_ns = airy_clock_ns();
@@ -312,6 +352,10 @@ static void take_end(struct serve *s, const airy_stream_message *m)
         const enum side side = side_of(s, m);
         if (side == OVER)
             return;
+        if (side == FOREIGN) {
+            refuse(s, m);
+            return;
+        }
         if (side == OURS && s->phase == STARTING) {
             wait_change(s);
             continue;
@@ -364,7 +408,14 @@ static bool await_series(struct serve *s, const airy_stream_message *m)
         if (side == OURS) {
             if (await_opening(s, m))
                 return true;
-            continue;
+            if (s->rejected != m)
+                continue;
+            s->rejected = NULL;
+            return false;
+        }
+        if (side == FOREIGN) {
+            refuse(s, m);
+            return false;
         }
         if (side == OVER || is_given_up(s, m)) {
             s->stray++;
@@ -399,23 +450,28 @@ static bool is_likely(struct serve *s, uint64_t id)
     return agrees && id < s->ahead + IMAGES_AHEAD;
 }
 
-/* A bit for this image, too. */
-static bool make_room(struct serve *s, uint64_t id)
+/* An image of a number that is taken: the same again, or another one. */
+static void take_again(struct serve *s, uint64_t id, uint64_t digest, uint64_t first)
 {
-    if (id / 8 < s->seen_size)
-        return true;
-    const size_t size = airy_align_up((size_t)id / 8 + 1, 65536);
-    uint8_t *more = realloc(s->seen, size);
-    if (!more)
-        return false;
-    memset(more + s->seen_size, 0, size - s->seen_size);
-    s->seen = more;
-    s->seen_size = size;
-    return true;
+    airy_stream_report *series = &s->series;
+    series->duplicates++;
+    if (digest == first || digest == AIRY_STREAM_LOST || first == AIRY_STREAM_LOST) {
+        say(s, "series %llu: image %llu came again", (unsigned long long)series->id,
+            (unsigned long long)id);
+        return;
+    }
+    if (series->conflicts++ == 0) {
+        series->conflict_id = id;
+        s->complaints = 0; /* whatever was said before */
+    }
+    say(s, "series %llu: image %llu came again with other pixels", (unsigned long long)series->id,
+        (unsigned long long)id);
+    if (s->handler->conflict)
+        s->handler->conflict(s->handler->user, id);
 }
 
 /* Mark an image of the series as here; false: it is none of those that are to come. */
-static bool mark(struct serve *s, uint64_t id)
+static bool mark(struct serve *s, uint64_t id, uint64_t digest)
 {
     airy_stream_report *series = &s->series;
     if (!is_likely(s, id)) {
@@ -426,19 +482,18 @@ static bool mark(struct serve *s, uint64_t id)
             series->expected ? "" : " so far");
         return false;
     }
-    if (!make_room(s, id)) {
+    uint64_t *seen = airy_stream_seen_at(&s->seen, id);
+    if (!seen) {
         series->beyond++;
         say(s, "series %llu: out of memory for %llu images", (unsigned long long)series->id,
             (unsigned long long)id + 1);
         return false;
     }
-    if (s->seen[id / 8] & 1u << id % 8) {
-        series->duplicates++;
-        say(s, "series %llu: image %llu came again", (unsigned long long)series->id,
-            (unsigned long long)id);
+    if (*seen) {
+        take_again(s, id, digest, *seen);
         return false;
     }
-    s->seen[id / 8] |= (uint8_t)(1u << id % 8);
+    *seen = digest;
     s->marked++;
     s->ahead = s->ahead > id ? s->ahead : id + 1;
     return true;
@@ -465,7 +520,7 @@ static void take_image(struct serve *s, const airy_stream_message *m, size_t siz
     s->series.bytes += size;
     s->last_ns = airy_clock_ns();
     s->first_ns = s->first_ns ? s->first_ns : ns;
-    if (!mark(s, m->image.id))
+    if (!mark(s, m->image.id, owner_of(s, m)->digest))
         return;
     if (s->series.status != AIRY_OK) {
         s->series.received++;
@@ -490,6 +545,10 @@ static void take_broken(struct serve *s, const airy_stream_message *m)
 {
     char text[512];
     airy_error_copy(text, sizeof(text));
+    if (is_foreign(s, m)) {
+        refuse(s, m);
+        return;
+    }
     const bool ours = at_work(s, m);
     const bool image = ours && m->has_type && m->type == AIRY_STREAM_IMAGE && m->image.has_id;
     *(ours ? &s->series.broken : &s->broken) += 1;
@@ -498,7 +557,8 @@ static void take_broken(struct serve *s, const airy_stream_message *m)
             (unsigned long long)m->image.id, text);
     else
         say(s, "a message that cannot be read: %s", text);
-    if (!image || s->phase != RUNNING || s->series.status != AIRY_OK || !mark(s, m->image.id))
+    if (!image || s->phase != RUNNING || s->series.status != AIRY_OK ||
+        !mark(s, m->image.id, AIRY_STREAM_LOST))
         return;
     s->last_ns = airy_clock_ns();
     if (!s->handler->broken)
@@ -526,6 +586,14 @@ static void count_look(struct receiver *r, bool waited)
     r->looked_ns = now;
 }
 
+/* A text that a connection has, which the message keeps; "" where it has none. */
+static void get_peer(char peer[AIRY_STREAM_PEER_BYTES], zmq_msg_t *bytes)
+{
+    const char *key = zmq_msg_gets(bytes, "User-Id"),
+               *found = key && *key ? key : zmq_msg_gets(bytes, "Peer-Address");
+    snprintf(peer, AIRY_STREAM_PEER_BYTES, "%s", found ? found : "");
+}
+
 static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
 {
     struct serve *s = r->serve;
@@ -534,6 +602,9 @@ static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
     airy_status status = airy_stream_parse(m, zmq_msg_data(bytes), size);
     if (status == AIRY_OK && zmq_msg_more(bytes))
         status = airy_fail(AIRY_ERR_FORMAT, "a message of several parts, expected one");
+    get_peer(r->peer, bytes);
+    if (status == AIRY_OK && m->type == AIRY_STREAM_IMAGE)
+        r->digest = airy_stream_digest(&s->seen, &m->image);
     pthread_mutex_lock(&s->lock);
     s->heard_ns = ns;
     if (status != AIRY_OK)
@@ -656,8 +727,8 @@ static void begin_series(struct serve *s)
     s->ends = s->first_ns = s->marked = s->ahead = s->complaints = s->stray = s->broken = 0;
     s->far = 0;
     s->given_up = s->stray_said = false;
-    if (s->seen)
-        memset(s->seen, 0, s->seen_size);
+    airy_stream_seen_clear(&s->seen);
+    memcpy(s->peer, owner_of(s, m)->peer, sizeof(s->peer));
     s->phase = STARTING;
     pthread_mutex_unlock(&s->lock);
     const airy_status status = s->handler->start(s->handler->user, m);
@@ -665,6 +736,26 @@ static void begin_series(struct serve *s)
     if (status != AIRY_OK)
         fail_series(s, status);
     s->start = NULL;
+    s->last_ns = airy_clock_ns();
+    s->phase = READY;
+    pthread_cond_broadcast(&s->changed);
+}
+
+/* Another image decides what the images are like; this one is bad. */
+static void reject_first(struct serve *s, const airy_stream_message *m)
+{
+    static const char *const why = "its size, type or channel is not what the start message says";
+    const uint64_t id = m->image.id;
+    say(s, "series %llu, image %llu: %s", (unsigned long long)s->series.id, (unsigned long long)id,
+        why);
+    s->series.broken++;
+    if (mark(s, id, AIRY_STREAM_LOST) && s->handler->broken) {
+        pthread_mutex_unlock(&s->lock);
+        s->handler->broken(s->handler->user, id, why);
+        pthread_mutex_lock(&s->lock);
+    }
+    s->rejected = m;
+    s->first = NULL;
     s->last_ns = airy_clock_ns();
     s->phase = READY;
     pthread_cond_broadcast(&s->changed);
@@ -678,6 +769,10 @@ static void open_series(struct serve *s)
     pthread_mutex_unlock(&s->lock);
     const airy_status status = s->handler->first(s->handler->user, m);
     pthread_mutex_lock(&s->lock);
+    if (status == AIRY_ERR_CORRUPT) {
+        reject_first(s, m);
+        return;
+    }
     if (status != AIRY_OK)
         fail_series(s, status);
     s->first = NULL;
@@ -776,6 +871,11 @@ airy_status airy_stream_serve(airy_stream_receiver *receiver, const airy_stream_
                       .timeout = handler->timeout > 0 ? handler->timeout : TIMEOUT};
     AIRY_TRY(airy_memory_calloc((void **)&s.receivers, receiver->count, sizeof(s.receivers[0]),
                                 "receiving threads"));
+    const airy_status begun = airy_stream_seen_begin(&s.seen);
+    if (begun != AIRY_OK) {
+        free(s.receivers);
+        return begun;
+    }
     init(&s);
     const size_t started = start_threads(&s);
     if (started == receiver->count)
@@ -784,7 +884,7 @@ airy_status airy_stream_serve(airy_stream_receiver *receiver, const airy_stream_
         pthread_join(s.receivers[i].thread, NULL);
     pthread_cond_destroy(&s.changed);
     pthread_mutex_destroy(&s.lock);
-    free(s.seen);
+    airy_stream_seen_clear(&s.seen);
     free(s.receivers);
     if (s.status == AIRY_ERR_STOPPED)
         return airy_fail(AIRY_ERR_STOPPED, "stopped");

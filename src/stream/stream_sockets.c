@@ -116,6 +116,7 @@ airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
     airy_status status = airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stream");
     AIRY_TRY(status);
     const size_t count = each * params->count;
+    made->bound = params->bind;
     status = airy_memory_calloc((void **)&made->sockets, count, sizeof(void *), "sockets");
     if (status == AIRY_OK) {
         made->context = zmq_ctx_new();

@@ -11,6 +11,7 @@ struct airy_stream_receiver {
     void *context;
     void **sockets;
     size_t count;
+    bool bound; /* senders connect to them */
 };
 
 enum { AIRY_STREAM_ADDRESS_MAX = 255 };

@@ -28,6 +28,8 @@ struct loop {
     size_t series, starts, firsts, images[MOST_SERIES][MOST_IMAGES], broken[MOST_IMAGES], said;
     airy_stream_report report[MOST_SERIES];
     char sentences[4096];
+    size_t conflicts;              /* calls */
+    size_t reject;                 /* first images that are refused */
     size_t fail_start, fail_image; /* of the series of this number, from 1 */
     bool stop, say_waits;          /* for an image that comes meanwhile */
     double grace, timeout, idle;   /* s */
@@ -49,8 +51,7 @@ static airy_status on_first(void *user, const airy_stream_message *m)
 {
     struct loop *l = user;
     CHECK(l->c, m->type == AIRY_STREAM_IMAGE);
-    l->firsts++;
-    return AIRY_OK;
+    return l->firsts++ < l->reject ? AIRY_ERR_CORRUPT : AIRY_OK;
 }
 
 static airy_status on_image(void *user, const airy_stream_message *m, uint64_t received_ns)
@@ -78,6 +79,13 @@ static void on_broken(void *user, uint64_t id, const char *sentence)
     CHECK(l->c, *sentence != 0 && id < MOST_IMAGES);
     l->broken[id]++;
     pthread_mutex_unlock(&l->lock);
+}
+
+static void on_conflict(void *user, uint64_t id)
+{
+    struct loop *l = user;
+    CHECK(l->c, id == 1);
+    l->conflicts++;
 }
 
 static bool on_end(void *user, const airy_stream_report *report)
@@ -189,6 +197,7 @@ static airy_status serve(struct loop *l)
                                          .first = on_first,
                                          .image = on_image,
                                          .broken = on_broken,
+                                         .conflict = on_conflict,
                                          .end = on_end,
                                          .say = on_say,
                                          .stop = on_stop,
@@ -618,6 +627,129 @@ static void check_deserted(struct check *c)
     }
 }
 
+/* The first image is not what the start message says: the next one is the first. */
+static void check_rejected(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_rejected") || !open_loop(&l, c, 1))
+        return;
+    l.reject = 1;
+    send_start(&l, 0, 1, 4);
+    for (uint64_t i = 0; i < 4; i++)
+        send_image(&l, 0, 1, i);
+    send_end(&l, 0, 1);
+    CHECK_OK(c, serve(&l));
+    CHECK(c, l.images[0][0] == 0 && l.broken[0] == 1 && l.firsts == 2);
+    for (size_t i = 1; i < 4; i++)
+        CHECK(c, l.images[0][i] == 1);
+    CHECK(c, l.report[0].received == 3 && l.report[0].broken == 1);
+    CHECK(c, l.report[0].status == AIRY_OK);
+    close_loop(&l);
+}
+
+/* An image again, with the same pixels and with one that is another. */
+static void check_conflict(struct check *c)
+{
+    struct loop l;
+    struct message m;
+    if (!check_case(c, "stream_series_conflict") || !open_loop(&l, c, 1))
+        return;
+    send_start(&l, 0, 1, 4);
+    for (uint64_t i = 0; i < 4; i++) {
+        send_image(&l, 0, 1, i);
+        if (i == 1 || i == 2)
+            send_image(&l, 0, 1, i);
+    }
+    make_image(&m, 1, 1);
+    m.bytes[m.size - 1] ^= 1; /* the last pixel */
+    send_bytes(&l, 0, &m);
+    send_end(&l, 0, 1);
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 4, SIZE_MAX);
+    CHECK(c, l.conflicts == 1 && l.report[0].conflicts == 1 && l.report[0].conflict_id == 1);
+    CHECK(c, l.report[0].duplicates == 3 && l.report[0].received == 4);
+    CHECK(c, strstr(l.sentences, "image 1 came again with other pixels") != NULL);
+    close_loop(&l);
+}
+
+/* Wait until so many images of the first series came. */
+static void await_images(struct loop *l, size_t count)
+{
+    for (int tries = 0; tries < 3000; tries++) {
+        size_t came = 0;
+        pthread_mutex_lock(&l->lock);
+        for (size_t i = 0; i < MOST_IMAGES; i++)
+            came += l->images[0][i];
+        pthread_mutex_unlock(&l->lock);
+        if (came >= count)
+            return;
+        usleep(20000);
+    }
+    check_failed(l->c, __FILE__, __LINE__, "%zu images did not come", count);
+}
+
+static void *send_foreign(void *user)
+{
+    struct loop *l = user;
+    struct message m;
+    send_start(l, 0, 1, 3);
+    send_image(l, 0, 1, 0);
+    await_images(l, 1);
+    send_image(l, 1, 1, 1);
+    make_image(&m, 1, 2);
+    m.size--;
+    send_bytes(l, 1, &m);
+    send_start(l, 1, 1, 3);
+    send_start(l, 1, 2, 3);
+    send_end(l, 1, 1);
+    usleep(300000); /* the other connection's messages come first */
+    send_image(l, 0, 1, 1);
+    send_image(l, 0, 1, 2);
+    send_end(l, 0, 1);
+    return NULL;
+}
+
+/* Senders connect: an image, a broken one, a start and an end from another address change nothing. */
+static void check_foreign(struct check *c)
+{
+    struct loop l;
+    static const char *const sources[] = {"127.0.0.1", "127.0.0.2"};
+    char bound[64], url[160];
+    const int linger = 0;
+    if (!check_case(c, "stream_series_foreign") || !open_loop(&l, c, 2))
+        return;
+    /* a port that was free a moment ago */
+    snprintf(bound, sizeof(bound), "%s", l.endpoints[0]);
+    airy_stream_receiver_destroy(&l.receiver);
+    for (size_t i = 0; i < 2; i++)
+        zmq_close(l.sockets[i]);
+    const char *endpoint = bound;
+    airy_status status = AIRY_ERR_IO;
+    for (int tries = 0; tries < 100 && status == AIRY_ERR_IO; tries++) {
+        status = airy_stream_receiver_create(
+            &l.receiver,
+            &(airy_stream_receiver_params){.endpoints = &endpoint, .count = 1, .bind = true});
+        usleep(status == AIRY_OK ? 0 : 20000);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(url, sizeof(url), "tcp://%s:0;%s", sources[i], bound + strlen("tcp://"));
+        l.sockets[i] = zmq_socket(l.context, ZMQ_PUSH);
+        (void)zmq_setsockopt(l.sockets[i], ZMQ_LINGER, &linger, sizeof(linger));
+        CHECK(c, zmq_connect(l.sockets[i], url) == 0);
+    }
+    if (CHECK_OK(c, status)) {
+        pthread_t thread;
+        CHECK(c, pthread_create(&thread, NULL, send_foreign, &l) == 0);
+        CHECK_OK(c, serve(&l));
+        pthread_join(thread, NULL);
+        check_images(&l, 0, 3, SIZE_MAX);
+        CHECK(c, l.report[0].refused == 5 && l.report[0].rivals == 1 && l.report[0].ended);
+        CHECK(c, l.report[0].conflicts == 0 && l.report[0].duplicates == 0);
+        CHECK(c, strstr(l.sentences, "messages from 127.0.0.2 are refused") != NULL);
+    }
+    close_loop(&l);
+}
+
 static void check_stopped(struct check *c)
 {
     struct loop l;
@@ -807,6 +939,9 @@ void check_stream_series(struct check *c)
     check_failing(c);
     check_late_first(c);
     check_deserted(c);
+    check_rejected(c);
+    check_conflict(c);
+    check_foreign(c);
     check_stopped(c);
     check_receiver_refusals(c);
     check_publisher(c);

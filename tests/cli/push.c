@@ -37,11 +37,13 @@ static cbor_item_t *begin(const char *type, uint64_t series)
     return map;
 }
 
-static cbor_item_t *make_image(const struct detector *d, uint64_t series, uint64_t id)
+/* All pixels have one value. */
+static cbor_item_t *make_image(const struct detector *d, uint64_t series, uint64_t id, int value)
 {
     cbor_item_t *map = begin("image", series), *data = cbor_new_definite_map(1),
                 *array = cbor_new_definite_array(2), *shape = cbor_new_definite_array(2);
-    unsigned char *pixels = calloc(d->pixels, 2);
+    unsigned char *pixels = malloc(2 * d->pixels);
+    memset(pixels, value, 2 * d->pixels);
     (void)cbor_array_push(shape, cbor_move(cbor_build_uint32((uint32_t)d->height)));
     (void)cbor_array_push(shape, cbor_move(cbor_build_uint32((uint32_t)d->width)));
     (void)cbor_array_push(array, cbor_move(shape));
@@ -93,7 +95,7 @@ static bool await(struct detector *d, const char *path, bool images)
             fprintf(stderr, "helper: %s did not come\n", path);
             return false;
         }
-        if (images && !send_map(d, make_image(d, d->series, d->next++), 0))
+        if (images && !send_map(d, make_image(d, d->series, d->next++, 0), 0))
             return false;
         nap();
     }
@@ -110,9 +112,11 @@ static bool act(struct detector *d, char *const words[WORDS])
     if (strcmp(verb, "end") == 0)
         return send_map(d, begin("end", series), 0);
     if (strcmp(verb, "image") == 0)
-        return send_map(d, make_image(d, series, id), 0);
+        return send_map(d, make_image(d, series, id, 0), 0);
+    if (strcmp(verb, "other") == 0)
+        return send_map(d, make_image(d, series, id, 1), 0);
     if (strcmp(verb, "broken") == 0)
-        return send_map(d, make_image(d, series, id), 9);
+        return send_map(d, make_image(d, series, id, 0), 9);
     d->series = series;
     d->next = 0;
     d->height = id;

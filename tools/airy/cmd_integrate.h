@@ -164,6 +164,7 @@ int parts_work(const struct integrate_params *params, const airy_geometry *repla
 extern const struct opt stream_options[];
 bool live_is_stream(const struct integrate_params *params);
 /* Options of streams are refused where the input is none. Exit code. */
+int live_stream_check(const struct integrate_params *p);
 int live_stream_unused(const struct integrate_params *params);
 /* The whole run. Exit code. */
 int live_stream_run(const struct integrate_params *params, const airy_geometry *replayed);

@@ -9,74 +9,6 @@
 #include "cmd_integrate.h"
 #include "memory_limits.h"
 
-#define FIELD(member) .offset = offsetof(struct integrate_params, stream.member)
-#define SEEN(member)  .seen = offsetof(struct integrate_params, stream.member)
-
-const struct opt stream_options[] = {
-    {.heading = "Streams (tcp://HOST:PORT)"},
-    {.name = "sockets",
-     .type = OPT_COUNT,
-     FIELD(sockets),
-     .lo = 1,
-     .hi = 64,
-     .argument = "N",
-     .fallback = "1",
-     .help = "connections to each address, so that several cores receive"},
-    {.name = "bind",
-     .type = OPT_FLAG,
-     FIELD(bind),
-     .help = "the sender connects to this address, not the other way round"},
-    {.name = "series",
-     .type = OPT_COUNT,
-     FIELD(series),
-     .lo = 1,
-     .hi = 1000000000,
-     .argument = "N",
-     .fallback = "1; with {series} in OUT or without OUT until Ctrl-C",
-     .help = "how many series to take"},
-    {.name = "hwm",
-     .type = OPT_COUNT,
-     FIELD(queue),
-     .lo = 1,
-     .hi = 1000000,
-     .argument = "N",
-     .fallback = "32",
-     .help = "messages of a connection that wait in memory; then the sender waits"},
-    {.name = "max-message",
-     .type = OPT_BYTES,
-     FIELD(max_message),
-     .argument = "BYTES",
-     .fallback = "256M",
-     .help = "who sends a larger message is cut off"},
-    {.name = "max-images",
-     .type = OPT_COUNT,
-     FIELD(max_images),
-     .lo = 1,
-     .hi = 1 << 28,
-     .argument = "N",
-     .fallback = "10000000",
-     .help = "a series that announces more images is refused"},
-    {.name = "timeout",
-     .type = OPT_FLOAT,
-     FIELD(timeout),
-     SEEN(has_timeout),
-     .lo = 0,
-     .hi = 1e9,
-     .argument = "S",
-     .fallback = "300",
-     .help = "seconds without a message after which a series is over; 0: never"},
-    {.name = "drop",
-     .type = OPT_FLAG,
-     FIELD(drop),
-     .help = "leave out images for which there is no room, instead of making the detector wait"},
-    {.name = "publish",
-     .type = OPT_STRING,
-     FIELD(publish),
-     .argument = "ADDRESS",
-     .help = "patterns as they are made, on a ZeroMQ PUB socket, such as tcp://*:31002"},
-    {0},
-};
-
 enum { SILENCE_S = 20 }; /* nothing has come: worth a word */
 
 /* All series of a run. */
@@ -99,7 +31,8 @@ struct service {
     uint8_t *mask;
     struct integration job;
     bool open, said, complete;
-    char why[1024]; /* sentence of its failure, or "" */
+    bool dtype_said, channels_said; /* in the start message */
+    char why[1024];                 /* sentence of its failure, or "" */
     airy_live *live;
     airy_stream_pixels kind; /* what images of the run are like; stays for the next series */
     bool has_kind;
@@ -110,92 +43,6 @@ struct service {
     uint8_t *dropped_rows; /* a bit a row; with the lock */
     size_t dropped_size;   /* bytes of it */
 };
-
-/* SCHEME://, also one that is misspelled or lacks a slash, but no file of such a name. */
-static bool is_address(const char *text)
-{
-    const size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    const bool meant = (scheme > 0 && strncmp(text + scheme, "://", 3) == 0) ||
-                       strncmp(text, "tcp:", 4) == 0 || strncmp(text, "ipc:", 4) == 0;
-    return meant && !tool_exists(text);
-}
-
-bool live_is_stream(const struct integrate_params *p)
-{
-    const struct opt_list *inputs = &p->geometry.common.inputs;
-    for (size_t i = 0; i < inputs->count; i++)
-        if (is_address(inputs->items[i]))
-            return true;
-    return false;
-}
-
-int live_stream_unused(const struct integrate_params *p)
-{
-    const struct stream_opt *s = &p->stream;
-    const char *name = s->sockets       ? "sockets"
-                       : s->bind        ? "bind"
-                       : s->series      ? "series"
-                       : s->queue       ? "hwm"
-                       : s->max_message ? "max-message"
-                       : s->max_images  ? "max-images"
-                       : s->has_timeout ? "timeout"
-                       : s->drop        ? "drop"
-                       : s->publish     ? "publish"
-                                        : NULL;
-    return name
-               ? tool_usage(&p->geometry.common,
-                            "--%s is for streams (tcp://HOST:PORT), and the input is no such", name)
-               : AIRY_EXIT_OK;
-}
-
-static int check(const struct integrate_params *p)
-{
-    const struct common *common = &p->geometry.common;
-    for (size_t i = 0; i < common->inputs.count; i++)
-        if (!is_address(common->inputs.items[i]))
-            return tool_usage(common, "'%s' is no stream, and the other inputs are",
-                              common->inputs.items[i]);
-    const struct {
-        bool given;
-        const char *name;
-    } others[] = {{common->explain, "explain"},
-                  {p->monitor != NULL, "monitor"},
-                  {p->average > 0, "average"},
-                  {p->sum > 0, "sum"},
-                  {p->carry.count > 0 && strcmp(p->carry.items[0], "none") != 0, "carry"},
-                  {p->follow, "follow"},
-                  {p->has_follow_timeout, "follow-timeout"},
-                  {p->has_poll, "poll"},
-                  {p->per_rank, "per-rank"},
-                  {p->processes > 0, "processes"},
-                  {p->layout != LAYOUT_AUTO && p->layout != LAYOUT_DEVICE, "layout"},
-                  {p->raw.given, "raw"},
-                  {p->plot != NULL, "plot"}};
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (others[i].given)
-            return tool_usage(
-                common, "--%s is for files, not for streams; the detector's own file takes it",
-                others[i].name);
-    if (!p->output && !p->stream.publish)
-        return tool_usage(common, "no output: give -o OUT.h5, or --publish ADDRESS, or both");
-    if (p->output && !integrate_is_hdf5_name(p->output))
-        return tool_usage(common, "output '%s': patterns of a stream go into .h5", p->output);
-    const bool named = p->output && strstr(p->output, "{series}");
-    if (p->output && !named && p->stream.series > 1)
-        return tool_usage(common, "--series %zu: output '%s' needs {series} in its name",
-                          p->stream.series, p->output);
-    if (p->resume && !p->output)
-        return tool_usage(common, "--resume goes with -o OUT.h5");
-    if (p->stream.bind && p->stream.sockets > 1)
-        return tool_usage(common, "--bind: the sender decides how often it connects; leave out "
-                                  "--sockets");
-    if (p->output && !named && !resume_is_complete(p)) {
-        const int code = integrate_check_place(p, p->output);
-        if (code != AIRY_EXIT_OK)
-            return code;
-    }
-    return tool_check_waiting(common, p->output);
-}
 
 /* Texts of a detector make no lines of their own. */
 static void one_line(char *text)
@@ -413,6 +260,8 @@ static int begin(struct service *s, const airy_stream_message *m)
     s->mine = *s->params;
     s->path[0] = 0;
     s->complete = false;
+    s->dtype_said = m->start.has_dtype;
+    s->channels_said = m->start.channels > 0;
     s->progress = (struct progress){.common = s->common};
     atomic_store(&s->dropped, 0);
     atomic_store(&s->other, 0);
@@ -475,7 +324,7 @@ static airy_status on_start(void *user, const airy_stream_message *m)
     return code == AIRY_EXIT_OK ? AIRY_OK : AIRY_ERR_STOPPED;
 }
 
-/* The first image says what pixels are like. */
+/* The start message says what pixels are like, and the first image how they are compressed. */
 static airy_status on_first(void *user, const airy_stream_message *m)
 {
     struct service *s = user;
@@ -483,13 +332,13 @@ static airy_status on_first(void *user, const airy_stream_message *m)
     if (s->complete)
         return AIRY_OK;
     airy_status status = airy_stream_find_channel(&pixels, &m->image, channel_of(s));
+    if (status == AIRY_ERR_NOT_FOUND && s->channels_said)
+        return AIRY_ERR_CORRUPT;
     if (status != AIRY_OK)
         return status;
-    if (pixels->height != s->job.info.height || pixels->width != s->job.info.width) {
-        fail_series(s, m->series_id, "images are %zu x %zu, but the start message says %zu x %zu",
-                    pixels->height, pixels->width, s->job.info.height, s->job.info.width);
-        return AIRY_ERR_STOPPED;
-    }
+    if (pixels->height != s->job.info.height || pixels->width != s->job.info.width ||
+        (s->dtype_said && pixels->dtype != s->source.info.dtype))
+        return AIRY_ERR_CORRUPT;
     if (!s->live || pixels->dtype != s->kind.dtype || pixels->codec.codec != s->kind.codec.codec) {
         airy_live_destroy(&s->live); /* what was prepared is not for these; no frame is in it */
         status = open_run(s, pixels);
@@ -499,19 +348,26 @@ static airy_status on_first(void *user, const airy_stream_message *m)
 }
 
 /* The row of an image; false: --frames leaves it out. */
-static bool row_of(struct service *s, uint64_t *row, uint64_t image)
+static bool find_row(const struct service *s, uint64_t *row, uint64_t image)
 {
     const airy_run_params *run = &s->job.run;
     if (s->job.frames == 0) {
         *row = image;
         return true;
     }
-    if (image < run->first || image >= run->last || (image - run->first) % run->step) {
-        atomic_fetch_add(&s->other, 1);
+    if (image < run->first || image >= run->last || (image - run->first) % run->step)
         return false;
-    }
     *row = (image - run->first) / run->step;
     return true;
+}
+
+/* One that is left out is counted. */
+static bool row_of(struct service *s, uint64_t *row, uint64_t image)
+{
+    const bool found = find_row(s, row, image);
+    if (!found)
+        atomic_fetch_add(&s->other, 1);
+    return found;
 }
 
 /* Elements in the machine's order; malloc'ed. */
@@ -607,7 +463,7 @@ static airy_status on_image(void *user, const airy_stream_message *m, uint64_t r
     const bool encoded = pixels->codec.codec != AIRY_CODEC_NONE;
     if (pixels->dtype != s->kind.dtype || pixels->height != s->kind.height ||
         pixels->width != s->kind.width || (encoded && pixels->codec.codec != s->kind.codec.codec))
-        return lose(s, row, "its pixels or their compression are not those of the first image");
+        return lose(s, row, "its size, type or compression is not that of the series");
     void *native = NULL;
     if (pixels->big_endian && !(native = swapped(pixels)))
         return lose(s, row, "out of memory for its pixels in the machine's order");
@@ -627,6 +483,14 @@ static void on_broken(void *user, uint64_t image_id, const char *sentence)
     uint64_t row;
     if (s->live && row_of(s, &row, image_id))
         (void)lose(s, row, sentence);
+}
+
+static void on_conflict(void *user, uint64_t image_id)
+{
+    struct service *s = user;
+    uint64_t row;
+    if (s->live && find_row(s, &row, image_id))
+        (void)airy_live_spoil(s->live, row);
 }
 
 static void on_say(void *user, const char *sentence)
@@ -741,7 +605,7 @@ static int report_json(const struct service *s, const struct outcome *o, const c
     const double seconds = r->seconds > 0 ? r->seconds : 1e-9;
     json_t *json = json_pack(
         "{s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:f, s:f, "
-        "s:f, s:f}",
+        "s:f, s:f, s:I, s:I}",
         "series", tool_json_unsigned(r->id), "complete", o->code != AIRY_EXIT_FAILED, "expected",
         (json_int_t)r->expected, "received", (json_int_t)r->received, "integrated",
         (json_int_t)n->integrated, "resumed", (json_int_t)n->resumed, "bad", (json_int_t)n->bad,
@@ -749,7 +613,8 @@ static int report_json(const struct service *s, const struct outcome *o, const c
         (json_int_t)n->left_out, "duplicates", (json_int_t)r->duplicates, "beyond",
         (json_int_t)r->beyond, "broken", (json_int_t)r->broken, "stray", (json_int_t)r->stray,
         "ended", r->ended, "seconds", r->seconds, "setup_seconds", s->setup, "frames_per_second",
-        (double)r->received / seconds, "megabytes_per_second", (double)r->bytes / seconds * 1e-6);
+        (double)r->received / seconds, "megabytes_per_second", (double)r->bytes / seconds * 1e-6,
+        "conflicts", (json_int_t)r->conflicts, "refused", (json_int_t)r->refused);
     if (!json)
         return tool_fail(s->common, "out of memory for the report");
     json_object_set_new(json, "output", file ? tool_json_string(file) : json_null());
@@ -789,6 +654,7 @@ static int report(const struct service *s, const struct outcome *o)
     add_count(odd, n->dropped, "dropped");
     add_count(odd, n->left_out, "left out by --frames");
     add_count(odd, r->duplicates, "twice");
+    add_count(odd, r->refused, "refused messages of other senders");
     add_count(odd, r->beyond, "beyond the end");
     add_count(odd, r->broken, "broken messages");
     add_count(odd, r->stray, "stray messages");
@@ -840,6 +706,25 @@ static int finish_run(struct service *s, struct outcome *o)
     return bad ? AIRY_EXIT_PARTLY : AIRY_EXIT_OK;
 }
 
+/* It is not known whose images the file has, or of an image which of two. */
+static int doubt(struct service *s, const struct outcome *o)
+{
+    const airy_stream_report *r = o->series;
+    char way[4600], file[4300];
+    const char *name = file_of(s, AIRY_EXIT_FAILED, file);
+    if (r->rivals)
+        return fail_series(s, r->id,
+                           "two senders began it, so that its images may be of either; remove %s "
+                           "and integrate the detector's own file, and see --allow",
+                           name ? name : "what was made of it");
+    way_on(s, &o->info, way);
+    return fail_series(s, r->id,
+                       "image %llu came twice with different pixels%s, and nobody knows which is "
+                       "the detector's%s",
+                       (unsigned long long)r->conflict_id,
+                       r->conflicts > 1 ? ", and so did others" : "", way);
+}
+
 /* What came of the series' run. */
 static int finish(struct service *s, struct outcome *o)
 {
@@ -847,11 +732,15 @@ static int finish(struct service *s, struct outcome *o)
     char way[4600];
     if (s->complete)
         return AIRY_EXIT_OK;
-    if (!s->said && !tool_interrupted() && series->status == AIRY_OK && series->received)
+    const bool doubtful = series->conflicts || series->rivals;
+    if (!s->said && !tool_interrupted() && series->status == AIRY_OK && series->received &&
+        !doubtful)
         return finish_run(s, o);
     drop_run(s, &o->info);
     o->counts = count_rows(s, &o->info, 0);
     count_rest(&o->counts, s, series);
+    if (doubtful && !s->said)
+        return doubt(s, o);
     way_on(s, &o->info, way);
     if (s->said)
         return AIRY_EXIT_FAILED;
@@ -929,6 +818,7 @@ static int serve(struct service *s, airy_stream_receiver *receiver)
                                          .first = on_first,
                                          .image = on_image,
                                          .broken = on_broken,
+                                         .conflict = on_conflict,
                                          .end = on_end,
                                          .say = on_say,
                                          .stop = on_stop,
@@ -957,7 +847,7 @@ int live_stream_run(const struct integrate_params *p, const airy_geometry *repla
     struct service s = {
         .params = p, .common = common, .replayed = replayed, .lock = PTHREAD_MUTEX_INITIALIZER};
     airy_stream_receiver *receiver = NULL;
-    int code = check(p);
+    int code = live_stream_check(p);
     if (code != AIRY_EXIT_OK)
         return code;
     s.named = !p->output || strstr(p->output, "{series}");
