@@ -39,7 +39,9 @@ typedef struct airy_run_params {
                                     the others go on */
     bool resume;               /**< continue PATH.partial */
     bool force;                /**< overwrite PATH */
-    const double *monitor;     /**< [frames of the stack] factors of the normalization, or NULL */
+    const double *monitor;     /**< [frames of the stack] factors of the normalization, or NULL. A
+                                    factor that is not finite or not above 0 is AIRY_ERR_PARAM;
+                                    with skip_bad its frame is bad */
     const char *configuration; /**< JSON that goes into the file */
     airy_progress_fn progress;
     void *user;

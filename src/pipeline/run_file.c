@@ -32,6 +32,22 @@ static double group_mean(const struct airy_run *run, const double *values, size_
     return sum / (double)(end - first);
 }
 
+/* Of the monitors of frames that can be good; of a single frame, or where none is, what they are. */
+static double group_monitor(const struct airy_run *run, size_t group)
+{
+    const double *monitor = run->params->monitor;
+    const size_t first = group * run->group,
+                 end = airy_min_size(first + run->group, run->total_rows);
+    double sum = 0;
+    size_t good = 0;
+    for (size_t row = first; row < end; row++) {
+        const double m = monitor[airy_run_frame(run->params, row)];
+        sum += airy_run_is_factor(m) ? m : 0;
+        good += airy_run_is_factor(m);
+    }
+    return good ? sum / (double)good : group_mean(run, monitor, group);
+}
+
 static double number_of(const airy_frame_values *v, size_t frame)
 {
     if (v->dtype == AIRY_DTYPE_F64)
@@ -220,7 +236,7 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
     for (size_t i = 0; i < groups; i++) {
         index[i] = airy_run_frame(run->params, i * run->group);
         if (run->params->monitor)
-            monitor[i] = group_mean(run, run->params->monitor, i);
+            monitor[i] = group_monitor(run, i);
     }
     AIRY_TRY_OR(out, make_columns(&columns, run));
     if (run->params->nxazint)

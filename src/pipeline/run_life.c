@@ -118,11 +118,13 @@ airy_status airy_run_prepare(struct airy_run *run)
     }
 }
 
+/* With skip_bad a frame of a monitor that is none is a bad one. */
 static airy_status check_monitor(const struct airy_run *run)
 {
-    for (size_t row = 0; run->params->monitor && row < run->total_rows; row++) {
+    const bool refused = run->params->monitor && !run->params->skip_bad;
+    for (size_t row = 0; refused && row < run->total_rows; row++) {
         const double m = run->params->monitor[airy_run_frame(run->params, row)];
-        AIRY_FAIL_IF(!(m > 0 && m < HUGE_VAL), AIRY_ERR_PARAM,
+        AIRY_FAIL_IF(!airy_run_is_factor(m), AIRY_ERR_PARAM,
                      "monitor of frame %zu = %g, expected > 0 and finite",
                      airy_run_frame(run->params, row), m);
     }

@@ -54,14 +54,19 @@ static const char *frame_problem(struct airy_run *run, const struct airy_slot *s
         snprintf(message, size, "%s", fate->message);
         return message;
     }
-    if (stats->status == AIRY_FRAME_GOOD)
+    const double *monitor = run->params->monitor;
+    if (stats->status == AIRY_FRAME_GOOD && (!monitor || airy_run_is_factor(monitor[frame])))
         return NULL;
     char where[512] = "";
     if (!run->stack)
         snprintf(where, sizeof(where), "frame %zu", frame);
     else
         (void)airy_stack_where(run->stack, frame, where, sizeof(where));
-    snprintf(message, size, "%s: %s", where, airy_frame_error(stats->status));
+    if (stats->status != AIRY_FRAME_GOOD)
+        snprintf(message, size, "%s: %s", where, airy_frame_error(stats->status));
+    else
+        snprintf(message, size, "%s: its monitor is %g, expected a finite number above 0", where,
+                 monitor[frame]);
     return message;
 }
 

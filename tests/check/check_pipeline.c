@@ -473,6 +473,41 @@ static void check_monitor(struct check *c)
     airy_integrator_destroy(&integrator);
 }
 
+/* A frame whose factor is none is a bad frame: alone, or of a group of the others. */
+static void check_bad_monitor(struct check *c)
+{
+    enum { FRAMES = 4, BAD = 2 };
+    static const double bad[] = {0, -1, (double)NAN, HUGE_VAL};
+    if (!check_case(c, "pipeline_bad_monitor"))
+        return;
+    const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
+    airy_stack *stack = NULL;
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
+        airy_run_info info;
+        const double monitor[FRAMES] = {1, 4, bad[k], 1};
+        airy_run_params params = {.monitor = monitor, .force = true};
+        CHECK_FAILS(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info),
+                    AIRY_ERR_PARAM, "frame 2");
+        params.skip_bad = true;
+        float *want = direct_patterns(c, integrator, stack);
+        for (size_t b = 0; b < BINS; b++) {
+            want[BINS + b] /= 4; /* a power of two: exact */
+            want[BAD * BINS + b] = NAN;
+        }
+        if (CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info)))
+            CHECK(c, check_file(c, out, want, FRAMES) && info.bad == 1 && info.first_bad == BAD &&
+                         strstr(info.first_error, "monitor"));
+        params.first = params.group = 2; /* of frames 2 and 3 the second is left */
+        if (CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info)))
+            CHECK(c, check_file(c, out, want + 3 * BINS, 1) && info.bad == 1);
+    }
+    airy_stack_destroy(&stack);
+    airy_integrator_destroy(&integrator);
+}
+
 enum { LONG_BINS = 20000, LONG_FRAMES = 6, LONG_DUMMY = 2, LONG_BAD = 4 };
 
 /* What the file should have of the rows by airy_integrate: intensity, sem, then sums by plane. */
@@ -644,4 +679,5 @@ void check_pipeline(struct check *c)
     check_memory_limits(c);
     check_errors(c);
     check_monitor(c);
+    check_bad_monitor(c);
 }

@@ -10,8 +10,8 @@
  *     f32 image FILE::/image, every pixel VALUE ("nan" too)
  * helper detector FILE HEIGHT WIDTH PIXEL plane|bent|broken
  *     a NeXus detector file with corners of its own; broken: they are of fewer pixels
- * helper monitor FILE DATASET COUNT
- *     add f64 values 1, 2, 3, ... to a file
+ * helper monitor FILE DATASET COUNT [I VALUE]
+ *     add f64 values 1, 2, 3, ... to a file; VALUE is the I-th, from 0
  * helper increment RESULT M
  *     row i minus row 0 is (i mod M) sum of weights / sum of normalisation
  * helper rows A B FIRST COUNT
@@ -178,14 +178,15 @@ static int make_detector(const char *path, const char *height, const char *width
     return H5Fclose(file) < 0 ? fail("the detector cannot be written") : 0;
 }
 
-static int add_monitor(const char *path, const char *name, const char *count_text)
+static int add_monitor(const char *path, const char *name, const char *count_text,
+                       const char *const odd[2])
 {
     const hsize_t count = strtoull(count_text, NULL, 10);
     double *values = malloc(count * sizeof(double));
     if (!values)
         return fail("out of memory");
     for (hsize_t i = 0; i < count; i++)
-        values[i] = (double)(i + 1);
+        values[i] = odd && i == strtoull(odd[0], NULL, 10) ? strtod(odd[1], NULL) : (double)(i + 1);
     const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
                 space = H5Screate_simple(1, &count, NULL);
     const hid_t set =
@@ -653,8 +654,9 @@ int main(int argc, char **argv)
         return make_image(argv[2], argv[3], argv[4], argv[5]);
     if (strcmp(what, "detector") == 0 && argc == 7)
         return make_detector(argv[2], argv[3], argv[4], argv[5], argv[6]);
-    if (strcmp(what, "monitor") == 0 && argc == 5)
-        return add_monitor(argv[2], argv[3], argv[4]);
+    if (strcmp(what, "monitor") == 0 && (argc == 5 || argc == 7))
+        return add_monitor(argv[2], argv[3], argv[4],
+                           argc == 7 ? (const char *const *)argv + 5 : NULL);
     if (strcmp(what, "increment") == 0 && argc == 4)
         return check_increment(argv[2], argv[3]);
     if (strcmp(what, "rows") == 0 && argc == 6)

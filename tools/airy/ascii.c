@@ -120,6 +120,11 @@ static double monitor_of(const struct integration *job, size_t index)
     return job->monitor ? job->monitor[index] : 1;
 }
 
+static bool has_factor(const struct integration *job, size_t index)
+{
+    return integration_factor(monitor_of(job, index));
+}
+
 /* What --on-error skip passes over, as in runs that write HDF5, which pass over unwritten frames always. */
 static bool is_bad_frame(airy_status status)
 {
@@ -128,11 +133,18 @@ static bool is_bad_frame(airy_status status)
 }
 
 /* A frame that --on-error skip passes over. */
-static void skip_frame(const struct integration *job, struct ascii_result *result)
+static void skip_frame(const struct integration *job, size_t index, struct ascii_result *result)
 {
+    char where[512] = "", why[768];
+    snprintf(why, sizeof(why), "%s", airy_last_error());
+    if (!has_factor(job, index)) {
+        (void)airy_stack_where(job->stack, index, where, sizeof(where));
+        snprintf(why, sizeof(why), "%s: its monitor is %g, expected a finite number above 0", where,
+                 job->monitor[index]);
+    }
     if (result->bad++ == 0)
-        snprintf(result->first_error, sizeof(result->first_error), "%s", airy_last_error());
-    tool_say(job->common, "skipped: %s", airy_last_error());
+        snprintf(result->first_error, sizeof(result->first_error), "%.511s", why);
+    tool_say(job->common, "skipped: %s", why);
 }
 
 /*
@@ -151,11 +163,11 @@ static airy_status integrate_row(struct lane *lane, const struct integration *jo
         airy_accumulator_clear(lane->group);
     for (size_t i = first; i < last && status == AIRY_OK; i++) {
         const size_t index = index_of(job, i);
-        status = sum_frame(lane, job, index);
+        status = has_factor(job, index) ? sum_frame(lane, job, index) : AIRY_ERR_CORRUPT;
         if (status == AIRY_OK && lane->group)
             status = airy_accumulator_add(lane->group, lane->values, NULL, monitor_of(job, index));
         if (status == AIRY_ERR_UNWRITTEN || (job->run.skip_bad && is_bad_frame(status))) {
-            skip_frame(job, result);
+            skip_frame(job, index, result);
             status = AIRY_OK;
         } else {
             *good += status == AIRY_OK;
@@ -225,16 +237,20 @@ static void write_header(FILE *file, const struct integration *job, const struct
     write_name(file, "--> ", name);
 }
 
-/* The factor of a row; of a group with that of the frames' monitors on average. */
+/* The factor of a row; of a group with that of its frames' usable monitors on average. */
 static double normalization_of(const struct integration *job, size_t row)
 {
     const struct integrate_params *p = job->params;
-    size_t first, last;
+    size_t first, last, good = 0;
     double sum = 0;
     frames_of_row(job, row, &first, &last);
-    for (size_t i = first; i < last; i++)
-        sum += monitor_of(job, index_of(job, i));
-    return (p->has_normalization ? p->normalization : 1) * (sum / (double)(last - first));
+    for (size_t i = first; i < last; i++) {
+        const bool usable = has_factor(job, index_of(job, i));
+        sum += usable ? monitor_of(job, index_of(job, i)) : 0;
+        good += usable;
+    }
+    return (p->has_normalization ? p->normalization : 1) *
+           (good ? sum / (double)good : (double)NAN);
 }
 
 /* "master.h5 frame 3"; of a group its first frame and its last one. */

@@ -106,6 +106,8 @@ int integration_open_source(struct integration *job, const struct integrate_para
 void integration_close(struct integration *job);
 /* Rows of the file: frames, or groups of them. */
 size_t integration_rows(const struct integration *job);
+/* Pixels can be divided by a monitor of this value. */
+bool integration_factor(double monitor);
 
 /* --roi, --grid and --carry (around.c). Parsed before the stack is open; then resolved. */
 int around_check(const struct integrate_params *params);

@@ -136,14 +136,19 @@ static int choose_frames(struct integration *job)
     const airy_status status = airy_stack_monitor(job->stack, p->monitor, job->monitor);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
-    for (size_t i = first; i < last; i += step)
-        if (!(job->monitor[i] > 0) || !isfinite(job->monitor[i]))
+    for (size_t i = first; i < last && !p->skip_bad; i += step)
+        if (!integration_factor(job->monitor[i]))
             return tool_fail(job->common,
-                             "--monitor %s: frame %zu has %g, expected a number above 0; leave it "
-                             "out by --frames",
+                             "--monitor %s: frame %zu has %g, expected a finite number above 0; "
+                             "--on-error skip leaves it out",
                              p->monitor, i, job->monitor[i]);
     job->run.monitor = job->monitor;
     return AIRY_EXIT_OK;
+}
+
+bool integration_factor(double monitor)
+{
+    return monitor > 0 && isfinite(monitor);
 }
 
 /* What the library would refuse by the names of its parameters. */
