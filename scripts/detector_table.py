@@ -12,6 +12,8 @@ BINNED = {
     "Perkin", "Pixium", "Rayonix133", "RayonixMx225", "RayonixMx225hs", "RayonixMx300", "RayonixMx300hs", "RayonixMx325",
     "RayonixMx340hs",
 }
+# Image plates that are scanned at pixel sizes of the user's choice.
+PLATES = {"Mar345"}
 # Round sensors: pixels whose centre lies farther from the middle than half the height are bad.
 ROUND = {"Mar345", "Rayonix133", "RayonixSx165"}
 # Good pixels of the detector whose chips follow no grid: [y0, y1, x0, x1).
@@ -133,6 +135,10 @@ def main():
             flags.append("DECTRIS")
         if d["cls"] in ROUND:
             flags.append("ROUND")
+        if d["cls"] in PLATES:
+            flags.append("PLATE")
+        if d["cls"] in BINNED:
+            flags.append("HALVED")
         h, w = d["max_shape"] or (0, 0)
         rows, cols = split_mask(d, data["mask_rects"][d["cls"]]) if d["cls"] in data["mask_rects"] else ([], [])
         chips = CHIPS.get(d["cls"], [])
@@ -148,7 +154,8 @@ def main():
     print("/* Made by scripts/detector_table.py from the reference table of detectors. */")
     print('#include "integrate/detector_table.h"\n')
     print("#define CURVED AIRY_DETECTOR_CURVED\n#define HEXAGONAL AIRY_DETECTOR_HEXAGONAL\n#define UNEVEN AIRY_DETECTOR_UNEVEN")
-    print("#define DECTRIS AIRY_DETECTOR_DECTRIS\n#define ROUND AIRY_DETECTOR_ROUND\n")
+    print("#define DECTRIS AIRY_DETECTOR_DECTRIS\n#define ROUND AIRY_DETECTOR_ROUND")
+    print("#define PLATE AIRY_DETECTOR_PLATE\n#define HALVED AIRY_DETECTOR_HALVED\n")
     print("/* clang-format off */")
     for (what, items), name in lists.items():
         if what == "bands":

@@ -87,6 +87,14 @@ AIRY_API airy_status airy_detector_get(airy_detector *detector, size_t index);
  */
 AIRY_API airy_status airy_detector_find_shape(airy_detector *detector, size_t height, size_t width);
 /**
+ * Settle the shape for frames of height x width pixels. A detector without shape takes theirs. The
+ * shape of a registered detector follows its pixel sizes: with pixels n times as large as the
+ * sensor's, frames have 1 / n of its rows and columns; a MAR 345 has as many pixels as fit its
+ * plate, or those of its smaller scans. Call it before airy_detector_open.
+ * Errors: AIRY_ERR_SHAPE (the frames have another shape), AIRY_ERR_PARAM.
+ */
+AIRY_API airy_status airy_detector_fit(airy_detector *detector, size_t height, size_t width);
+/**
  * Name a detector of which shape and pixel sizes are known: by the description that a file or
  * stream gives ("" where it gives none), or by shape; only a registered one whose shape and pixels
  * agree.
@@ -168,8 +176,8 @@ typedef struct airy_geometry {
  *         are not finite or absurd: pixel sizes or distance <= 0), AIRY_ERR_UNSUPPORTED for a
  *         newer version, by its number.
  * A missing Distance is an error (some readers silently take 1 m). Pixel sizes and max_shape of
- * the file win; a registered detector with pixels a whole number of times larger, and no
- * max_shape, is its binned image.
+ * the file win; without max_shape the shape of a registered detector follows its pixel sizes, as
+ * in airy_detector_fit.
  */
 AIRY_API airy_status airy_geometry_read(airy_geometry *geometry, const char *path);
 /** Write version 2.1 (3 with a sensor or parallax). Replaces the file in one step. */

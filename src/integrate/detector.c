@@ -207,6 +207,97 @@ void airy_detector_recognize(airy_detector *detector, const char *description)
     }
 }
 
+/*
+ * Pixels along an axis of an image with pixels of a size, and how many of the entry's are one of them;
+ * 0: unknown. Sizes in files are rounded, of a sensor as of its binned images: 2 %.
+ */
+static size_t count_pixels(int *fold, unsigned flags, size_t size, double known, double pixel)
+{
+    const bool halved = (flags & AIRY_DETECTOR_HALVED) != 0;
+    const double ratio = pixel / known * (halved ? 2 : 1), whole = round(ratio);
+    *fold = 1;
+    if ((flags & AIRY_DETECTOR_PLATE) && !(ratio > 1.98 && fabs(ratio - whole) <= 0.02 * whole))
+        return ratio > 0.1 && ratio < 64 ? (size_t)((double)size / ratio + 1e-6) : 0;
+    if (!(whole >= 1 && whole <= 64 && fabs(ratio - whole) <= 0.02 * whole))
+        return 0;
+    const size_t n = (size_t)whole;
+    if (!halved || n % 2 == 0)
+        *fold = (int)(halved ? n / 2 : n);
+    return (halved ? 2 * size : size) / n;
+}
+
+bool airy_detector_follow_pixels(airy_detector *detector, const airy_detector *known,
+                                 unsigned flags)
+{
+    int fold1, fold2;
+    if (!(known->pixel1 > 0) || !(known->pixel2 > 0))
+        return false;
+    const size_t h = count_pixels(&fold1, flags, known->height, known->pixel1, detector->pixel1),
+                 w = count_pixels(&fold2, flags, known->width, known->pixel2, detector->pixel2);
+    if (h == 0 || w == 0)
+        return false;
+    detector->height = h;
+    detector->width = w;
+    detector->binning1 = fold1;
+    detector->binning2 = fold2;
+    return true;
+}
+
+/*
+ * The MAR 345 scans less than its plate, too: circles of these widths in pixels.
+ * Source: J. Kieffer et al., pyFAI 2026.9, valid sizes of its Mar345.
+ */
+static bool is_scan(const airy_detector *detector, size_t height, size_t width)
+{
+    static const struct {
+        double pixel;
+        size_t widths[4];
+    } known[] = {{1e-4, {3450, 3000, 2400, 1800}}, {1.5e-4, {2300, 2000, 1600, 1200}}};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < 4; i++)
+            if (height == known[k].widths[i] && width == height &&
+                fabs(detector->pixel1 / known[k].pixel - 1) < 0.02 &&
+                fabs(detector->pixel2 / known[k].pixel - 1) < 0.02)
+                return true;
+    return false;
+}
+
+airy_status airy_detector_fit(airy_detector *detector, size_t height, size_t width)
+{
+    AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_fit: detector is NULL");
+    AIRY_FAIL_IF(height == 0 || width == 0, AIRY_ERR_PARAM,
+                 "airy_detector_fit: frames of %zu x %zu pixels", height, width);
+    const struct airy_detector_entry *entry = detector->file[0] || detector->corners ||
+                                                      detector->bad
+                                                  ? NULL
+                                                  : airy_detector_entry_find(detector->name);
+    airy_detector fitted = *detector;
+    bool fits = detector->height == height && detector->width == width;
+    if (!fits && (detector->height == 0 || detector->width == 0)) {
+        fitted.height = height;
+        fitted.width = width;
+        fits = true;
+    }
+    if (!fits && entry) {
+        airy_detector known;
+        fill_detector(&known, entry);
+        fits = airy_detector_follow_pixels(&fitted, &known, entry->flags) &&
+               fitted.height == height && fitted.width == width;
+    }
+    if (!fits && entry && (entry->flags & AIRY_DETECTOR_PLATE) &&
+        is_scan(detector, height, width)) {
+        fitted = *detector;
+        fitted.height = height;
+        fitted.width = width;
+        fits = true;
+    }
+    AIRY_FAIL_IF(!fits, AIRY_ERR_SHAPE,
+                 "frames of %zu x %zu pixels do not fit detector '%s' of %zu x %zu", height, width,
+                 detector->name, detector->height, detector->width);
+    *detector = fitted;
+    return AIRY_OK;
+}
+
 void airy_detector_complete(airy_detector *detector)
 {
     airy_detector known;
@@ -298,6 +389,12 @@ airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask)
         return AIRY_OK;
     const size_t b1 = detector->binning1 > 1 ? (size_t)detector->binning1 : 1,
                  b2 = detector->binning2 > 1 ? (size_t)detector->binning2 : 1;
+    /* Other scans of a plate, and images of all of a sensor's pixels, are round by themselves. */
+    if (!entry->rows && !entry->columns && !entry->chips &&
+        (entry->height / b1 != h || entry->width / b2 != w)) {
+        mask_round(mask, h, w);
+        return AIRY_OK;
+    }
     AIRY_FAIL_IF(entry->height / b1 != h || entry->width / b2 != w, AIRY_ERR_SHAPE,
                  "detector '%s' has a mask of %zu x %zu pixels, the image has %zu x %zu",
                  detector->name, entry->height / b1, entry->width / b2, h, w);

@@ -6,6 +6,8 @@
 #define UNEVEN    AIRY_DETECTOR_UNEVEN
 #define DECTRIS   AIRY_DETECTOR_DECTRIS
 #define ROUND     AIRY_DETECTOR_ROUND
+#define PLATE     AIRY_DETECTOR_PLATE
+#define HALVED    AIRY_DETECTOR_HALVED
 
 /* clang-format off */
 static const struct airy_band bands_1[] = {{514, 37, 551, 7}, {0, 0, 0, 0}};
@@ -154,13 +156,13 @@ const struct airy_detector_entry airy_detector_table[] = {
     {"Lambda 750k", 516, 1556, 5.5e-05, 5.5e-05, 0, bands_30, bands_31, NULL},
     {"Lambda 7.5M|Lambda7M5", 2596, 2596, 5.5e-05, 5.5e-05, 0, bands_28, bands_28, NULL},
     {"Lambda 9M", 3868, 3227, 5.5e-05, 5.5e-05, 0, NULL, NULL, NULL},
-    {"MAR 345|Mar3450", 3450, 3450, 0.0001, 0.0001, ROUND, NULL, NULL, NULL},
+    {"MAR 345|Mar3450", 3450, 3450, 0.0001, 0.0001, ROUND | PLATE, NULL, NULL, NULL},
     {"MAR 555", 3072, 2560, 0.000139, 0.000139, 0, NULL, NULL, NULL},
     {"Maxipix 1x1|Maxipix", 256, 256, 5.5e-05, 5.5e-05, 0, NULL, NULL, NULL},
     {"Maxipix 2x2", 516, 516, 5.5e-05, 5.5e-05, 0, bands_30, bands_30, NULL},
     {"Maxipix 5x1", 256, 1296, 5.5e-05, 5.5e-05, 0, NULL, bands_32, NULL},
     {"Mythen 1280|Mythen", 1, 1280, 0.008, 5e-05, 0, NULL, NULL, NULL},
-    {"Perkin detector|Perkin|Perkin Elmer", 2048, 2048, 0.0002, 0.0002, 0, NULL, NULL, NULL},
+    {"Perkin detector|Perkin|Perkin Elmer", 2048, 2048, 0.0002, 0.0002, HALVED, NULL, NULL, NULL},
     {"Pilatus 100k", 195, 487, 0.000172, 0.000172, DECTRIS, NULL, NULL, NULL},
     {"Pilatus 1M", 1043, 981, 0.000172, 0.000172, DECTRIS, bands_33, bands_34, NULL},
     {"Pilatus 200k", 407, 487, 0.000172, 0.000172, DECTRIS, bands_35, NULL, NULL},
@@ -188,21 +190,21 @@ const struct airy_detector_entry airy_detector_table[] = {
     {"Pixirad-2", 476, 1024, 5.196152422706632e-05, 6e-05, HEXAGONAL, NULL, NULL, NULL},
     {"Pixirad-4", 476, 2048, 5.196152422706632e-05, 6e-05, HEXAGONAL, NULL, NULL, NULL},
     {"Pixirad-8", 476, 4096, 5.196152422706632e-05, 6e-05, HEXAGONAL, NULL, NULL, NULL},
-    {"Pixium 4700|Pixium|Pixium 4700 detector|Thales Electronics", 955, 1240, 0.000308, 0.000308, 0, NULL, NULL, NULL},
+    {"Pixium 4700|Pixium|Pixium 4700 detector|Thales Electronics", 955, 1240, 0.000308, 0.000308, HALVED, NULL, NULL, NULL},
     {"RapidII|Rapid", 2560, 4700, 0.0001, 0.0001, CURVED, NULL, NULL, NULL},
     {"Picam HQ|RaspberryPi12M", 3040, 4056, 1.55e-06, 1.55e-06, 0, NULL, NULL, NULL},
     {"Picam v1|RaspberryPi5M", 1944, 2592, 1.4e-06, 1.4e-06, 0, NULL, NULL, NULL},
     {"Picam v2|RaspberryPi8M", 2464, 3280, 1.12e-06, 1.12e-06, 0, NULL, NULL, NULL},
-    {"Rayonix133|MAR 133", 2048, 2048, 6.4e-05, 6.4e-05, ROUND, NULL, NULL, NULL},
+    {"Rayonix133|MAR 133", 2048, 2048, 6.4e-05, 6.4e-05, ROUND | HALVED, NULL, NULL, NULL},
     {"Rayonix LX170|Rayonix LX170-HS", 1920, 3840, 4.42708e-05, 4.42708e-05, 0, NULL, NULL, NULL},
     {"Rayonix LX255|Rayonix LX255-HS|RayonixLX225HS", 1920, 5760, 4.42708e-05, 4.42708e-05, 0, NULL, NULL, NULL},
     {"Rayonix MX170|Rayonix MX170-HS", 3840, 3840, 4.42708e-05, 4.42708e-05, 0, NULL, NULL, NULL},
-    {"Rayonix MX225|MAR 225", 3072, 3072, 7.3242e-05, 7.3242e-05, 0, NULL, NULL, NULL},
-    {"Rayonix MX225HS", 2880, 2880, 7.8125e-05, 7.8125e-05, 0, NULL, NULL, NULL},
-    {"Rayonix MX300|MAR 300", 4096, 4096, 7.3242e-05, 7.3242e-05, 0, NULL, NULL, NULL},
-    {"Rayonix MX300HS", 3840, 3840, 7.8125e-05, 7.8125e-05, 0, NULL, NULL, NULL},
-    {"Rayonix MX325", 4096, 4096, 7.9346e-05, 7.9346e-05, 0, NULL, NULL, NULL},
-    {"Rayonix MX340HS", 3840, 3840, 8.85417e-05, 8.85417e-05, 0, NULL, NULL, NULL},
+    {"Rayonix MX225|MAR 225", 3072, 3072, 7.3242e-05, 7.3242e-05, HALVED, NULL, NULL, NULL},
+    {"Rayonix MX225HS", 2880, 2880, 7.8125e-05, 7.8125e-05, HALVED, NULL, NULL, NULL},
+    {"Rayonix MX300|MAR 300", 4096, 4096, 7.3242e-05, 7.3242e-05, HALVED, NULL, NULL, NULL},
+    {"Rayonix MX300HS", 3840, 3840, 7.8125e-05, 7.8125e-05, HALVED, NULL, NULL, NULL},
+    {"Rayonix MX325", 4096, 4096, 7.9346e-05, 7.9346e-05, HALVED, NULL, NULL, NULL},
+    {"Rayonix MX340HS", 3840, 3840, 8.85417e-05, 8.85417e-05, HALVED, NULL, NULL, NULL},
     {"Rayonix MX425HS", 9600, 9600, 4.42708e-05, 4.42708e-05, 0, NULL, NULL, NULL},
     {"Rayonix SX165|MAR 165", 4096, 4096, 3.95e-05, 3.95e-05, ROUND, NULL, NULL, NULL},
     {"Rayonix SX200", 4096, 4096, 4.8e-05, 4.8e-05, 0, NULL, NULL, NULL},

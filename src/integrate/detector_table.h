@@ -2,6 +2,8 @@
 #ifndef AIRY_INTEGRATE_DETECTOR_TABLE_H
 #define AIRY_INTEGRATE_DETECTOR_TABLE_H
 
+#include "airy/geometry.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,8 +13,11 @@ enum airy_detector_flags {
     AIRY_DETECTOR_UNEVEN = 1u << 2,    /* some pixels are larger than others, or modules are off
                                           the grid */
     AIRY_DETECTOR_DECTRIS = 1u << 3,   /* dummy values -1, -2, -3 in the image's type */
-    AIRY_DETECTOR_ROUND = 1u << 4      /* bad where (y + 1/2 - h/2)^2 + (x + 1/2 - w/2)^2 >
+    AIRY_DETECTOR_ROUND = 1u << 4,     /* bad where (y + 1/2 - h/2)^2 + (x + 1/2 - w/2)^2 >
                                           (h/2)^2 */
+    AIRY_DETECTOR_PLATE = 1u << 5,     /* scanned: an image has as many pixels as fit the plate */
+    AIRY_DETECTOR_HALVED = 1u << 6     /* shape and pixels are those of the usual image, binned by
+                                          two; the sensor has twice as many */
 };
 
 /*
@@ -52,6 +57,14 @@ struct airy_chips {
 };
 /* Of entries whose pixels have several sizes, where these are known; else NULL. */
 const struct airy_chips *airy_detector_chips(const struct airy_detector_entry *entry);
+
+/*
+ * Shape and binning that the pixel sizes of a detector give, where its images without binning, or of
+ * an entry the usual ones, are those of `known`; flags are the entry's. False where the sizes are of
+ * no image that is known, and nothing is changed.
+ */
+bool airy_detector_follow_pixels(airy_detector *detector, const airy_detector *known,
+                                 unsigned flags);
 
 /* What keeps positions of an entry's pixels from being known; NULL for nothing. */
 const char *airy_detector_obstacle(const struct airy_detector_entry *entry);

@@ -301,26 +301,14 @@ static airy_status load_config(json_t **config, const struct poni *poni)
     return AIRY_OK;
 }
 
-/* How many of `part` are `whole`; 1 where that is no whole number. */
-static int times(double whole, double part)
-{
-    const double ratio = whole / part;
-    return ratio > 1.5 && ratio < 64 && fabs(ratio - round(ratio)) < 1e-3 ? (int)lround(ratio) : 1;
-}
-
-/* Pixels twice as large (and so on) are a binned image of a detector whose pixels are known. */
+/* Other pixel sizes than those of `known` are a binned image's, or another scan's. */
 static void find_binning(airy_detector *d, const airy_detector *known, bool shaped)
 {
-    if (!(known->pixel1 > 0))
-        return;
-    const int b1 = times(d->pixel1, known->pixel1), b2 = times(d->pixel2, known->pixel2);
-    const size_t h = known->height / (size_t)b1, w = known->width / (size_t)b2;
-    if (shaped && (h != d->height || w != d->width))
-        return;
-    d->height = h;
-    d->width = w;
-    d->binning1 = b1;
-    d->binning2 = b2;
+    const struct airy_detector_entry *entry = d->file[0] ? NULL : airy_detector_entry_find(d->name);
+    airy_detector binned = *d;
+    if (airy_detector_follow_pixels(&binned, known, entry ? entry->flags : 0) &&
+        (!shaped || (binned.height == d->height && binned.width == d->width)))
+        *d = binned;
 }
 
 static airy_status fill_detector(airy_detector *detector, const struct poni *poni,
@@ -443,6 +431,19 @@ static void print_sensor(FILE *file, const airy_sensor *sensor)
     fputc('}', file);
 }
 
+/* Readers find the shape by name and pixel sizes; some multiply a max_shape by these once more. */
+static bool shape_follows(const airy_detector *d, const struct airy_detector_entry *entry)
+{
+    airy_detector known, read = *d;
+    if (!entry || airy_detector_find(&known, d->name) != AIRY_OK)
+        return entry && entry->height == d->height && entry->width == d->width;
+    if (!airy_detector_follow_pixels(&read, &known, entry->flags)) {
+        read.height = known.height;
+        read.width = known.width;
+    }
+    return read.height == d->height && read.width == d->width;
+}
+
 static void print_config(FILE *file, const airy_detector *d,
                          const struct airy_detector_entry *entry)
 {
@@ -458,10 +459,7 @@ static void print_config(FILE *file, const airy_detector *d,
         print_number(file, d->pixel1, ", \"pixel2\": ");
         print_number(file, d->pixel2, ", ");
     }
-    /* Without a shape, other pixel sizes would be read as a binned image. */
-    const bool registered = entry && entry->height == d->height && entry->width == d->width &&
-                            entry->pixel1 == d->pixel1 && entry->pixel2 == d->pixel2;
-    if (d->height && !registered && !d->file[0])
+    if (d->height && !d->file[0] && !shape_follows(d, entry))
         fprintf(file, "\"max_shape\": [%zu, %zu], ", d->height, d->width);
     fprintf(file, "\"orientation\": %d", d->orientation ? d->orientation : 3);
     if (d->sensor.material[0] || d->sensor.attenuation > 0)

@@ -74,6 +74,15 @@ static void check_expected(struct check *c)
     json_decref(expected);
 }
 
+static void write_text(const char *path, const char *text, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    if (file) {
+        fwrite(text, 1, size, file);
+        fclose(file);
+    }
+}
+
 /*
  * A registered detector with another shape, or other pixels, comes back as it was: nothing is
  * taken for binning.
@@ -98,6 +107,234 @@ static void check_shapes(struct check *c)
                          g.detector.pixel1 == h.detector.pixel1 &&
                          g.detector.pixel2 == h.detector.pixel2);
     }
+}
+
+/*
+ * Sensors and the pixel sizes of their images binned by so many, as files have them: rounded.
+ * Source: J. Kieffer et al., pyFAI 2026.9, shapes and pixel sizes that its detectors declare.
+ */
+struct mode {
+    int bin;
+    double pixel;
+};
+static const struct {
+    const char *name;
+    size_t height, width;
+    struct mode modes[9]; /* up to a bin of 0 */
+} sensors[] = {
+    {"Rayonix133", 4096, 4096, {{1, 32e-6}, {2, 64e-6}, {4, 128e-6}, {8, 256e-6}}},
+    {"RayonixSx165",
+     4096,
+     4096,
+     {{1, 39.5e-6}, {2, 79e-6}, {3, 118.616e-6}, {4, 158e-6}, {8, 316e-6}}},
+    {"RayonixMx225",
+     6144,
+     6144,
+     {{1, 36.621e-6}, {2, 73.242e-6}, {3, 109.971e-6}, {4, 146.484e-6}, {8, 292.969e-6}}},
+    {"RayonixMx300",
+     8192,
+     8192,
+     {{1, 36.621e-6}, {2, 73.242e-6}, {3, 109.971e-6}, {4, 146.484e-6}, {8, 292.969e-6}}},
+    {"RayonixMx325",
+     8192,
+     8192,
+     {{1, 39.673e-6}, {2, 79.346e-6}, {3, 119.135e-6}, {4, 158.691e-6}, {8, 317.383e-6}}},
+    {"RayonixLx170",
+     1920,
+     3840,
+     {{1, 44.2708e-6},
+      {2, 88.5417e-6},
+      {3, 132.8125e-6},
+      {4, 177.0833e-6},
+      {5, 221.3542e-6},
+      {6, 265.625e-6},
+      {8, 354.1667e-6},
+      {10, 442.7083e-6}}},
+    {"RayonixLx255",
+     1920,
+     5760,
+     {{1, 44.2708e-6},
+      {2, 88.5417e-6},
+      {3, 132.8125e-6},
+      {4, 177.0833e-6},
+      {5, 221.3542e-6},
+      {6, 265.625e-6},
+      {8, 354.1667e-6},
+      {10, 442.7083e-6}}},
+    {"RayonixMx170",
+     3840,
+     3840,
+     {{1, 44.2708e-6},
+      {2, 88.5417e-6},
+      {3, 132.8125e-6},
+      {4, 177.0833e-6},
+      {5, 221.3542e-6},
+      {6, 265.625e-6},
+      {8, 354.1667e-6},
+      {10, 442.7083e-6}}},
+    {"RayonixMx340hs",
+     7680,
+     7680,
+     {{1, 44.2708e-6},
+      {2, 88.5417e-6},
+      {3, 132.8125e-6},
+      {4, 177.0833e-6},
+      {5, 221.3542e-6},
+      {6, 265.625e-6},
+      {8, 354.1667e-6},
+      {10, 442.7083e-6}}},
+    {"RayonixMx425hs",
+     9600,
+     9600,
+     {{1, 44.2708e-6},
+      {2, 88.5417e-6},
+      {3, 132.8125e-6},
+      {4, 177.0833e-6},
+      {5, 221.3542e-6},
+      {6, 265.625e-6},
+      {8, 354.1667e-6},
+      {10, 442.7083e-6}}},
+    {"RayonixSx85hs",
+     1920,
+     1920,
+     {{1, 44.2708e-6},
+      {2, 88.5417e-6},
+      {3, 132.8125e-6},
+      {4, 177.0833e-6},
+      {5, 221.3542e-6},
+      {6, 265.625e-6},
+      {8, 354.1667e-6},
+      {10, 442.7083e-6}}},
+    {"RayonixMx225hs",
+     5760,
+     5760,
+     {{1, 39.0625e-6},
+      {2, 78.125e-6},
+      {3, 117.1875e-6},
+      {4, 156.25e-6},
+      {5, 195.3125e-6},
+      {6, 234.375e-6},
+      {8, 312.5e-6},
+      {10, 390.625e-6}}},
+    {"RayonixMx300hs",
+     7680,
+     7680,
+     {{1, 39.0625e-6},
+      {2, 78.125e-6},
+      {3, 117.1875e-6},
+      {4, 156.25e-6},
+      {5, 195.3125e-6},
+      {6, 234.375e-6},
+      {8, 312.5e-6},
+      {10, 390.625e-6}}},
+    {"RayonixSx200", 4096, 4096, {{1, 48e-6}, {2, 96e-6}, {3, 144e-6}, {4, 192e-6}, {8, 384e-6}}},
+    {"RayonixSx30hs",
+     1920,
+     1920,
+     {{1, 15.625e-6},
+      {2, 31.25e-6},
+      {3, 46.875e-6},
+      {4, 62.5e-6},
+      {5, 78.125e-6},
+      {6, 93.75e-6},
+      {8, 125e-6},
+      {10, 156.25e-6}}},
+    {"Perkin", 4096, 4096, {{1, 100e-6}, {2, 200e-6}, {3, 300e-6}, {4, 400e-6}}},
+    {"Pixium", 1910, 2480, {{1, 154e-6}, {2, 308e-6}, {4, 616e-6}}},
+    {"ADSC_Q315", 6144, 6144, {{1, 51e-6}, {1, 51.294e-6}, {2, 102.588e-6}, {4, 204e-6}}},
+    {"Apex2", 1024, 1024, {{1, 120e-6}, {2, 240e-6}}},
+    {"Fairchild", 4096, 4096, {{1, 15e-6}, {2, 30e-6}, {8, 120e-6}}},
+    {"Dexela2923", 3888, 3072, {{1, 75e-6}, {2, 150e-6}, {4, 300e-6}}},
+    {"Titan", 2048, 2048, {{1, 60e-6}, {2, 120e-6}}},
+    {"Eiger4M", 2167, 2070, {{1, 75e-6}, {2, 150e-6}}},
+};
+
+/* The file, read and written again, is that of h x w pixels, and of no others. */
+static void check_mode(struct check *c, const char *name, double pixel, size_t h, size_t w)
+{
+    char path[4200], again[4200], text[400];
+    airy_geometry g = {0}, back = {0};
+    snprintf(path, sizeof path, "%s/mode.poni", check_tmp(c));
+    snprintf(again, sizeof again, "%s/mode_again.poni", check_tmp(c));
+    const int n = snprintf(text, sizeof text,
+                           "Detector: %s\nDetector_config: {\"pixel1\": %.9g, \"pixel2\": %.9g}\n"
+                           "Distance: 0.2\n",
+                           name, pixel, pixel);
+    write_text(path, text, (size_t)n);
+    if (!CHECK_OK(c, airy_geometry_read(&g, path)) ||
+        !CHECK_OK(c, airy_geometry_write(&g, again)) ||
+        !CHECK_OK(c, airy_geometry_read(&back, again)))
+        return;
+    const airy_detector *d = &g.detector;
+    if (d->height != h || d->width != w || d->pixel1 != pixel)
+        check_failed(c, __FILE__, __LINE__,
+                     "%s with pixels of %g m is %zu x %zu, expected %zu x %zu", name, pixel,
+                     d->height, d->width, h, w);
+    CHECK(c, back.detector.height == d->height && back.detector.width == d->width &&
+                 back.detector.pixel1 == pixel && back.detector.binning1 == d->binning1);
+    CHECK_OK(c, airy_detector_fit(&g.detector, h, w));
+    CHECK_FAILS(c, airy_detector_fit(&g.detector, h, w + 7), AIRY_ERR_SHAPE,
+                name[0] == 'M' ? "MAR" : "do not fit");
+}
+
+/* A sensor's full shape as max_shape beside pixels of the binned image: frames say which it is. */
+static void check_full_shape(struct check *c)
+{
+    static const char text[] =
+        "Detector: RayonixMx225\nDetector_config: {\"pixel1\": 7.3242e-05, \"pixel2\": 7.3242e-05, "
+        "\"max_shape\": [6144, 6144]}\nDistance: 0.2\n";
+    char path[4200];
+    airy_geometry g = {0};
+    snprintf(path, sizeof path, "%s/full.poni", check_tmp(c));
+    write_text(path, text, sizeof text - 1);
+    if (CHECK_OK(c, airy_geometry_read(&g, path)) &&
+        CHECK_OK(c, airy_detector_fit(&g.detector, 3072, 3072)))
+        CHECK(c, g.detector.height == 3072 && g.detector.width == 3072);
+}
+
+/* Plates are round at every size; other scans of a plate have its pixels. */
+static void check_plate(struct check *c)
+{
+    static const struct {
+        double pixel;
+        size_t size;
+    } scans[] = {{1e-4, 3450},  {1e-4, 3000},  {1e-4, 2400},  {1e-4, 1800},
+                 {15e-5, 2300}, {15e-5, 2000}, {15e-5, 1600}, {15e-5, 1200}};
+    for (size_t k = 0; k < sizeof scans / sizeof *scans; k++) {
+        const size_t n = scans[k].size;
+        airy_detector d;
+        CHECK_OK(c, airy_detector_find(&d, "Mar345"));
+        d.pixel1 = d.pixel2 = scans[k].pixel;
+        uint8_t *mask = check_alloc(c, n * n);
+        if (!CHECK_OK(c, airy_detector_fit(&d, n, n)) || !CHECK_OK(c, airy_detector_mask(&d, mask)))
+            continue;
+        size_t wrong = 0;
+        for (size_t y = 0; y < n; y++)
+            for (size_t x = 0; x < n; x++) {
+                const double dy = (double)y + 0.5 - (double)n / 2,
+                             dx = (double)x + 0.5 - (double)n / 2;
+                wrong += (mask[y * n + x] != 0) != (dy * dy + dx * dx > (double)n * (double)n / 4);
+            }
+        CHECK(c, wrong == 0);
+        d.pixel1 = d.pixel2 = scans[(k + 4) % 8].pixel; /* no scan of the other size */
+        CHECK_FAILS(c, airy_detector_fit(&d, n + 1, n + 1), AIRY_ERR_SHAPE, "do not fit");
+    }
+}
+
+static void check_modes(struct check *c)
+{
+    if (!check_case(c, "poni_modes"))
+        return;
+    for (size_t k = 0; k < sizeof sensors / sizeof *sensors; k++)
+        for (size_t i = 0; i < 9 && sensors[k].modes[i].bin; i++) {
+            const size_t bin = (size_t)sensors[k].modes[i].bin;
+            check_mode(c, sensors[k].name, sensors[k].modes[i].pixel, sensors[k].height / bin,
+                       sensors[k].width / bin);
+        }
+    check_mode(c, "Mar345", 1e-4, 3450, 3450);
+    check_mode(c, "Mar345", 1.5e-4, 2300, 2300);
+    check_full_shape(c);
+    check_plate(c);
 }
 
 static void check_round_trip(struct check *c)
@@ -161,15 +398,6 @@ static void check_notes(struct check *c)
     static const char head[] = "# image a\n# Distance: 7?\n# last\n# Nota";
     CHECK(c, strncmp(text, head, strlen(head)) == 0);
     CHECK_FAILS(c, airy_geometry_write_noted(&g, "x", NULL), AIRY_ERR_PARAM, "path is NULL");
-}
-
-static void write_text(const char *path, const char *text, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    if (file) {
-        fwrite(text, 1, size, file);
-        fclose(file);
-    }
 }
 
 #define GOOD                                                                                       \
@@ -323,6 +551,7 @@ void check_poni(struct check *c)
     check_round_trip(c);
     check_notes(c);
     check_shapes(c);
+    check_modes(c);
     check_bad_text(c);
     check_good_text(c);
     check_bytes(c);

@@ -272,24 +272,35 @@ int geometry_override(airy_geometry *g, const struct geometry_params *p)
     return override_sensor(g, p);
 }
 
+/* How the detector, or another one, has frames of this shape. */
+static void suggest_shape(char hint[160], const airy_detector *detector, size_t height,
+                          size_t width)
+{
+    enum { MOST = 8 }; /* of what detectors and programs bin */
+    airy_detector other = *detector;
+    const size_t b1 = detector->height / height, b2 = detector->width / width;
+    other.pixel1 /= 2;
+    other.pixel2 /= 2;
+    if (b1 > 0 && b2 > 0 && b1 * b2 > 1 && b1 <= MOST && b2 <= MOST &&
+        detector->height / b1 == height && detector->width / b2 == width)
+        snprintf(hint, 160, "they do with --binning %zux%zu", b1, b2);
+    else if (airy_detector_fit(&other, height, width) == AIRY_OK)
+        snprintf(hint, 160, "they do where pixels are half as large, %g x %g m", other.pixel1,
+                 other.pixel2);
+    else if (airy_detector_find_shape(&other, height, width) == AIRY_OK &&
+             strcmp(other.name, detector->name) != 0)
+        snprintf(hint, 160, "a detector of that shape is '%s'", other.name);
+    else
+        snprintf(hint, 160,
+                 "give the right --detector, and --binning only where pixels are binned");
+}
+
 int geometry_fit_shape(airy_geometry *g, const struct common *common, size_t height, size_t width)
 {
-    if (g->detector.height == 0 || g->detector.width == 0) {
-        g->detector.height = height;
-        g->detector.width = width;
-    }
-    if (g->detector.height == height && g->detector.width == width)
+    char hint[160];
+    if (airy_detector_fit(&g->detector, height, width) == AIRY_OK)
         return AIRY_EXIT_OK;
-    airy_detector other;
-    char hint[128] = "give the right --detector, and --binning only where pixels are binned";
-    const size_t b1 = g->detector.height / height, b2 = g->detector.width / width;
-    enum { MOST = 8 }; /* of what detectors and programs bin */
-    if (b1 > 0 && b2 > 0 && b1 * b2 > 1 && b1 <= MOST && b2 <= MOST &&
-        g->detector.height / b1 == height && g->detector.width / b2 == width)
-        snprintf(hint, sizeof(hint), "they do with --binning %zux%zu", b1, b2);
-    else if (airy_detector_find_shape(&other, height, width) == AIRY_OK &&
-             strcmp(other.name, g->detector.name) != 0)
-        snprintf(hint, sizeof(hint), "a detector of that shape is '%s'", other.name);
+    suggest_shape(hint, &g->detector, height, width);
     return tool_fail(common, "frames of %zu x %zu pixels do not fit detector '%s' of %zu x %zu; %s",
                      height, width, g->detector.name, g->detector.height, g->detector.width, hint);
 }
