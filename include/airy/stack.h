@@ -176,6 +176,15 @@ AIRY_API airy_status airy_stack_where(const airy_stack *stack, size_t frame, cha
  */
 AIRY_API bool airy_stack_uses(const airy_stack *stack, const char *path);
 
+/** Parts of a geometry that a file's header can state. */
+typedef enum airy_geometry_part {
+    AIRY_GEOMETRY_PIXELS = 1u << 0,
+    AIRY_GEOMETRY_DISTANCE = 1u << 1,
+    AIRY_GEOMETRY_CENTER = 1u << 2,     /**< of the beam */
+    AIRY_GEOMETRY_WAVELENGTH = 1u << 3, /**< or photon energy */
+    AIRY_GEOMETRY_TILT = 1u << 4        /**< angles of the detector, such as two-theta */
+} airy_geometry_part;
+
 /**
  * What the first file itself says about the experiment; found fields only. CBF and TIFF of
  * DECTRIS detectors ("# Detector_distance", "# Beam_xy", ...), EDF (SampleDistance, Center_1,
@@ -191,8 +200,25 @@ typedef struct airy_stack_meta {
     double dummy, delta_dummy;
     size_t frames; /**< of the series, as the detector was told (nimages of each of ntrigger), be
                         they there or not; 0: the file does not say */
+    unsigned geometry_parts; /**< airy_geometry_part: those parts of the geometry that the file
+                                  states; the others are 0 in it */
+    double center[2];        /**< row and column of the beam in pixels, where it is stated */
+    char unusable[256]; /**< what the file states and cannot be used, such as a distance of 0 or a
+                             beam centre of 0, 0, in words; "": nothing */
 } airy_stack_meta;
 AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta);
+/**
+ * Demand that all files of a stack state the same geometry, for callers that use the first one's.
+ * Lengths are the same to 1e-4 of them, beam centres to 0.1 pixel, angles to 1e-4 rad; what a file
+ * does not state is not compared. The files of a long series that are not looked into when the
+ * stack is opened are compared when their frames are read, which fails then. Call it before frames
+ * are read.
+ *
+ * @param parts    airy_geometry_part: those that are compared; others come from elsewhere
+ * @param differs  out, also on failure: the part that differs, 0 for none; may be NULL
+ * Errors: AIRY_ERR_FORMAT (both values and both files named), AIRY_ERR_IO, AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_stack_hold_geometry(airy_stack *stack, unsigned parts, unsigned *differs);
 /** The file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none. */
 AIRY_API airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask);
 /**

@@ -13,8 +13,11 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "io/header_geometry.h"
 #include "io/image_formats.h"
 #include "io/stack_internal.h"
+
+#define DEGREE 0.017453292519943295 /* rad */
 
 /* What follows "# KEY" in a line, without a colon or equals sign; false: no such line. */
 static bool find_comment(char *value, size_t size, const char *text, const char *key)
@@ -70,43 +73,80 @@ static bool take_length(double *metres, const char *text, double usual, const ch
     return *metres > 0;
 }
 
-static bool read_comment_geometry(airy_geometry *g, const char *text)
+/* A length; what is there and is none is noted. */
+static bool take_named(double *metres, struct airy_unusable *unusable, const char *name,
+                       const char *text, double usual, const char **end)
+{
+    if (take_length(metres, text, usual, end))
+        return true;
+    airy_unusable_add(unusable, "%s is '%.24s'", name, text);
+    *metres = 0;
+    return false;
+}
+
+static void read_comment_pixels(struct airy_header *h, struct airy_unusable *unusable,
+                                const char *text)
+{
+    char value[128];
+    const char *end;
+    if (!find_comment(value, sizeof(value), text, "Pixel_size") ||
+        !take_named(&h->pixel[1], unusable, "Pixel_size", value, 1, &end))
+        return;
+    end += strspn(end, " \tx");
+    if (!take_length(&h->pixel[0], end, 1, &end))
+        h->pixel[0] = h->pixel[1];
+    h->parts |= AIRY_GEOMETRY_PIXELS;
+}
+
+static void read_comment_center(struct airy_header *h, struct airy_unusable *unusable,
+                                const char *text)
 {
     char value[128];
     const char *end;
     double x, y;
-    airy_detector *d = &g->detector;
-    if (!find_comment(value, sizeof(value), text, "Pixel_size") ||
-        !take_length(&d->pixel2, value, 1, &end))
-        return false;
-    end += strspn(end, " \tx");
-    if (!take_length(&d->pixel1, end, 1, &end))
-        d->pixel1 = d->pixel2;
-    if (!find_comment(value, sizeof(value), text, "Detector_distance") ||
-        !take_length(&g->dist, value, 1, &end) ||
-        !find_comment(value, sizeof(value), text, "Beam_xy"))
-        return false;
-    const char *at = value + strspn(value, " \t(");
-    if (!take_number(&x, at, &end))
-        return false;
-    end += strspn(end, " \t,");
-    if (!take_number(&y, end, &end))
-        return false;
-    g->poni1 = y * d->pixel1;
-    g->poni2 = x * d->pixel2;
-    if (find_comment(value, sizeof(value), text, "Wavelength"))
-        (void)take_length(&g->wavelength, value, 1e-10, &end);
+    if (!find_comment(value, sizeof(value), text, "Beam_xy"))
+        return;
+    bool good = take_number(&x, value + strspn(value, " \t("), &end);
+    if (good) {
+        end += strspn(end, " \t,");
+        good = take_number(&y, end, &end);
+    }
+    if (good)
+        airy_header_set_center(h, unusable, "Beam_xy", y, x);
+    else
+        airy_unusable_add(unusable, "Beam_xy is '%.24s'", value);
+}
+
+static void read_comment_header(struct airy_header *h, struct airy_unusable *unusable,
+                                const char *text)
+{
+    char value[128];
+    const char *end;
+    double angle;
+    read_comment_pixels(h, unusable, text);
+    if (find_comment(value, sizeof(value), text, "Detector_distance") &&
+        take_named(&h->dist, unusable, "Detector_distance", value, 1, &end))
+        h->parts |= AIRY_GEOMETRY_DISTANCE;
+    read_comment_center(h, unusable, text);
+    if (find_comment(value, sizeof(value), text, "Wavelength") &&
+        take_named(&h->wavelength, unusable, "Wavelength", value, 1e-10, &end))
+        h->parts |= AIRY_GEOMETRY_WAVELENGTH;
     if (find_comment(value, sizeof(value), text, "Detector_2theta") &&
-        take_number(&x, value, &end) && x != 0)
-        airy_log(AIRY_LOG_WARN, "the header's Detector_2theta = %g is ignored, use a PONI file", x);
-    return true;
+        take_number(&angle, value, &end))
+        h->tilt[0] = angle * DEGREE;
 }
 
 static void read_comments(airy_stack_meta *meta, const char *text)
 {
     char value[128], name[128] = "";
     const char *end;
-    meta->has_geometry = read_comment_geometry(&meta->geometry, text);
+    struct airy_header header = {0};
+    struct airy_unusable unusable = {""};
+    read_comment_header(&header, &unusable, text);
+    airy_header_describe(meta, &header, &unusable);
+    if (meta->has_geometry && header.tilt[0] != 0)
+        airy_log(AIRY_LOG_WARN, "the header's Detector_2theta = %g is ignored, use a PONI file",
+                 header.tilt[0] / DEGREE);
     if (find_comment(name, sizeof(name), text, "Detector"))
         name[strcspn(name, ",")] = 0;
     airy_detector_recognize(&meta->geometry.detector, name);
@@ -123,42 +163,54 @@ static bool read_key(double *number, const char *text, const char *key)
     return airy_edf_value(value, text, strlen(text), key) && take_number(number, value, &end);
 }
 
-static bool read_length(double *metres, const char *text, const char *key)
+static bool read_length(double *metres, struct airy_unusable *unusable, const char *text,
+                        const char *key)
 {
     char value[AIRY_EDF_VALUE];
     const char *end;
-    return airy_edf_value(value, text, strlen(text), key) && take_length(metres, value, 1, &end);
+    return airy_edf_value(value, text, strlen(text), key) &&
+           take_named(metres, unusable, key, value, 1, &end);
 }
 
 /* The numbers of axes: 1 is the fast one. */
-static bool read_key_geometry(airy_geometry *g, const char *text)
+static void read_key_header(struct airy_header *h, struct airy_unusable *unusable, const char *text)
 {
-    double center[2], offset[2] = {0, 0}, turn = 0;
-    if (!read_length(&g->detector.pixel2, text, "PSize_1") ||
-        !read_length(&g->detector.pixel1, text, "PSize_2") ||
-        !read_length(&g->dist, text, "SampleDistance") || !read_key(&center[0], text, "Center_1") ||
-        !read_key(&center[1], text, "Center_2"))
-        return false;
+    static const char *const turns[3] = {"DetectorRotation_1", "DetectorRotation_2",
+                                         "DetectorRotation_3"};
+    double center[2], offset[2] = {0, 0};
+    if (read_length(&h->pixel[1], unusable, text, "PSize_1") &&
+        read_length(&h->pixel[0], unusable, text, "PSize_2"))
+        h->parts |= AIRY_GEOMETRY_PIXELS;
+    else
+        h->pixel[0] = h->pixel[1] = 0;
+    if (read_length(&h->dist, unusable, text, "SampleDistance"))
+        h->parts |= AIRY_GEOMETRY_DISTANCE;
     (void)read_key(&offset[0], text, "Offset_1");
     (void)read_key(&offset[1], text, "Offset_2");
-    g->poni2 = (center[0] - offset[0]) * g->detector.pixel2;
-    g->poni1 = (center[1] - offset[1]) * g->detector.pixel1;
-    (void)read_length(&g->wavelength, text, "WaveLength");
-    static const char *const turns[] = {"DetectorRotation_1", "DetectorRotation_2",
-                                        "DetectorRotation_3"};
+    if (read_key(&center[0], text, "Center_1") && read_key(&center[1], text, "Center_2"))
+        airy_header_set_center(h, unusable, "Center_1, Center_2", center[1] - offset[1],
+                               center[0] - offset[0]);
+    if (read_length(&h->wavelength, unusable, text, "WaveLength"))
+        h->parts |= AIRY_GEOMETRY_WAVELENGTH;
     for (size_t i = 0; i < 3; i++)
-        if (read_key(&turn, text, turns[i]) && turn != 0) {
-            airy_log(AIRY_LOG_WARN,
-                     "the header's %s = %g: its geometry is not used, use a PONI file", turns[i],
-                     turn);
-            return false;
-        }
-    return true;
+        if (!read_key(&h->tilt[i], text, turns[i]))
+            h->tilt[i] = 0;
 }
 
 static void read_keys(airy_stack_meta *meta, const char *text)
 {
-    meta->has_geometry = read_key_geometry(&meta->geometry, text);
+    struct airy_header header = {0};
+    struct airy_unusable unusable = {""};
+    read_key_header(&header, &unusable, text);
+    for (size_t i = 0; i < 3 && header.parts; i++)
+        if (header.tilt[i] != 0) {
+            airy_log(AIRY_LOG_WARN,
+                     "the header's DetectorRotation_%zu = %g: its geometry is not used, use a PONI "
+                     "file",
+                     i + 1, header.tilt[i]);
+            header.parts = 0;
+        }
+    airy_header_describe(meta, &header, &unusable);
     airy_detector_recognize(&meta->geometry.detector, "");
     meta->has_dummy = read_key(&meta->dummy, text, "Dummy");
     if (!meta->has_dummy)
@@ -183,6 +235,20 @@ void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack)
     else
         read_comments(meta, text);
     airy_c_locale_leave(&locale);
-    if (!meta->has_geometry)
+    if (!meta->geometry_parts)
         memset(g, 0, sizeof(*g));
+}
+
+void airy_plain_header(struct airy_header *header, const char *text)
+{
+    struct airy_c_locale locale;
+    struct airy_unusable unusable = {""};
+    *header = (struct airy_header){0};
+    if (!text || airy_c_locale_enter(&locale) != AIRY_OK)
+        return;
+    if (text[0] == '{')
+        read_key_header(header, &unusable, text + 1);
+    else
+        read_comment_header(header, &unusable, text);
+    airy_c_locale_leave(&locale);
 }

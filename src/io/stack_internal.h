@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "io/chunk_address.h"
+#include "io/header_geometry.h"
 #include "io/stack_source.h"
 
 enum {
@@ -94,6 +95,10 @@ struct airy_stack {
     struct stack_library *library;
     const char *wanted_channel;       /* while it is made; NULL: none was asked for */
     char channel[AIRY_STACK_CHANNEL]; /* that its frames are of; "": there are no channels */
+    unsigned held; /* airy_geometry_part: files that are looked into when they are read must state
+                      these as `like` does, the header of like_path */
+    struct airy_header like;
+    const char *like_path; /* of a part or a file */
 };
 
 /* One of several channels, which are the last axis but two of a dataset. */
@@ -171,6 +176,14 @@ void airy_plain_where(const airy_stack *stack, const struct stack_segment *segme
 const char *airy_plain_text(const struct stack_segment *segment);
 /* What that header says (src/io/plain_meta.c). */
 void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack);
+/* Its geometry; warns of nothing. */
+void airy_plain_header(struct airy_header *header, const char *text);
+/* Fails at the first file looked into whose header differs from `like`, of path; *like may be
+ * empty, and is the first header that states something then. */
+airy_status airy_plain_hold(const struct stack_segment *segment, const airy_stack *stack,
+                            struct airy_header *like, const char **path, unsigned *differs);
+/* The geometry of an HDF5 file's header; takes the lock. Warns of nothing. */
+airy_status airy_stack_header(struct airy_header *header, const char *path);
 
 /* An empty one: no frames, no file. */
 airy_status airy_stack_add_blank(airy_stack *stack, size_t *segment, const char *path,

@@ -15,6 +15,7 @@
 #include "io/file_probe.h"
 #include "io/hdf5_list.h"
 #include "io/hdf5_sources.h"
+#include "io/header_geometry.h"
 #include "io/stack_internal.h"
 
 enum { MAX_NAME = 512, MAX_NUMBERS = 1 << 20 };
@@ -28,6 +29,8 @@ struct number {
 struct places {
     hid_t file;
     bool no_memory; /* for something that is there: what was found is not what the file says */
+    bool quiet;     /* warns of nothing: the first file was warned of */
+    struct airy_unusable unusable;
     char detector[MAX_NAME], instrument[MAX_NAME];
 };
 
@@ -113,7 +116,8 @@ static bool read_units(struct number *number, struct places *places, hid_t datas
         free(text);
     } else if (status == AIRY_ERR_MEMORY) {
         places->no_memory = true;
-    } else if (status != AIRY_ERR_NOT_FOUND && airy_probe_result(dataset) == AIRY_OK) {
+    } else if (status != AIRY_ERR_NOT_FOUND && airy_probe_result(dataset) == AIRY_OK &&
+               !places->quiet) {
         airy_log(AIRY_LOG_WARN, "%s: %s; it is not used", number->name, airy_last_error());
     }
     return status == AIRY_OK || status == AIRY_ERR_NOT_FOUND;
@@ -165,10 +169,16 @@ static bool read_number(struct number *number, struct places *places, const char
     name_number(number, places->file, path);
     for (size_t i = 1; good && i < count; i++)
         good = values[i] == values[0];
-    if (values && !good)
+    if (values && !good && isnan(values[0]))
+        airy_unusable_add(&places->unusable, "%s is nan", number->name);
+    else if (values && !good)
+        airy_unusable_add(&places->unusable, "%s has %zu different values", number->name, count);
+    if (values && !good && !places->quiet)
         airy_log(AIRY_LOG_WARN, "%s has %zu different values, it is not used", number->name, count);
     if (good) {
         number->value = values[0];
+        if (!isfinite(number->value))
+            airy_unusable_add(&places->unusable, "%s is %g", number->name, number->value);
         good = isfinite(number->value) && read_units(number, places, dataset);
     }
     free(values);
@@ -187,12 +197,14 @@ static bool read_field(struct number *number, struct places *places, const char 
 /*
  * To metres; without units in `usual` metres. False (and a warning) for a unit that is no length.
  */
-static bool to_metres(double *out, const struct number *number, double usual)
+static bool to_metres(double *out, struct places *places, const struct number *number, double usual)
 {
     const double factor =
         number->units[0] ? find_factor(lengths, sizeof(lengths) / sizeof(lengths[0]), number->units)
                          : usual;
     if (factor == 0)
+        airy_unusable_add(&places->unusable, "%s has units '%s'", number->name, number->units);
+    if (factor == 0 && !places->quiet)
         airy_log(AIRY_LOG_WARN, "%s has units '%s', which is no known length; it is not used",
                  number->name, number->units);
     *out = number->value * factor;
@@ -246,7 +258,7 @@ static bool read_energy(double *electron_volts, struct places *places)
         energy.units[0]
             ? find_factor(energies, sizeof(energies) / sizeof(energies[0]), energy.units)
             : 1;
-    if (factor == 0)
+    if (factor == 0 && !places->quiet)
         airy_log(AIRY_LOG_WARN,
                  "the photon energy has units '%s', which is no known energy; %s is not used",
                  energy.units, energy.name);
@@ -263,7 +275,7 @@ static double read_wavelength(struct places *places)
     double metres, electron_volts;
     if ((read_field(&wavelength, places, places->instrument, "beam/incident_wavelength") ||
          read_number(&wavelength, places, sample)) &&
-        to_metres(&metres, &wavelength, 1e-10) && metres > 0)
+        to_metres(&metres, places, &wavelength, 1e-10) && metres > 0)
         return metres;
     return read_energy(&electron_volts, places) ? AIRY_HC_EV_M / electron_volts : 0;
 }
@@ -280,7 +292,7 @@ static bool read_center(double *pixels, struct places *places, const char *name,
         return true;
     }
     double metres;
-    const bool good = to_metres(&metres, &center, 0);
+    const bool good = to_metres(&metres, places, &center, 0);
     *pixels = metres / pixel;
     return good;
 }
@@ -304,7 +316,7 @@ static void name_detector(airy_detector *detector, struct places *places)
  * Eiger masters say how the detector stands; a plain PONI of beam centre and distance does not
  * take that up.
  */
-static void warn_of_tilt(struct places *places)
+static void read_tilt(struct airy_header *header, struct places *places)
 {
     static const double usual[6] = {-1, 0, 0, 0, -1, 0}; /* x axis, y axis in the laboratory */
     char path[MAX_NAME + 64];
@@ -317,7 +329,9 @@ static void warn_of_tilt(struct places *places)
         double worst = 0;
         for (size_t i = 0; i < 6 && tilted; i++)
             worst = fmax(worst, fabs(values[i] - usual[i]));
-        if (tilted && worst > 1e-6)
+        header->tilt[1] = tilted && worst > 1e-6 ? values[1] : 0;
+        header->tilt[2] = tilted && worst > 1e-6 ? values[2] : 0;
+        if (tilted && worst > 1e-6 && !places->quiet)
             airy_log(AIRY_LOG_WARN,
                      "%s is not that of a detector facing the beam; it is ignored, use a PONI file",
                      path);
@@ -327,7 +341,11 @@ static void warn_of_tilt(struct places *places)
     }
     struct number arm;
     snprintf(path, sizeof(path), "%s/goniometer/two_theta", places->detector);
-    if (read_number(&arm, places, path) && arm.value != 0)
+    if (!read_number(&arm, places, path) || arm.value == 0)
+        return;
+    const bool radians = strncasecmp(arm.units, "rad", 3) == 0;
+    header->tilt[0] = radians ? arm.value : arm.value * 0.017453292519943295;
+    if (!places->quiet)
         airy_log(AIRY_LOG_WARN, "%s = %g: the detector's arm is ignored, use a PONI file", path,
                  arm.value);
 }
@@ -358,34 +376,114 @@ static bool read_poni(airy_geometry *g, struct places *places)
     return airy_geometry_is_there(g);
 }
 
-static bool read_geometry(airy_geometry *g, struct places *places, const airy_stack *stack)
+static bool read_pixel(double *metres, struct places *places, const char *name)
 {
+    struct number size;
+    if (!read_field(&size, places, places->detector, name) || !to_metres(metres, places, &size, 1))
+        return false;
+    if (!(*metres > 0))
+        airy_unusable_add(&places->unusable, "%s is %g", size.name, size.value);
+    return *metres > 0;
+}
+
+static bool read_distance(double *metres, struct places *places)
+{
+    static const char *const names[] = {"detector_distance", "distance"};
+    struct number distance;
+    for (size_t i = 0; i < 2; i++) {
+        if (!read_field(&distance, places, places->detector, names[i]) ||
+            !to_metres(metres, places, &distance, 1))
+            continue;
+        if (*metres > 0)
+            return true;
+        airy_unusable_add(&places->unusable, "%s is %g", distance.name, distance.value);
+    }
+    return false;
+}
+
+/* What the fields of DECTRIS masters and NXmx files state. */
+static void read_header(struct airy_header *header, struct places *places)
+{
+    double row, column, dist;
+    if (read_pixel(&header->pixel[1], places, "x_pixel_size") &&
+        read_pixel(&header->pixel[0], places, "y_pixel_size"))
+        header->parts |= AIRY_GEOMETRY_PIXELS;
+    else
+        header->pixel[0] = header->pixel[1] = 0;
+    if (read_distance(&dist, places)) {
+        header->dist = dist;
+        header->parts |= AIRY_GEOMETRY_DISTANCE;
+    }
+    if (read_center(&column, places, "beam_center_x", header->pixel[1]) &&
+        read_center(&row, places, "beam_center_y", header->pixel[0]) && isfinite(row) &&
+        isfinite(column))
+        airy_header_set_center(header, &places->unusable, "the beam centre", row, column);
+    header->wavelength = read_wavelength(places);
+    header->parts |= header->wavelength > 0 ? AIRY_GEOMETRY_WAVELENGTH : 0;
+    read_tilt(header, places);
+}
+
+/* Of a geometry as this program writes it. */
+static void header_of_poni(struct airy_header *header, const airy_geometry *g)
+{
+    *header = (struct airy_header){
+        .parts = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE | AIRY_GEOMETRY_CENTER |
+                 (g->wavelength > 0 ? AIRY_GEOMETRY_WAVELENGTH : 0),
+        .pixel = {g->detector.pixel1, g->detector.pixel2},
+        .dist = g->dist,
+        .center = {g->poni1 / g->detector.pixel1, g->poni2 / g->detector.pixel2},
+        .wavelength = g->wavelength,
+        .tilt = {g->rot1, g->rot2, g->rot3}};
+}
+
+static void read_geometry(airy_stack_meta *meta, struct places *places, const airy_stack *stack)
+{
+    airy_geometry *g = &meta->geometry;
+    struct airy_header header = {0};
     memset(g, 0, sizeof(*g));
     snprintf(g->detector.name, sizeof(g->detector.name), "Detector");
     g->detector.height = stack->height;
     g->detector.width = stack->width;
-    if (read_poni(g, places))
-        return true;
-    struct number x, y, distance;
-    double center_x, center_y;
-    if (!read_field(&x, places, places->detector, "x_pixel_size") ||
-        !read_field(&y, places, places->detector, "y_pixel_size") ||
-        !to_metres(&g->detector.pixel2, &x, 1) || !to_metres(&g->detector.pixel1, &y, 1) ||
-        !(g->detector.pixel1 > 0) || !(g->detector.pixel2 > 0))
-        return false;
-    if ((!read_field(&distance, places, places->detector, "detector_distance") &&
-         !read_field(&distance, places, places->detector, "distance")) ||
-        !to_metres(&g->dist, &distance, 1) || !(g->dist > 0))
-        return false;
-    if (!read_center(&center_x, places, "beam_center_x", g->detector.pixel2) ||
-        !read_center(&center_y, places, "beam_center_y", g->detector.pixel1))
-        return false;
-    g->poni1 = center_y * g->detector.pixel1;
-    g->poni2 = center_x * g->detector.pixel2;
-    g->wavelength = read_wavelength(places);
-    name_detector(&g->detector, places);
-    warn_of_tilt(places);
-    return true;
+    if (read_poni(g, places)) {
+        header_of_poni(&header, g);
+        meta->has_geometry = true;
+        meta->geometry_parts = header.parts;
+        memcpy(meta->center, header.center, sizeof(meta->center));
+        return;
+    }
+    memset(g, 0, sizeof(*g));
+    snprintf(g->detector.name, sizeof(g->detector.name), "Detector");
+    g->detector.height = stack->height;
+    g->detector.width = stack->width;
+    read_header(&header, places);
+    airy_header_describe(meta, &header, &places->unusable);
+    if (header.parts & AIRY_GEOMETRY_PIXELS)
+        name_detector(&g->detector, places);
+}
+
+airy_status airy_stack_header(struct airy_header *header, const char *path)
+{
+    hid_t file;
+    struct places places;
+    airy_geometry g = {0};
+    *header = (struct airy_header){0};
+    AIRY_TRY(airy_hdf5_lock());
+    airy_status status = airy_hdf5_open(&file, path);
+    if (status == AIRY_OK) {
+        if (find_places(&places, file)) {
+            places.quiet = true;
+            if (read_poni(&g, &places))
+                header_of_poni(header, &g);
+            else
+                read_header(header, &places);
+        }
+        status = places.no_memory
+                     ? airy_fail(AIRY_ERR_MEMORY, "out of memory for what '%s' says", path)
+                     : airy_probe_result(file);
+        H5Fclose(file);
+    }
+    airy_hdf5_unlock();
+    return status;
 }
 
 /* Of a channel its own, and never that of another one. */
@@ -473,7 +571,7 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
     airy_status status = airy_hdf5_open(&file, stack->first_path);
     if (status == AIRY_OK) {
         if (find_places(&places, file)) {
-            found.has_geometry = read_geometry(&found.geometry, &places, stack);
+            read_geometry(&found, &places, stack);
             found.has_mask = find_mask(mask, sizeof(mask), &places, stack->channel) &&
                              !masks_nothing(file, mask);
             char limit_name[AIRY_STACK_CHANNEL + 32];

@@ -25,6 +25,7 @@ struct stack_plain {
     char **broken;                    /* [count] sentences of files that cannot be read, or NULL */
     char **named;                     /* [count] FILE[EXT] where it is one, or NULL */
     size_t *first;                    /* [count + 1] frame of the segment */
+    struct airy_header *headers;      /* [count] what those of known files state */
     size_t count;
     bool is_raw, verify;
     airy_raw_frames raw;
@@ -114,6 +115,7 @@ static void look_into_one(void *arg, size_t k, unsigned worker)
         return;
     }
     job->plain->known[i] = frames;
+    airy_plain_header(&job->plain->headers[i], frames->text);
     if (is_unpacked_late(job->plain, frames)) { /* thousands of them would not fit memory */
         free(frames->held);
         frames->held = NULL;
@@ -269,6 +271,7 @@ void airy_plain_destroy(struct stack_plain **plain)
     free(dead->broken);
     free(dead->named);
     free(dead->first);
+    free(dead->headers);
     free(dead->head.text);
     free(dead);
 }
@@ -278,6 +281,7 @@ static airy_status make_tables(struct stack_plain *plain, struct looking *job, s
     AIRY_TRY(airy_memory_calloc((void **)&plain->known, count, sizeof(void *), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&plain->broken, count, sizeof(void *), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&plain->named, count, sizeof(void *), "files"));
+    AIRY_TRY(airy_memory_calloc((void **)&plain->headers, count, sizeof(*plain->headers), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&plain->first, count + 1, sizeof(*plain->first), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&job->files, count, sizeof(*job->files), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&job->status, count, sizeof(*job->status), "files"));
@@ -349,6 +353,36 @@ struct airy_place airy_plain_place(const airy_stack *stack, const struct stack_s
     return place;
 }
 
+/* Of a file that was not looked into before. */
+static airy_status check_header(const airy_stack *stack, const struct airy_plain_frames *found,
+                                const char *path)
+{
+    struct airy_header header;
+    if (!stack->held || !stack->like.parts)
+        return AIRY_OK;
+    airy_plain_header(&header, found->text);
+    const unsigned part = header.parts ? airy_header_differ(&stack->like, &header, stack->held) : 0;
+    return part ? airy_header_refuse(part, &stack->like, stack->like_path, &header, path) : AIRY_OK;
+}
+
+airy_status airy_plain_hold(const struct stack_segment *segment, const airy_stack *stack,
+                            struct airy_header *like, const char **path, unsigned *differs)
+{
+    const struct stack_plain *plain = segment->plain;
+    for (size_t i = 0; i < plain->count; i++) {
+        const struct airy_header *header = &plain->headers[i];
+        const char *name = stack->files[segment->file + i].path;
+        if (header->parts && !like->parts) {
+            *like = *header;
+            *path = name;
+        }
+        *differs = header->parts ? airy_header_differ(like, header, stack->held) : 0;
+        if (*differs)
+            return airy_header_refuse(*differs, like, *path, header, name);
+    }
+    return AIRY_OK;
+}
+
 static airy_status read_from(const airy_stack *stack, const struct stack_segment *segment, size_t i,
                              size_t frame, int fd, void *pixels)
 {
@@ -370,6 +404,8 @@ static airy_status read_from(const airy_stack *stack, const struct stack_segment
                            airy_dtype_name(found.dtype), frames, stack->height, stack->width,
                            airy_dtype_name(stack->dtype), segment->name);
     else
+        status = check_header(stack, &found, path);
+    if (status == AIRY_OK)
         status = airy_plain_read(&found, frame, path, fd, &plain->kept, pixels);
     airy_plain_release(&found);
     return status;

@@ -410,6 +410,124 @@ static void check_headers(struct check *c)
     airy_stack_destroy(&stack);
 }
 
+/* An image of two bytes whose header has these lines. */
+static const char *spill_header(struct check *c, const char *name, const char *lines)
+{
+    char text[600];
+    const int n = snprintf(text, sizeof(text),
+                           "{\nDim_1 = 2 ;\nDim_2 = 1 ;\nDataType = UnsignedByte ;\n%s}\nab",
+                           lines);
+    return stack_spill(c, name, text, (size_t)n);
+}
+
+#define STATED "PSize_1 = 1e-4 ;\nPSize_2 = 1e-4 ;\n"
+
+/* Parts of a geometry that are there, and words for those that cannot be used. */
+static void check_partial(struct check *c)
+{
+    enum { P = AIRY_GEOMETRY_PIXELS, D = AIRY_GEOMETRY_DISTANCE, C = AIRY_GEOMETRY_CENTER };
+    static const struct {
+        const char *lines;
+        unsigned parts;
+        const char *unusable;
+    } headers[] = {
+        {STATED "SampleDistance = 0.2 ;\nCenter_1 = 5 ;\nCenter_2 = 6 ;\n", P | D | C, ""},
+        {STATED "Center_1 = 5 ;\nCenter_2 = 6 ;\n", P | C, ""},
+        {STATED "SampleDistance = 0 ;\nCenter_1 = 5 ;\nCenter_2 = 6 ;\n", P | C,
+         "SampleDistance is '0'"},
+        {STATED "SampleDistance = -1 ;\nCenter_1 = 0 ;\nCenter_2 = 6 ;\n", P | C,
+         "SampleDistance is '-1'"},
+        {STATED "SampleDistance = 0.2 ;\nCenter_1 = 0 ;\nCenter_2 = 0 ;\n", P | D, "0, 0"},
+        {STATED "SampleDistance = 0.2 ;\nCenter_1 = nan ;\nCenter_2 = 6 ;\n", P | D, ""},
+        {"PSize_1 = 1e-4 ;\nPSize_2 = 0 ;\nSampleDistance = 0.2 ;\n", D, "PSize_2 is '0'"},
+        {"", 0, ""},
+    };
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        airy_stack *stack = NULL;
+        airy_stack_meta meta;
+        if (CHECK_OK(c, stack_open(&stack, spill_header(c, "p.edf", headers[i].lines))) &&
+            CHECK_OK(c, airy_stack_get_meta(stack, &meta)))
+            if (meta.geometry_parts != headers[i].parts ||
+                !strstr(meta.unusable, headers[i].unusable) ||
+                (!*headers[i].unusable && *meta.unusable) ||
+                meta.has_geometry != (headers[i].parts == (P | D | C)) ||
+                ((headers[i].parts & D) && meta.geometry.dist != 0.2))
+                check_failed(c, __FILE__, __LINE__, "header %zu: parts %u, '%s'", i,
+                             meta.geometry_parts, meta.unusable);
+        airy_stack_destroy(&stack);
+    }
+}
+
+/* Two files, the second with one line more or another value. */
+static void check_two(struct check *c, const char *lines, unsigned differs, const char *values)
+{
+    static const char first[] = STATED "SampleDistance = 0.2 ;\nCenter_1 = 5 ;\nCenter_2 = 6 ;\n"
+                                       "WaveLength = 1e-10 ;\n";
+    char a[4200];
+    snprintf(a, sizeof(a), "%s", spill_header(c, "a.edf", first));
+    const char *const paths[2] = {a, spill_header(c, "b.edf", lines)};
+    airy_stack *stack = NULL;
+    unsigned found = 77;
+    if (!CHECK_OK(c, airy_stack_create(&stack, paths, 2)))
+        return;
+    if (differs) {
+        CHECK_FAILS(c, airy_stack_hold_geometry(stack, 31, &found), AIRY_ERR_FORMAT, values);
+        CHECK(c, found == differs && strstr(airy_last_error(), "a.edf") &&
+                     strstr(airy_last_error(), "b.edf"));
+        CHECK_OK(c, airy_stack_hold_geometry(stack, 31 & ~differs, &found));
+    } else {
+        CHECK_OK(c, airy_stack_hold_geometry(stack, 31, &found));
+    }
+    CHECK(c, !differs || found == 0);
+    airy_stack_destroy(&stack);
+}
+
+/* Of a series too long to look into, the file that differs fails when it is read. */
+static void check_late(struct check *c)
+{
+    enum { FILES = 4100, ODD = 4098 };
+    char name[32], **paths = check_alloc(c, FILES * sizeof(*paths));
+    airy_stack *stack = NULL;
+    uint8_t pixels[2];
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof(name), "late_%d.edf", i);
+        paths[i] = strdup(spill_header(
+            c, name, i == ODD ? "SampleDistance = 0.3 ;\n" : "SampleDistance = 0.2 ;\n"));
+    }
+    if (CHECK_OK(c, airy_stack_create(&stack, (const char *const *)paths, FILES))) {
+        CHECK_OK(c, airy_stack_read(stack, ODD, pixels, 2));
+        CHECK_OK(c, airy_stack_hold_geometry(stack, 31, NULL));
+        CHECK_OK(c, airy_stack_read(stack, ODD - 1, pixels, 2));
+        CHECK_FAILS(c, airy_stack_read(stack, ODD, pixels, 2), AIRY_ERR_FORMAT, "0.3 m");
+        CHECK_OK(c, airy_stack_hold_geometry(stack, 0, NULL));
+        CHECK_OK(c, airy_stack_read(stack, ODD, pixels, 2));
+    }
+    airy_stack_destroy(&stack);
+    for (int i = 0; i < FILES; i++) {
+        unlink(paths[i]);
+        free(paths[i]);
+    }
+}
+
+static void check_geometries(struct check *c)
+{
+    if (!check_case(c, "stack_files_geometries"))
+        return;
+    check_partial(c);
+    check_two(c,
+              STATED "SampleDistance = 0.200005 ;\nCenter_1 = 5.05 ;\nCenter_2 = 6 ;\nWaveLength = "
+                     "1.00005e-10 ;\n",
+              0, "");
+    check_two(c, "", 0, "");
+    check_two(c, STATED "SampleDistance = 0.3 ;\n", AIRY_GEOMETRY_DISTANCE,
+              "the distance is 0.2 m");
+    check_two(c, "PSize_1 = 1e-4 ;\nPSize_2 = 2e-4 ;\n", AIRY_GEOMETRY_PIXELS, "0.0002 x 0.0001 m");
+    check_two(c, "Center_1 = 5 ;\nCenter_2 = 6.2 ;\n", AIRY_GEOMETRY_CENTER, "row 6.2, column 5");
+    check_two(c, "WaveLength = 1.001e-10 ;\n", AIRY_GEOMETRY_WAVELENGTH, "1.001e-10 m");
+    check_two(c, STATED "DetectorRotation_1 = 0.01 ;\n", AIRY_GEOMETRY_TILT, "angle is 0 deg");
+    check_late(c);
+}
+
 /* Long runs of short differences and others between them, whole and in pieces. */
 static void check_byte_offset_long(struct check *c, airy_dtype dtype)
 {
@@ -469,6 +587,7 @@ void check_stack_files(struct check *c)
     check_mixed(c);
     check_long_series(c);
     check_headers(c);
+    check_geometries(c);
     check_byte_offset_long(c, AIRY_DTYPE_I32);
     check_byte_offset_long(c, AIRY_DTYPE_U32);
 }

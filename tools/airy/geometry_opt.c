@@ -284,7 +284,8 @@ static void suggest_shape(char hint[160], const airy_detector *detector, size_t 
     if (b1 > 0 && b2 > 0 && b1 * b2 > 1 && b1 <= MOST && b2 <= MOST &&
         detector->height / b1 == height && detector->width / b2 == width)
         snprintf(hint, 160, "they do with --binning %zux%zu", b1, b2);
-    else if (airy_detector_fit(&other, height, width) == AIRY_OK)
+    else if (detector->binning1 <= 1 && detector->binning2 <= 1 &&
+             airy_detector_fit(&other, height, width) == AIRY_OK)
         snprintf(hint, 160, "they do where pixels are half as large, %g x %g m", other.pixel1,
                  other.pixel2);
     else if (airy_detector_find_shape(&other, height, width) == AIRY_OK &&
@@ -305,6 +306,39 @@ int geometry_fit_shape(airy_geometry *g, const struct common *common, size_t hei
                      height, width, g->detector.name, g->detector.height, g->detector.width, hint);
 }
 
+/* The option that gives a part of a geometry. */
+static const char *option_of(unsigned part)
+{
+    return part == AIRY_GEOMETRY_PIXELS       ? "--pixel P1,P2"
+           : part == AIRY_GEOMETRY_DISTANCE   ? "--dist D"
+           : part == AIRY_GEOMETRY_CENTER     ? "--poni1 Y --poni2 X"
+           : part == AIRY_GEOMETRY_WAVELENGTH ? "--wavelength L"
+                                              : "--rot1 A --rot2 A --rot3 A";
+}
+
+/* airy_geometry_part: those that were given by options. */
+static unsigned given_parts(const struct geometry_params *p)
+{
+    return (p->has_pixel || p->detector ? AIRY_GEOMETRY_PIXELS : 0) |
+           (p->has_dist ? AIRY_GEOMETRY_DISTANCE : 0) |
+           (p->has_poni1 && p->has_poni2 ? AIRY_GEOMETRY_CENTER : 0) |
+           (p->has_wavelength || p->has_energy ? AIRY_GEOMETRY_WAVELENGTH : 0) |
+           (p->has_rot1 || p->has_rot2 || p->has_rot3 ? AIRY_GEOMETRY_TILT : 0);
+}
+
+int geometry_hold(airy_stack *stack, const struct geometry_params *p, bool given)
+{
+    const unsigned all = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE | AIRY_GEOMETRY_CENTER |
+                         AIRY_GEOMETRY_WAVELENGTH | AIRY_GEOMETRY_TILT;
+    unsigned differs = 0;
+    const unsigned parts = given || p->poni ? 0 : all & ~given_parts(p);
+    const airy_status status = airy_stack_hold_geometry(stack, parts, &differs);
+    if (differs)
+        return tool_fail(&p->common, "%s; process them one by one, or give %s or --poni FILE",
+                         airy_last_error(), option_of(differs));
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
 /* What a geometry of options alone must have; true where all of it is there. */
 static bool is_complete(const struct geometry_params *p, char lacks[64])
 {
@@ -322,29 +356,68 @@ static bool is_complete(const struct geometry_params *p, char lacks[64])
     return n == 0;
 }
 
+/* The input states a part of a geometry, and the options leave something open. */
+static int refuse_partial(const struct geometry_params *p, const airy_stack_meta *meta,
+                          unsigned open)
+{
+    static const char *const names[] = {"pixel size", "distance", "beam centre"};
+    char lacks[64] = "", options[64] = "";
+    for (unsigned i = 0; i < 3; i++) {
+        const size_t n = strlen(lacks), m = strlen(options);
+        if (!(open & 1u << i))
+            continue;
+        snprintf(lacks + n, sizeof(lacks) - n, "%s%s", n ? ", " : "", names[i]);
+        snprintf(options + m, sizeof(options) - m, "%s%s", m ? " " : "", option_of(1u << i));
+    }
+    return tool_usage(
+        &p->common, "the geometry of '%s' lacks the %s%s%s%s; give %s, or --poni FILE",
+        p->common.inputs.count ? p->common.inputs.items[0] : "the input", lacks,
+        *meta->unusable ? " (" : "", meta->unusable, *meta->unusable ? ")" : "", options);
+}
+
+/* The start of a geometry: --poni, what the input states, or nothing. Exit code. */
+static int begin_geometry(airy_geometry *g, const struct geometry_params *p,
+                          const airy_stack_meta *meta)
+{
+    const unsigned needed = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE | AIRY_GEOMETRY_CENTER,
+                   stated = meta ? meta->geometry_parts & needed : 0,
+                   open = needed & ~stated & ~given_parts(p);
+    char lacks[64];
+    memset(g, 0, sizeof(*g));
+    if (p->poni) {
+        const airy_status status = airy_geometry_read(g, p->poni);
+        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    }
+    if (meta && (meta->has_geometry || stated)) {
+        if (!meta->has_geometry && open)
+            return refuse_partial(p, meta, open);
+        *g = meta->geometry;
+        return AIRY_EXIT_OK;
+    }
+    if (!geometry_given(p))
+        return tool_usage(&p->common,
+                          "no geometry: the input has none%s%s%s, so give --poni FILE, or "
+                          "--detector, --dist, --poni1, --poni2 and --wavelength",
+                          meta && *meta->unusable ? " (" : "", meta ? meta->unusable : "",
+                          meta && *meta->unusable ? ")" : "");
+    return is_complete(p, lacks) ? AIRY_EXIT_OK
+                                 : tool_usage(&p->common, "the geometry lacks %s", lacks);
+}
+
 int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const airy_stack_meta *meta,
                      size_t height, size_t width)
 {
     const struct common *common = &p->common;
-    char lacks[64];
-    memset(g, 0, sizeof(*g));
-    const bool from_file = meta && meta->has_geometry && !p->poni;
-    if (p->poni) {
-        const airy_status status = airy_geometry_read(g, p->poni);
-        if (status != AIRY_OK)
-            return tool_failed(common, status);
-    } else if (from_file) {
-        *g = meta->geometry;
-    } else if (!geometry_given(p)) {
-        return tool_usage(common, "no geometry: the input has none, so give --poni FILE, or "
-                                  "--detector, --dist, --poni1, --poni2 and "
-                                  "--wavelength");
-    } else if (!is_complete(p, lacks)) {
-        return tool_usage(common, "the geometry lacks %s", lacks);
-    }
-    const int code = geometry_override(g, p);
+    int code = begin_geometry(g, p, meta);
+    if (code == AIRY_EXIT_OK)
+        code = geometry_override(g, p);
     if (code != AIRY_EXIT_OK)
         return code;
+    /* The beam's centre is stated in pixels, and how large these are by an option. */
+    if (!p->poni && meta && !meta->has_geometry && (meta->geometry_parts & AIRY_GEOMETRY_CENTER)) {
+        g->poni1 = p->has_poni1 ? p->poni1 : meta->center[0] * g->detector.pixel1;
+        g->poni2 = p->has_poni2 ? p->poni2 : meta->center[1] * g->detector.pixel2;
+    }
     if (geometry_fit_shape(g, common, height, width) != AIRY_EXIT_OK)
         return AIRY_EXIT_FAILED;
     const airy_status status = airy_geometry_check(g);

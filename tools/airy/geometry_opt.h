@@ -36,6 +36,11 @@ int geometry_override(airy_geometry *geometry, const struct geometry_params *par
 int geometry_arrays(airy_detector_arrays **arrays, airy_geometry *geometry,
                     const struct common *common);
 /*
+ * All files of the stack must state the same of what the geometry takes from them. given: nothing is
+ * taken from them, as it comes from elsewhere. Exit code.
+ */
+int geometry_hold(airy_stack *stack, const struct geometry_params *params, bool given);
+/*
  * The geometry for frames of a shape: --poni, inline values, or the file's own. Exit code 0, 1 or
  * 2.
  */

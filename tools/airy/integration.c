@@ -325,6 +325,8 @@ int integration_open_source(struct integration *job, const struct integrate_para
         job->meta.has_geometry = true;
         job->meta.geometry = *replayed;
     }
+    if (code == AIRY_EXIT_OK && job->stack)
+        code = geometry_hold(job->stack, &params->geometry, job->replayed);
     if (code == AIRY_EXIT_OK)
         code = geometry_resolve(&job->geometry, &params->geometry, &job->meta, job->info.height,
                                 job->info.width);

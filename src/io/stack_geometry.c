@@ -1,0 +1,42 @@
+/* All files of a stack must state the geometry of the first. */
+#include <string.h>
+
+#include "base/error.h"
+#include "io/stack_internal.h"
+
+static airy_status hold_hdf5(airy_stack *stack, const char *path, unsigned *differs)
+{
+    struct airy_header header;
+    AIRY_TRY(airy_stack_header(&header, path));
+    if (header.parts && !stack->like.parts) {
+        stack->like = header;
+        stack->like_path = path;
+    }
+    *differs = header.parts && stack->like.parts
+                   ? airy_header_differ(&stack->like, &header, stack->held)
+                   : 0;
+    return *differs ? airy_header_refuse(*differs, &stack->like, stack->like_path, &header, path)
+                    : AIRY_OK;
+}
+
+airy_status airy_stack_hold_geometry(airy_stack *stack, unsigned parts, unsigned *differs)
+{
+    unsigned other = 0;
+    AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_hold_geometry: stack is NULL");
+    stack->held = parts;
+    stack->like = (struct airy_header){0};
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < stack->part_count && parts && status == AIRY_OK; i++) {
+        const struct stack_part *part = &stack->parts[i];
+        const bool again = i > 0 && strcmp(part->path, stack->parts[i - 1].path) == 0;
+        if (!part->plain && !again && stack->part_count > 1)
+            status = hold_hdf5(stack, part->path, &other);
+    }
+    for (size_t i = 0; i < stack->segment_count && parts && status == AIRY_OK; i++)
+        if (stack->segments[i].plain)
+            status = airy_plain_hold(&stack->segments[i], stack, &stack->like, &stack->like_path,
+                                     &other);
+    if (differs)
+        *differs = other;
+    return status;
+}
