@@ -98,6 +98,8 @@ typedef struct airy_run_info {
     unsigned threads;      /**< of a CPU device that work on a batch: fewer than it has where only
                                 they fit the limit of memory; 0: devices without any */
     size_t first_bad;      /**< row of first_error */
+    double max;            /**< largest pixel that counts of the good frames written in this run;
+                                0 where none is above */
 } airy_run_info;
 
 /**

@@ -235,8 +235,10 @@ void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack)
     else
         read_comments(meta, text);
     airy_c_locale_leave(&locale);
+    const bool marks = g->detector.dectris_dummy;
     if (!meta->geometry_parts)
         memset(g, 0, sizeof(*g));
+    g->detector.dectris_dummy = marks; /* of whatever geometry is used */
 }
 
 void airy_plain_header(struct airy_header *header, const char *text)

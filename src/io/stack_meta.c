@@ -457,8 +457,7 @@ static void read_geometry(airy_stack_meta *meta, struct places *places, const ai
     g->detector.width = stack->width;
     read_header(&header, places);
     airy_header_describe(meta, &header, &places->unusable);
-    if (header.parts & AIRY_GEOMETRY_PIXELS)
-        name_detector(&g->detector, places);
+    name_detector(&g->detector, places);
 }
 
 airy_status airy_stack_header(struct airy_header *header, const char *path)

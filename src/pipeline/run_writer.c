@@ -75,6 +75,7 @@ struct tally {
     size_t frames, bad, lost; /* lost: of the bad ones, given up */
     bool ends;                /* one of them ends the run */
     uint64_t stored;          /* bytes of the good ones */
+    double max;               /* largest pixel of the good ones */
     size_t bad_row;           /* the first; message says why */
     char message[768];
 };
@@ -340,8 +341,10 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
             made = make_row(lane, slot, &taken, count);
             count += made == AIRY_OK;
         }
-        if (made == AIRY_OK && !taken.problem)
+        if (made == AIRY_OK && !taken.problem) {
             stored += slot->sizes[frames];
+            tally->max = fmax(tally->max, taken.stats.max);
+        }
         frames += made == AIRY_OK;
     }
     if (made != AIRY_OK)
@@ -369,6 +372,7 @@ static void book(struct airy_run *run, const struct tally *tally)
             run->feed->lost += tally->lost;
     }
     out->stored_bytes += tally->stored;
+    out->max = fmax(out->max, tally->max);
 }
 
 /* A frame of this batch ends the run, when those before are done. The lock is held. */

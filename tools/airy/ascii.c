@@ -28,6 +28,7 @@ struct lane {
     airy_accumulator *group;     /* NULL: one frame a pattern */
     char *head;                  /* of every file */
     float *table, *table_errors; /* [rows][bins], of --one-table */
+    airy_frame_stats first;      /* of the first frame */
 };
 
 /* Patterns of a run, and what is one of them. */
@@ -110,6 +111,8 @@ static airy_status sum_frame(struct lane *lane, const struct integration *job, s
         status = airy_integrate(lane->queue, lane->sums, lane->stats, job->integrator, lane->frame);
     if (status == AIRY_OK)
         status = airy_array_pull(lane->queue, lane->values, lane->sums_size, lane->sums);
+    if (status == AIRY_OK && index == job->run.first)
+        status = airy_array_pull(lane->queue, &lane->first, sizeof(lane->first), lane->stats);
     if (status == AIRY_OK)
         status = airy_queue_finish(lane->queue);
     return status;
@@ -595,6 +598,7 @@ int ascii_run(struct integration *job, struct ascii_result *result)
         code = run_rows(&lane, job, result);
     if (code == AIRY_EXIT_OK && job->params->one_table)
         code = write_table(job, &lane);
+    result->max = lane.first.max;
     lane_close(&lane);
     return code;
 }

@@ -689,6 +689,7 @@ static int report(const struct integration *job, const airy_run_info *info, doub
 void integrate_add_bad(airy_run_info *sum, const airy_run_info *one)
 {
     sum->bad += one->bad;
+    sum->max = fmax(sum->max, one->max);
     if (!one->first_error[0] || (sum->first_error[0] && sum->first_bad <= one->first_bad))
         return;
     sum->first_bad = one->first_bad;
@@ -811,6 +812,8 @@ static int run_job(struct integration *job)
         return code == AIRY_EXIT_OK && info.bad ? AIRY_EXIT_PARTLY : code;
     if (code == AIRY_EXIT_OK)
         code = report(job, &info, setup, hdf5 ? NULL : &text);
+    if (code == AIRY_EXIT_OK)
+        integration_say_gaps(job, hdf5 ? info.max : text.max);
     if (code == AIRY_EXIT_OK)
         say_dummy_unused(job);
     if (code == AIRY_EXIT_OK && p->plot)

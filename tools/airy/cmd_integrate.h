@@ -106,6 +106,12 @@ int integration_open_source(struct integration *job, const struct integrate_para
 void integration_close(struct integration *job);
 /* Rows of the file: frames, or groups of them. */
 size_t integration_rows(const struct integration *job);
+/*
+ * Print a line where pixels of a detector that has no name are what others write into gaps. largest:
+ * the largest pixel that counted, HUGE_VAL where that is not known. Reads a frame only where there
+ * is reason to.
+ */
+void integration_say_gaps(const struct integration *job, double largest);
 /* Pixels can be divided by a monitor of this value. */
 bool integration_factor(double monitor);
 
@@ -185,6 +191,7 @@ struct ascii_result {
     size_t written, bad;          /* frames */
     char first[4200], last[4200]; /* files; "" where none was written */
     char first_error[512];
+    double max; /* largest pixel of the first frame */
 };
 int ascii_run(struct integration *job, struct ascii_result *result);
 /* How many patterns that are. */

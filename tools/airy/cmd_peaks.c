@@ -384,6 +384,8 @@ static int run_job(struct job *job)
     int code = team_profile(&in->team, common);
     if (code == AIRY_EXIT_OK)
         code = report(job, &info);
+    if (code == AIRY_EXIT_OK)
+        integration_say_gaps(in, HUGE_VAL);
     return code == AIRY_EXIT_OK && info.run.bad ? AIRY_EXIT_PARTLY : code;
 }
 

@@ -325,7 +325,8 @@ static void fill_info(airy_run_info *info, const struct follow *f, const airy_li
                             .device_bytes = live->device_bytes,
                             .stored_bytes = live->stored_bytes,
                             .decoded_bytes = f->frame_bytes * (live->done - live->bad),
-                            .seconds = live->seconds};
+                            .seconds = live->seconds,
+                            .max = HUGE_VAL}; /* nobody has looked */
     snprintf(info->first_error, sizeof(info->first_error), "%s", live->first_error);
 }
 

@@ -420,6 +420,9 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
     }
     if (geometry_fit_shape(g, common, height, width) != AIRY_EXIT_OK)
         return AIRY_EXIT_FAILED;
+    /* A detector without a name is the one that the file names. */
+    if (meta && strcmp(g->detector.name, "Detector") == 0)
+        g->detector.dectris_dummy |= meta->geometry.detector.dectris_dummy;
     const airy_status status = airy_geometry_check(g);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
