@@ -219,6 +219,13 @@ AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_met
  * Errors: AIRY_ERR_FORMAT (both values and both files named), AIRY_ERR_IO, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_stack_hold_geometry(airy_stack *stack, unsigned parts, unsigned *differs);
+/**
+ * Demand that the files of a stack state the geometry of the first file of another one, for frames
+ * that are opened later. The other stack must outlive this one.
+ * Errors: as airy_stack_hold_geometry.
+ */
+AIRY_API airy_status airy_stack_hold_like(airy_stack *stack, const airy_stack *first,
+                                          unsigned parts, unsigned *differs);
 /** The file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none. */
 AIRY_API airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask);
 /**

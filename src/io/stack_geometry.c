@@ -19,24 +19,44 @@ static airy_status hold_hdf5(airy_stack *stack, const char *path, unsigned *diff
                     : AIRY_OK;
 }
 
+/* single: an input alone is looked into, too. */
+static airy_status hold(airy_stack *stack, bool single, unsigned *differs)
+{
+    airy_status status = AIRY_OK;
+    *differs = 0;
+    for (size_t i = 0; i < stack->part_count && stack->held && status == AIRY_OK; i++) {
+        const struct stack_part *part = &stack->parts[i];
+        const bool again = i > 0 && strcmp(part->path, stack->parts[i - 1].path) == 0;
+        if (!part->plain && !again && (single || stack->part_count > 1))
+            status = hold_hdf5(stack, part->path, differs);
+    }
+    for (size_t i = 0; i < stack->segment_count && stack->held && status == AIRY_OK; i++)
+        if (stack->segments[i].plain)
+            status = airy_plain_hold(&stack->segments[i], stack, &stack->like, &stack->like_path,
+                                     differs);
+    return status;
+}
+
 airy_status airy_stack_hold_geometry(airy_stack *stack, unsigned parts, unsigned *differs)
 {
-    unsigned other = 0;
+    unsigned other;
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_hold_geometry: stack is NULL");
     stack->held = parts;
     stack->like = (struct airy_header){0};
-    airy_status status = AIRY_OK;
-    for (size_t i = 0; i < stack->part_count && parts && status == AIRY_OK; i++) {
-        const struct stack_part *part = &stack->parts[i];
-        const bool again = i > 0 && strcmp(part->path, stack->parts[i - 1].path) == 0;
-        if (!part->plain && !again && stack->part_count > 1)
-            status = hold_hdf5(stack, part->path, &other);
+    return hold(stack, false, differs ? differs : &other);
+}
+
+airy_status airy_stack_hold_like(airy_stack *stack, const airy_stack *first, unsigned parts,
+                                 unsigned *differs)
+{
+    unsigned other;
+    AIRY_FAIL_IF(!stack || !first, AIRY_ERR_PARAM, "airy_stack_hold_like: a stack is NULL");
+    stack->held = parts;
+    stack->like = first->like;
+    stack->like_path = first->like_path;
+    if (parts && !stack->like.parts && first->part_count == 1 && !first->first_is_plain) {
+        stack->like_path = first->parts[0].path;
+        AIRY_TRY(airy_stack_header(&stack->like, stack->like_path));
     }
-    for (size_t i = 0; i < stack->segment_count && parts && status == AIRY_OK; i++)
-        if (stack->segments[i].plain)
-            status = airy_plain_hold(&stack->segments[i], stack, &stack->like, &stack->like_path,
-                                     &other);
-    if (differs)
-        *differs = other;
-    return status;
+    return hold(stack, true, differs ? differs : &other);
 }

@@ -184,6 +184,14 @@ static enum taken give_rows(struct follow *f, const airy_stack *stack, const air
     return taken;
 }
 
+/* A file that states another geometry than the first one. */
+static enum taken check_geometry(struct follow *f, airy_stack *stack)
+{
+    const struct integration *job = f->job;
+    const int code = geometry_hold_like(stack, job->stack, &job->params->geometry, job->replayed);
+    return code == AIRY_EXIT_OK ? TAKEN : follow_fail(f, code);
+}
+
 /* All frames of a file that is complete; patient: LATER where one cannot be read. */
 static enum taken take_file(struct follow *f, const char *path, bool patient)
 {
@@ -197,7 +205,9 @@ static enum taken take_file(struct follow *f, const char *path, bool patient)
     if (status == AIRY_OK && !follow_fits(f, &info))
         taken = follow_fail(
             f, tool_fail(f->job->common, "%s has other frames than those before it", path));
-    else if (status == AIRY_OK && patient)
+    else if (status == AIRY_OK)
+        taken = check_geometry(f, stack);
+    if (taken == TAKEN && status == AIRY_OK && patient)
         status = read_rows(f, stack, info.frames);
     if (status != AIRY_OK && patient)
         taken = LATER;

@@ -326,17 +326,31 @@ static unsigned given_parts(const struct geometry_params *p)
            (p->has_rot1 || p->has_rot2 || p->has_rot3 ? AIRY_GEOMETRY_TILT : 0);
 }
 
-int geometry_hold(airy_stack *stack, const struct geometry_params *p, bool given)
+/* first: NULL, or the stack whose geometry it is. */
+static int hold(airy_stack *stack, const airy_stack *first, const struct geometry_params *p,
+                bool given)
 {
     const unsigned all = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE | AIRY_GEOMETRY_CENTER |
                          AIRY_GEOMETRY_WAVELENGTH | AIRY_GEOMETRY_TILT;
     unsigned differs = 0;
     const unsigned parts = given || p->poni ? 0 : all & ~given_parts(p);
-    const airy_status status = airy_stack_hold_geometry(stack, parts, &differs);
+    const airy_status status = first ? airy_stack_hold_like(stack, first, parts, &differs)
+                                     : airy_stack_hold_geometry(stack, parts, &differs);
     if (differs)
         return tool_fail(&p->common, "%s; process them one by one, or give %s or --poni FILE",
                          airy_last_error(), option_of(differs));
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+int geometry_hold(airy_stack *stack, const struct geometry_params *p, bool given)
+{
+    return hold(stack, NULL, p, given);
+}
+
+int geometry_hold_like(airy_stack *stack, const airy_stack *first, const struct geometry_params *p,
+                       bool given)
+{
+    return hold(stack, first, p, given);
 }
 
 /* What a geometry of options alone must have; true where all of it is there. */

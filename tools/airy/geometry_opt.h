@@ -40,6 +40,9 @@ int geometry_arrays(airy_detector_arrays **arrays, airy_geometry *geometry,
  * taken from them, as it comes from elsewhere. Exit code.
  */
 int geometry_hold(airy_stack *stack, const struct geometry_params *params, bool given);
+/* The stack must state what the first file of another one states, which it goes on with. */
+int geometry_hold_like(airy_stack *stack, const airy_stack *first,
+                       const struct geometry_params *params, bool given);
 /*
  * The geometry for frames of a shape: --poni, inline values, or the file's own. Exit code 0, 1 or
  * 2.

@@ -32,3 +32,9 @@ one zero.edf --dist 0.1
 one corner.edf --poni1 2e-4 --poni2 1e-4
 one pixel.edf --pixel 1e-4,1e-4
 one wave.edf --wavelength 1e-10
+# a file that comes later
+cp whole.edf run_1.edf
+(sleep 0.5; cp far.edf run_2.edf) &
+"$airy" integrate 'run_*.edf' --follow --poll 0.1 --follow-timeout 8 --bins 5 -o g.h5 --quiet
+echo "followed $?"
+wait
