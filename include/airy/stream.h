@@ -137,8 +137,12 @@ typedef struct airy_stream_receiver_params {
     size_t sockets; /**< connections to each endpoint, each with a thread for its network and one
                              that takes what comes; 0: 1; at most 64 in all */
     bool bind;      /**< the sender connects to us; then sockets is 1 */
-    size_t max_message; /**< bytes; who sends more is cut off; 0: 256 MiB */
-    size_t queue;       /**< messages; 0: 32 */
+    size_t max_message;       /**< bytes; who sends more is cut off; 0: 256 MiB */
+    size_t queue;             /**< messages; 0: 32 */
+    const char *const *allow; /**< [allow_count] addresses of IPv4 or IPv6, or networks
+                                   ("10.1.0.0/16"), from which alone connections are taken over TCP;
+                                   NULL: all */
+    size_t allow_count;
 } airy_stream_receiver_params;
 
 /** Errors: AIRY_ERR_PARAM, AIRY_ERR_IO (address, by name), AIRY_ERR_UNSUPPORTED. */

@@ -29,7 +29,7 @@ typedef struct airy_probe {
     unsigned hits;           /* raw reads noted since the caller set it to 0 */
     uint64_t offset, length; /* the last one */
     int error;               /* of the first read that failed, EIO where the file became shorter */
-    char *refused;           /* why a dataset of this file was not opened (hdf5_external.h), or NULL */
+    char *refused; /* why a dataset of this file was not opened (hdf5_external.h), or NULL */
 } airy_probe;
 
 /* Register the driver; negative on failure. Lock held. */

@@ -538,7 +538,8 @@ static airy_status read_tiles(const struct part *part, const struct fits_stored 
 }
 
 /* The cards as they lie in the file: CFITSIO would end one at a byte of 0. */
-static airy_status keep_header(airy_image *image, const struct fits_stored *s, const struct fits_open *f)
+static airy_status keep_header(airy_image *image, const struct fits_stored *s,
+                               const struct fits_open *f)
 {
     LONGLONG head = 0, data = 0, end = 0;
     int code = 0;

@@ -78,8 +78,7 @@ static herr_t put_numbers(const struct airy_stack_file *f)
 static herr_t lay_out(struct airy_stack_file *f, const airy_stack_writer_params *p, bool part)
 {
     const bool usual_place = strcmp(p->dataset, "/entry/data/data") == 0;
-    if (put_frames(f, p) < 0 ||
-        (part ? put_numbers(f) : airy_stack_put_instrument(f->file, p)) < 0)
+    if (put_frames(f, p) < 0 || (part ? put_numbers(f) : airy_stack_put_instrument(f->file, p)) < 0)
         return -1;
     return usual_place ? airy_put_data_classes(f->file, "data")
                        : airy_put_text(f->file, "NX_class", "NXroot");

@@ -487,6 +487,23 @@ static airy_status parse(airy_stream_message *m, struct airy_cbor *cbor, uint32_
     return AIRY_OK;
 }
 
+/*
+ * Detectors speak Stream V1 unless they are told otherwise: JSON whose key "htype" names the part,
+ * "dheader-1.0", "dimage-1.0". No map of CBOR begins with '{'.
+ */
+static airy_status refuse_v1(const char *bytes, size_t size)
+{
+    static const char key[] = "\"htype\"";
+    const size_t head = airy_min_size(size, 256), length = sizeof(key) - 1;
+    if (size == 0 || bytes[0] != '{')
+        return AIRY_OK;
+    for (size_t i = 1; i + length <= head; i++)
+        AIRY_FAIL_IF(memcmp(bytes + i, key, length) == 0, AIRY_ERR_UNSUPPORTED,
+                     "it is JSON of Stream V1 ('htype'), the detector's default; set the "
+                     "detector's stream format to 'cbor' (Stream V2)");
+    return AIRY_OK;
+}
+
 airy_status airy_stream_parse(airy_stream_message *message, const void *bytes, size_t size)
 {
     AIRY_FAIL_IF(!message || (!bytes && size), AIRY_ERR_PARAM,
@@ -497,6 +514,7 @@ airy_status airy_stream_parse(airy_stream_message *message, const void *bytes, s
     message->image.real_time = message->image.start_time = message->image.stop_time = NAN;
     message->start.beam_center_x = message->start.beam_center_y = NAN;
     AIRY_FAIL_IF(size == 0, AIRY_ERR_FORMAT, "the message is empty");
+    AIRY_TRY(refuse_v1(bytes, size));
     AIRY_TRY(parse(message, &cbor, &seen));
     airy_stream_start_message *start = &message->start;
     start->has_beam_center = isfinite(start->beam_center_x) && isfinite(start->beam_center_y);

@@ -644,16 +644,25 @@ static void find_nothing(struct receiver *r, int error)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Parts of a message behind the first are none of ours, whatever they say. */
+static void drop_parts(zmq_msg_t *bytes, struct receiver *r)
+{
+    while (zmq_msg_more(bytes) && zmq_msg_recv(bytes, r->socket, ZMQ_DONTWAIT) >= 0)
+        ;
+}
+
 static void *receive(void *user)
 {
     struct receiver *r = user;
     zmq_msg_t bytes;
     zmq_msg_init(&bytes);
     while (!is_over(r->serve)) {
-        if (zmq_msg_recv(&bytes, r->socket, 0) >= 0)
-            take(r, &bytes, airy_clock_ns());
-        else
+        if (zmq_msg_recv(&bytes, r->socket, 0) < 0) {
             find_nothing(r, zmq_errno());
+            continue;
+        }
+        take(r, &bytes, airy_clock_ns());
+        drop_parts(&bytes, r);
     }
     zmq_msg_close(&bytes);
     return NULL;

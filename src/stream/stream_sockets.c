@@ -83,6 +83,8 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
     AIRY_FAIL_IF(!socket, AIRY_ERR_IO, "no ZeroMQ socket for '%s': %s", endpoint,
                  zmq_strerror(zmq_errno()));
     receiver->sockets[receiver->count++] = socket;
+    AIRY_FAIL_IF(p->allow && zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, "airy", 4) != 0, AIRY_ERR_IO,
+                 "options of a ZeroMQ socket: %s", zmq_strerror(zmq_errno()));
     const bool failed = zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
                         zmq_setsockopt(socket, ZMQ_RCVTIMEO, &poll, sizeof(poll)) != 0 ||
                         zmq_setsockopt(socket, ZMQ_RCVHWM, &queue, sizeof(queue)) != 0 ||
@@ -112,6 +114,10 @@ airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
                  params->queue);
     AIRY_FAIL_IF(params->max_message > INT64_MAX, AIRY_ERR_PARAM,
                  "max_message = %zu, expected <= 2^63 - 1", params->max_message);
+    for (size_t i = 0; i < params->count && params->allow; i++)
+        AIRY_FAIL_IF(strncmp(params->endpoints[i], "tcp://", 6) != 0, AIRY_ERR_PARAM,
+                     "URL '%s': addresses that may connect are for tcp://HOST:PORT",
+                     params->endpoints[i]);
     airy_stream_receiver *made = NULL;
     airy_status status = airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stream");
     AIRY_TRY(status);
@@ -124,6 +130,9 @@ airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
             status = airy_fail(AIRY_ERR_MEMORY, "no ZeroMQ context with %zu threads: %s", count,
                                zmq_strerror(zmq_errno()));
     }
+    if (status == AIRY_OK && params->allow)
+        status = airy_stream_guard_begin(&made->guard, made->context, params->allow,
+                                         params->allow_count);
     for (size_t i = 0; status == AIRY_OK && i < count; i++)
         status = open_socket(made, params, i);
     if (status != AIRY_OK) {
@@ -140,6 +149,7 @@ void airy_stream_receiver_destroy(airy_stream_receiver **receiver)
         return;
     for (size_t i = 0; i < (*receiver)->count; i++)
         zmq_close((*receiver)->sockets[i]);
+    airy_stream_guard_end(&(*receiver)->guard);
     while ((*receiver)->context && zmq_ctx_term((*receiver)->context) != 0 && zmq_errno() == EINTR)
         ;
     free((*receiver)->sockets);

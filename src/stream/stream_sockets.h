@@ -12,6 +12,7 @@ struct airy_stream_receiver {
     void **sockets;
     size_t count;
     bool bound; /* senders connect to them */
+    struct airy_stream_guard *guard;
 };
 
 enum { AIRY_STREAM_ADDRESS_MAX = 255 };
@@ -27,6 +28,16 @@ airy_status airy_stream_check_host(const char *url);
 
 /* Why zmq_bind failed, just now. */
 const char *airy_stream_bind_error(void);
+
+/*
+ * Who asks for a connection is looked up in a list (ZeroMQ's authentication protocol, RFC 27), by a
+ * thread of its own in the context. Begin before there is a socket, end behind the last one.
+ * Errors: AIRY_ERR_PARAM (no address, by name), AIRY_ERR_IO, AIRY_ERR_MEMORY.
+ */
+struct airy_stream_guard;
+airy_status airy_stream_guard_begin(struct airy_stream_guard **guard, void *context,
+                                    const char *const *allow, size_t count);
+void airy_stream_guard_end(struct airy_stream_guard **guard);
 
 enum { AIRY_STREAM_POLL_MS = 100 }; /* how often a thread that waits looks at whether to stop */
 

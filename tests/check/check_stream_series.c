@@ -308,6 +308,26 @@ static void check_broken(struct check *c)
     close_loop(&l);
 }
 
+/* A detector that speaks Stream V1, whose parts are no messages of their own, before one of V2. */
+static void check_old(struct check *c)
+{
+    static const char head[] = "{\"htype\":\"dheader-1.0\",\"series\":1,\"header_detail\":\"all\"}";
+    struct loop l;
+    struct message m;
+    if (!check_case(c, "stream_series_old") || !open_loop(&l, c, 1))
+        return;
+    make_start(&m, 5, 3);
+    CHECK(c, zmq_send(l.sockets[0], head, strlen(head), ZMQ_SNDMORE) >= 0);
+    send_bytes(&l, 0, &m);
+    send_start(&l, 0, 7, 1);
+    send_image(&l, 0, 7, 0);
+    send_end(&l, 0, 7);
+    CHECK_OK(c, serve(&l));
+    CHECK(c, l.starts == 1 && l.report[0].id == 7 && l.report[0].received == 1);
+    CHECK(c, strstr(l.sentences, "Stream V1") && strstr(l.sentences, "'cbor'"));
+    close_loop(&l);
+}
+
 /* What is said holds up nobody, however long it takes. */
 static void check_slow_listener(struct check *c)
 {
@@ -688,6 +708,12 @@ static void await_images(struct loop *l, size_t count)
     check_failed(l->c, __FILE__, __LINE__, "%zu images did not come", count);
 }
 
+/* A connection that was refused takes nothing, which is as well. */
+static void send_maybe(struct loop *l, const struct message *m)
+{
+    (void)zmq_send(l->sockets[1], m->bytes, m->size, ZMQ_DONTWAIT);
+}
+
 static void *send_foreign(void *user)
 {
     struct loop *l = user;
@@ -695,13 +721,17 @@ static void *send_foreign(void *user)
     send_start(l, 0, 1, 3);
     send_image(l, 0, 1, 0);
     await_images(l, 1);
-    send_image(l, 1, 1, 1);
+    make_image(&m, 1, 1);
+    send_maybe(l, &m);
     make_image(&m, 1, 2);
     m.size--;
-    send_bytes(l, 1, &m);
-    send_start(l, 1, 1, 3);
-    send_start(l, 1, 2, 3);
-    send_end(l, 1, 1);
+    send_maybe(l, &m);
+    for (uint64_t series = 1; series <= 2; series++) {
+        make_start(&m, series, 3);
+        send_maybe(l, &m);
+    }
+    make_end(&m, 1);
+    send_maybe(l, &m);
     usleep(300000); /* the other connection's messages come first */
     send_image(l, 0, 1, 1);
     send_image(l, 0, 1, 2);
@@ -710,13 +740,13 @@ static void *send_foreign(void *user)
 }
 
 /* Senders connect: an image, a broken one, a start and an end from another address change nothing. */
-static void check_foreign(struct check *c)
+static void check_foreign(struct check *c, const char *allow)
 {
     struct loop l;
     static const char *const sources[] = {"127.0.0.1", "127.0.0.2"};
     char bound[64], url[160];
     const int linger = 0;
-    if (!check_case(c, "stream_series_foreign") || !open_loop(&l, c, 2))
+    if (!check_case(c, "stream_series_foreign%s", allow ? "_allow" : "") || !open_loop(&l, c, 2))
         return;
     /* a port that was free a moment ago */
     snprintf(bound, sizeof(bound), "%s", l.endpoints[0]);
@@ -727,8 +757,11 @@ static void check_foreign(struct check *c)
     airy_status status = AIRY_ERR_IO;
     for (int tries = 0; tries < 100 && status == AIRY_ERR_IO; tries++) {
         status = airy_stream_receiver_create(
-            &l.receiver,
-            &(airy_stream_receiver_params){.endpoints = &endpoint, .count = 1, .bind = true});
+            &l.receiver, &(airy_stream_receiver_params){.endpoints = &endpoint,
+                                                        .count = 1,
+                                                        .bind = true,
+                                                        .allow = allow ? &allow : NULL,
+                                                        .allow_count = allow != NULL});
         usleep(status == AIRY_OK ? 0 : 20000);
     }
     for (size_t i = 0; i < 2; i++) {
@@ -743,9 +776,10 @@ static void check_foreign(struct check *c)
         CHECK_OK(c, serve(&l));
         pthread_join(thread, NULL);
         check_images(&l, 0, 3, SIZE_MAX);
-        CHECK(c, l.report[0].refused == 5 && l.report[0].rivals == 1 && l.report[0].ended);
+        CHECK(c, l.report[0].refused == (allow ? 0 : 5) && l.report[0].rivals == !allow);
+        CHECK(c, l.report[0].ended);
         CHECK(c, l.report[0].conflicts == 0 && l.report[0].duplicates == 0);
-        CHECK(c, strstr(l.sentences, "messages from 127.0.0.2 are refused") != NULL);
+        CHECK(c, allow || strstr(l.sentences, "messages from 127.0.0.2 are refused"));
     }
     close_loop(&l);
 }
@@ -938,10 +972,12 @@ void check_stream_series(struct check *c)
     check_far(c);
     check_failing(c);
     check_late_first(c);
+    check_old(c);
     check_deserted(c);
     check_rejected(c);
     check_conflict(c);
-    check_foreign(c);
+    check_foreign(c, NULL);
+    check_foreign(c, "127.0.0.1");
     check_stopped(c);
     check_receiver_refusals(c);
     check_publisher(c);

@@ -11,7 +11,7 @@
 
 /* Of inputs that are a detector's stream (live_stream.c). */
 struct stream_opt {
-    const char *publish;
+    const char *publish, *allow;
     size_t sockets, series, queue; /* queue: messages; 0 the library's */
     uint64_t max_message;          /* bytes; 0 the library's */
     uint64_t max_images;           /* of a series; 0 the library's */

@@ -841,21 +841,45 @@ static int serve(struct service *s, airy_stream_receiver *receiver)
     return status == AIRY_OK ? s->code : tool_failed(s->common, status);
 }
 
+enum { ALLOWED_MAX = 64 };
+
+/* The addresses of --allow, cut out of `text`; 0: too many. */
+static size_t split_allowed(const char *allowed[ALLOWED_MAX], char *text)
+{
+    size_t count = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        if (count == ALLOWED_MAX)
+            return 0;
+        allowed[count++] = word;
+    }
+    return count;
+}
+
 int live_stream_run(const struct integrate_params *p, const airy_geometry *replayed)
 {
     const struct common *common = &p->geometry.common;
     struct service s = {
         .params = p, .common = common, .replayed = replayed, .lock = PTHREAD_MUTEX_INITIALIZER};
     airy_stream_receiver *receiver = NULL;
+    const char *allowed[ALLOWED_MAX];
+    char hosts[4096];
     int code = live_stream_check(p);
     if (code != AIRY_EXIT_OK)
         return code;
+    const int length = snprintf(hosts, sizeof(hosts), "%s", p->stream.allow ? p->stream.allow : "");
+    const size_t count = (size_t)length < sizeof(hosts) ? split_allowed(allowed, hosts) : 0;
+    if (p->stream.allow && count == 0)
+        return tool_usage(common, "--allow '%.80s': expected 1 to %d addresses with commas between",
+                          p->stream.allow, ALLOWED_MAX);
     s.named = !p->output || strstr(p->output, "{series}");
     tool_catch_interrupts();
     const airy_stream_receiver_params params = {.endpoints = common->inputs.items,
                                                 .count = common->inputs.count,
                                                 .sockets = p->stream.sockets,
                                                 .bind = p->stream.bind,
+                                                .allow = p->stream.allow ? allowed : NULL,
+                                                .allow_count = count,
                                                 .queue = p->stream.queue,
                                                 .max_message = p->stream.max_message};
     airy_status status = airy_stream_receiver_create(&receiver, &params);

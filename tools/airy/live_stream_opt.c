@@ -20,6 +20,12 @@ const struct opt stream_options[] = {
      .type = OPT_FLAG,
      FIELD(bind),
      .help = "the sender connects to this address, not the other way round"},
+    {.name = "allow",
+     .type = OPT_STRING,
+     FIELD(allow),
+     .argument = "ADDRESS[,ADDRESS...]",
+     .fallback = "all",
+     .help = "hosts or networks (10.1.0.0/16) from which alone messages are taken"},
     {.name = "series",
      .type = OPT_COUNT,
      FIELD(series),
@@ -94,6 +100,7 @@ int live_stream_unused(const struct integrate_params *p)
     const struct stream_opt *s = &p->stream;
     const char *name = s->sockets       ? "sockets"
                        : s->bind        ? "bind"
+                       : s->allow       ? "allow"
                        : s->series      ? "series"
                        : s->queue       ? "hwm"
                        : s->max_message ? "max-message"

@@ -23,6 +23,8 @@ refused ipc://a --publish tcp://192.0.2.1:31001
 # a name that no resolver is asked for
 refused tcp://a..b:31001 -o o.h5 | sed 's/: [^:]*$//'
 refused ipc://a --publish 31002
+refused tcp://127.0.0.1:31001 -o o.h5 --allow 10.1.1.1,10.1/16
+refused ipc://a -o o.h5 --allow 10.1.1.1
 # known before the first series, which would be lost
 refused ipc://a -o o.h5 --poni none.poni
 refused ipc://a -o none/o.h5
@@ -30,7 +32,7 @@ touch done.h5 left.h5.partial
 refused ipc://a -o done.h5
 refused ipc://a -o left.h5
 # of streams only
-for option in '--sockets 2' '--hwm 8' '--max-message 1M' '--max-images 5' --bind '--series 1' '--timeout 1' --drop '--publish ipc://p'; do
+for option in '--sockets 2' '--hwm 8' '--max-message 1M' '--max-images 5' --bind '--allow 10.1.1.1' '--series 1' '--timeout 1' --drop '--publish ipc://p'; do
     refused $small -o o.h5 $option
 done
 timeout 120 $airy stream $small --to ipc://b --channels 2 --quiet --patience 60 &

@@ -1,0 +1,156 @@
+/* Addresses that may connect. */
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "stream/stream_sockets.h"
+
+enum { ADDRESS_BYTES = 16, FRAMES = 16, FRAME_BYTES = 256, IPV4_AT = 12 };
+
+/* IPv4 as the IPv6 addresses that stand for it. */
+struct network {
+    uint8_t address[ADDRESS_BYTES];
+    unsigned bits;
+};
+
+struct airy_stream_guard {
+    void *socket;
+    pthread_t thread;
+    atomic_bool ends;
+    size_t count;
+    struct network networks[];
+};
+
+static bool parse_address(uint8_t address[ADDRESS_BYTES], bool *v4, const char *text)
+{
+    memset(address, 0, ADDRESS_BYTES);
+    address[10] = address[11] = 0xff;
+    *v4 = inet_pton(AF_INET, text, address + IPV4_AT) == 1;
+    return *v4 || inet_pton(AF_INET6, text, address) == 1;
+}
+
+static airy_status parse_network(struct network *network, const char *text)
+{
+    char address[64];
+    bool v4 = false;
+    const char *slash = strchr(text, '/');
+    const size_t length = slash ? (size_t)(slash - text) : strlen(text);
+    const size_t digits = slash ? strspn(slash + 1, "0123456789") : 0;
+    bool good = length < sizeof(address) &&
+                (!slash || (digits > 0 && digits < 4 && !slash[1 + digits]));
+    snprintf(address, sizeof(address), "%.*s", (int)(good ? length : 0), text);
+    good = good && parse_address(network->address, &v4, address);
+    const int most = v4 ? 32 : 128, bits = good && slash ? atoi(slash + 1) : most;
+    AIRY_FAIL_IF(
+        !good || bits > most, AIRY_ERR_PARAM,
+        "'%s' is no address that may connect, expected such as 192.168.1.5, 192.168.1.0/24 "
+        "or fe80::/10",
+        text);
+    network->bits = (unsigned)(v4 ? bits + 8 * IPV4_AT : bits);
+    return AIRY_OK;
+}
+
+static bool is_in(const struct network *network, const uint8_t address[ADDRESS_BYTES])
+{
+    const unsigned whole = network->bits / 8, rest = network->bits % 8;
+    return memcmp(network->address, address, whole) == 0 &&
+           (rest == 0 || (network->address[whole] ^ address[whole]) >> (8 - rest) == 0);
+}
+
+static bool is_allowed(const struct airy_stream_guard *guard, const char *text)
+{
+    uint8_t address[ADDRESS_BYTES];
+    bool v4;
+    if (!parse_address(address, &v4, text))
+        return false;
+    for (size_t i = 0; i < guard->count; i++)
+        if (is_in(&guard->networks[i], address))
+            return true;
+    return false;
+}
+
+/* version, request, domain, address, ...: how many frames came; texts are cut. */
+static size_t read_request(void *socket, char frames[FRAMES][FRAME_BYTES])
+{
+    size_t count = 0;
+    for (int more = 1; more; count++) {
+        size_t size = sizeof(more);
+        char *frame = frames[count < FRAMES ? count : FRAMES - 1];
+        const int n = zmq_recv(socket, frame, FRAME_BYTES - 1, 0);
+        if (n < 0)
+            return 0;
+        frame[n < FRAME_BYTES ? n : FRAME_BYTES - 1] = 0;
+        if (zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &size) != 0)
+            return 0;
+    }
+    return count;
+}
+
+static void *answer(void *user)
+{
+    struct airy_stream_guard *guard = user;
+    char frames[FRAMES][FRAME_BYTES];
+    while (!atomic_load(&guard->ends)) {
+        const size_t count = read_request(guard->socket, frames);
+        if (count == 0)
+            continue;
+        const bool allowed = count >= 6 && is_allowed(guard, frames[3]);
+        const char *const reply[] = {
+            "1.0", frames[1], allowed ? "200" : "400", allowed ? "OK" : "not allowed", "", ""};
+        for (size_t i = 0; i < 6; i++)
+            (void)zmq_send(guard->socket, reply[i], strlen(reply[i]), i < 5 ? ZMQ_SNDMORE : 0);
+    }
+    return NULL;
+}
+
+static airy_status start(struct airy_stream_guard *guard, void *context)
+{
+    const int poll = AIRY_STREAM_POLL_MS, linger = 0;
+    guard->socket = zmq_socket(context, ZMQ_REP);
+    AIRY_FAIL_IF(
+        !guard->socket || zmq_setsockopt(guard->socket, ZMQ_RCVTIMEO, &poll, sizeof(poll)) != 0 ||
+            zmq_setsockopt(guard->socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
+            zmq_bind(guard->socket, "inproc://zeromq.zap.01") != 0,
+        AIRY_ERR_IO, "no socket that looks after addresses: %s", zmq_strerror(zmq_errno()));
+    AIRY_FAIL_IF(pthread_create(&guard->thread, NULL, answer, guard) != 0, AIRY_ERR_MEMORY,
+                 "no thread that looks after addresses");
+    return AIRY_OK;
+}
+
+airy_status airy_stream_guard_begin(struct airy_stream_guard **guard, void *context,
+                                    const char *const *allow, size_t count)
+{
+    struct airy_stream_guard *made = NULL;
+    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made) + count * sizeof(struct network),
+                                "allowed addresses"));
+    airy_status status = AIRY_OK;
+    for (made->count = 0; made->count < count && status == AIRY_OK; made->count++)
+        status = parse_network(&made->networks[made->count], allow[made->count]);
+    if (status == AIRY_OK)
+        status = start(made, context);
+    if (status != AIRY_OK) {
+        if (made->socket)
+            zmq_close(made->socket);
+        free(made);
+        return status;
+    }
+    *guard = made;
+    return AIRY_OK;
+}
+
+void airy_stream_guard_end(struct airy_stream_guard **guard)
+{
+    if (!*guard)
+        return;
+    atomic_store(&(*guard)->ends, true);
+    pthread_join((*guard)->thread, NULL);
+    zmq_close((*guard)->socket);
+    free(*guard);
+    *guard = NULL;
+}
