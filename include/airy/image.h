@@ -53,7 +53,8 @@ AIRY_API airy_status airy_image_read(airy_image *image, const char *path);
  * Write .npy, .h5, .edf, .fits, .tif, .png or .cbf by the suffix; a type or a number of dimensions
  * that the format lacks is AIRY_ERR_UNSUPPORTED. The file appears when complete. FITS takes over
  * what the image's header says about coordinates, beam and history; the header must be of that
- * shape (AIRY_ERR_SHAPE), and other formats leave it out. AIRY_ERR_EXISTS unless force. A file is
+ * shape (AIRY_ERR_SHAPE), and other formats leave it out. Bytes that FITS does not allow in a header
+ * are written as '?'. AIRY_ERR_EXISTS unless force. A file is
  * replaced as a whole: FILE.h5::DATASET also fails as airy_image_check_others does.
  */
 AIRY_API airy_status airy_image_write(const airy_image *image, const char *path, bool force);

@@ -341,28 +341,48 @@ static airy_status data_size(size_t *bytes, const struct hdu *h)
     return AIRY_OK;
 }
 
-airy_status airy_fits_scan(const struct fits_bytes *bytes)
+/* More than any header has. */
+enum { HEADER_ROOM = 8 << 20 };
+
+/* *at: behind the last HDU of these bytes, or where the one begins that does not scan. */
+static airy_status walk_units(uint64_t *at, const struct fits_bytes *bytes)
 {
-    uint64_t at = 0;
-    for (int number = 0; at < bytes->size; number++) {
+    *at = 0;
+    for (int number = 0; *at < bytes->size; number++) {
         struct hdu h;
         char start[8] = "";
         /* What follows the last HDU may be anything. */
-        if (number > 0 && (bytes->size - at < FITS_BLOCK ||
-                           airy_fits_read_at(bytes, start, at, sizeof(start)) != AIRY_OK ||
+        if (number > 0 && (bytes->size - *at < FITS_BLOCK ||
+                           airy_fits_read_at(bytes, start, *at, sizeof(start)) != AIRY_OK ||
                            memcmp(start, "XTENSION", 8) != 0))
             return AIRY_OK;
         size_t size = 0;
-        airy_status status = scan_header(&h, bytes, &at);
+        uint64_t data = *at;
+        airy_status status = scan_header(&h, bytes, &data);
         if (status == AIRY_OK)
             status = check_tiles(&h);
         if (status == AIRY_OK)
             status = data_size(&size, &h);
         if (status != AIRY_OK)
             return airy_fail_context(status, "HDU %d", number);
-        if (size > bytes->size - at)
-            return AIRY_OK; /* the reader of this HDU says what is wrong */
-        at += size;
+        AIRY_FAIL_IF(size > UINT64_MAX / 4, AIRY_ERR_FORMAT, "HDU %d: %zu bytes of data", number,
+                     size);
+        *at = data + size;
     }
     return AIRY_OK;
+}
+
+/* An HDU that is cut is for its reader, who says what is wrong. */
+airy_status airy_fits_scan(const struct fits_bytes *bytes)
+{
+    uint64_t at;
+    return walk_units(&at, bytes);
+}
+
+airy_status airy_fits_extent(uint64_t *extent, const struct fits_bytes *bytes)
+{
+    uint64_t at;
+    const airy_status status = walk_units(&at, bytes);
+    *extent = at + HEADER_ROOM;
+    return status == AIRY_OK || bytes->size - at < HEADER_ROOM ? AIRY_OK : status;
 }

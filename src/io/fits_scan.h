@@ -19,5 +19,10 @@ airy_status airy_fits_read_at(const struct fits_bytes *bytes, void *out, uint64_
  * sizes or pixel sizes with which CFITSIO would divide by zero, loop or leave its buffers.
  */
 airy_status airy_fits_scan(const struct fits_bytes *bytes);
+/*
+ * How many bytes the headers of the beginning of a file account for, with room for one more header.
+ * Errors: as airy_fits_scan, but for a header that does not end in these bytes.
+ */
+airy_status airy_fits_extent(uint64_t *extent, const struct fits_bytes *bytes);
 
 #endif

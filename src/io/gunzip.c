@@ -14,13 +14,23 @@ struct unpack {
     z_stream stream;
     uint8_t *out;
     size_t room, used;
+    airy_gunzip_expect_fn *expect;
+    void *user;
     uint8_t in[PIECE];
 };
 
 static airy_status grow(struct unpack *u)
 {
     size_t room = u->room ? u->room : FIRST / 2;
-    AIRY_FAIL_IF(airy_mul_size(&room, room, 2) || room > airy_memory_available(), AIRY_ERR_MEMORY,
+    uint64_t expected = FIRST;
+    if (u->used > 0)
+        AIRY_TRY(u->expect(&expected, u->user, u->out, u->used));
+    AIRY_FAIL_IF(u->used >= expected, AIRY_ERR_CORRUPT,
+                 "gzip: it unpacks to more than %zu bytes, and its headers account for fewer",
+                 u->used);
+    AIRY_FAIL_IF(airy_mul_size(&room, room, 2), AIRY_ERR_MEMORY, "it unpacks to too many bytes");
+    room = (size_t)(room < expected ? room : expected);
+    AIRY_FAIL_IF(room > airy_memory_available(), AIRY_ERR_MEMORY,
                  "it unpacks to more than %zu bytes, more than the memory that is left", u->used);
     uint8_t *out = realloc(u->out, room);
     AIRY_FAIL_IF(!out, AIRY_ERR_MEMORY, "cannot allocate %zu bytes to unpack it", room);
@@ -79,11 +89,14 @@ static airy_status unpack_all(struct unpack *u, int fd, uint64_t size)
     return AIRY_OK;
 }
 
-airy_status airy_gunzip(void **data, size_t *bytes, int fd, uint64_t size)
+airy_status airy_gunzip(void **data, size_t *bytes, int fd, uint64_t size,
+                        airy_gunzip_expect_fn *expect, void *user)
 {
     struct unpack *u = calloc(1, sizeof(*u));
     AIRY_FAIL_IF(!u, AIRY_ERR_MEMORY, "cannot allocate %zu bytes to unpack", sizeof(*u));
     airy_status status = AIRY_OK;
+    u->expect = expect;
+    u->user = user;
     if (inflateInit2(&u->stream, 15 + 16) != Z_OK) /* 15 bits of window, gzip's header */
         status = airy_fail(AIRY_ERR_MEMORY, "zlib does not start");
     if (status == AIRY_OK) {

@@ -65,6 +65,12 @@ static void close_file(struct fits_open *f)
     close(f->fd);
 }
 
+static airy_status expect_units(uint64_t *expected, void *user, const void *have, size_t used)
+{
+    (void)user;
+    return airy_fits_extent(expected, &(struct fits_bytes){have, -1, used});
+}
+
 /* A FITS file starts with SIMPLE; gzip is undone here, so that what it needs is asked for. */
 static airy_status open_file(struct fits_open *f, const char *path)
 {
@@ -76,7 +82,7 @@ static airy_status open_file(struct fits_open *f, const char *path)
     airy_status status =
         airy_file_pread(f->fd, start, airy_min_size(sizeof(start), (size_t)f->size), 0);
     if (status == AIRY_OK && start[0] == 0x1f && start[1] == 0x8b) {
-        status = airy_gunzip(&f->memory, &f->bytes, f->fd, f->size);
+        status = airy_gunzip(&f->memory, &f->bytes, f->fd, f->size, expect_units, NULL);
         f->size = f->bytes;
         if (status == AIRY_OK)
             memcpy(start, f->memory, airy_min_size(sizeof(start), f->bytes));
@@ -673,6 +679,8 @@ static airy_status verify_sums(const struct fits_open *f, const char *path)
     fits_get_hduaddrll(f->file, &head, &data, &end, &code);
     if (code)
         return fits_fail(AIRY_ERR_FORMAT, code);
+    if (end < 0 || (uint64_t)end > f->size) /* cut: who reads the pixels says so */
+        return AIRY_OK;
     AIRY_TRY(airy_fits_check_sums(&edited, &(struct fits_bytes){f->memory, f->fd, f->size},
                                   (uint64_t)head, (uint64_t)data, (uint64_t)end));
     if (edited)

@@ -265,6 +265,33 @@ static airy_status index_raw(struct airy_plain_frames *f, uint64_t size, const a
     return AIRY_OK;
 }
 
+/* Headers of what is being unpacked, up to the first that has not been unpacked yet. */
+struct packed {
+    enum airy_image_format format;
+    uint64_t at;
+};
+
+/* One image, or of EDF several; behind them there is room for one more header. */
+static airy_status expect_images(uint64_t *expected, void *user, const void *have, size_t used)
+{
+    struct packed *p = user;
+    const struct source s = {.fd = -1, .data = have, .size = used};
+    parse_fn *parse = p->format == AIRY_FORMAT_NPY   ? airy_npy_parse
+                      : p->format == AIRY_FORMAT_EDF ? airy_edf_parse
+                                                     : airy_cbf_parse;
+    while ((p->at == 0 || p->format == AIRY_FORMAT_EDF) && p->at < used &&
+           used - p->at >= MOST_HEADER) {
+        struct airy_image_header header;
+        AIRY_TRY(parse_at(&header, &s, p->at, parse, NULL));
+        const uint64_t data = p->format == AIRY_FORMAT_NPY ? header.data : header.stored;
+        AIRY_FAIL_IF(data > UINT64_MAX / 4 || header.bytes > UINT64_MAX / 4, AIRY_ERR_CORRUPT,
+                     "its header has more bytes than any file");
+        p->at += header.bytes + data;
+    }
+    *expected = p->at + MOST_HEADER;
+    return AIRY_OK;
+}
+
 /* Only what gzip holds of formats that come so. */
 static airy_status unpack(struct airy_plain_frames *f, struct source *s,
                           enum airy_image_format format)
@@ -278,7 +305,8 @@ static airy_status unpack(struct airy_plain_frames *f, struct source *s,
                  AIRY_ERR_UNSUPPORTED, "packed by gzip, expected that of .npy, .edf or .cbf");
     void *data;
     size_t bytes;
-    AIRY_TRY(airy_gunzip(&data, &bytes, s->fd, s->size));
+    struct packed packed = {.format = format};
+    AIRY_TRY(airy_gunzip(&data, &bytes, s->fd, s->size, expect_images, &packed));
     f->held = data;
     s->data = data;
     s->size = f->size = bytes;

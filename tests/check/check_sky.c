@@ -229,7 +229,7 @@ static void check_odd_byte(struct check *c, uint8_t byte)
                  strncmp(value, "card 7, HISTORY has the byte 0x", 31) == 0);
     CHECK_OK(c, airy_image_write(&image, copy, true));
     if (CHECK_OK(c, airy_image_read(&again, copy)))
-        CHECK(c, airy_image_odd_cards(&again, value) == 3 &&
+        CHECK(c, airy_image_odd_cards(&again, value) == 0 && /* written as '?' */
                      airy_image_get_card(&again, "BMIN", value) == AIRY_OK);
     airy_sky_destroy(&sky);
     airy_image_free(&image);

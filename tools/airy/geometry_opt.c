@@ -389,6 +389,23 @@ static int refuse_partial(const struct geometry_params *p, const airy_stack_meta
         *meta->unusable ? " (" : "", meta->unusable, *meta->unusable ? ")" : "", options);
 }
 
+/* No value is given, and the input states none; one that is cut may have had them all. */
+static int refuse_missing(const struct geometry_params *p, const airy_stack_meta *meta)
+{
+    const char *path = p->common.inputs.count ? p->common.inputs.items[0] : "";
+    uint64_t there, declared;
+    if (tool_hdf5_is_cut(path, &there, &declared))
+        return tool_fail(&p->common,
+                         "'%s' is cut off: %llu of %llu bytes are there, and its geometry is not "
+                         "among them; fetch it again, or give --poni FILE",
+                         path, (unsigned long long)there, (unsigned long long)declared);
+    return tool_usage(&p->common,
+                      "no geometry: the input has none%s%s%s, so give --poni FILE, or "
+                      "--detector, --dist, --poni1, --poni2 and --wavelength",
+                      meta && *meta->unusable ? " (" : "", meta ? meta->unusable : "",
+                      meta && *meta->unusable ? ")" : "");
+}
+
 /* The start of a geometry: --poni, what the input states, or nothing. Exit code. */
 static int begin_geometry(airy_geometry *g, const struct geometry_params *p,
                           const airy_stack_meta *meta)
@@ -409,11 +426,7 @@ static int begin_geometry(airy_geometry *g, const struct geometry_params *p,
         return AIRY_EXIT_OK;
     }
     if (!geometry_given(p))
-        return tool_usage(&p->common,
-                          "no geometry: the input has none%s%s%s, so give --poni FILE, or "
-                          "--detector, --dist, --poni1, --poni2 and --wavelength",
-                          meta && *meta->unusable ? " (" : "", meta ? meta->unusable : "",
-                          meta && *meta->unusable ? ")" : "");
+        return refuse_missing(p, meta);
     return is_complete(p, lacks) ? AIRY_EXIT_OK
                                  : tool_usage(&p->common, "the geometry lacks %s", lacks);
 }

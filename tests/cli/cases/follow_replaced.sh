@@ -24,10 +24,11 @@ wait $id
 code=$?
 grep -o "frame 7 of 'in.h5' is another one than when it was taken" err
 echo "exit $code, $(ls same*)"
-# a shorter one
-$airy simulate diffraction other.h5 --detector pilatus_100k --frames 3 --seed 2 --quiet --force || exit 5
+# a shorter one; files that do not state how many frames they will have
+$airy simulate diffraction frames.h5 --detector pilatus_100k --frames 3 --seed 2 --quiet --force || exit 5
+$helper begun all.h5 $small 8 && $helper begun other.h5 frames.h5 3 || exit 5
 for timeout in 1 5 25; do
-    cp $small in.h5
+    cp all.h5 in.h5
     $airy integrate in.h5 --poni ${small%.h5}.poni -o short.h5 --follow --poll 0.05 --follow-timeout $timeout --force 2>err &
     id=$!
     await rows short.h5 8 || { cat err >&2; exit 6; }
@@ -35,7 +36,7 @@ for timeout in 1 5 25; do
     wait $id
     grep -o "'in.h5' has 3 frames now, and frame 7 was taken: the file was replaced or cut off" err && break
 done
-(trap '' XFSZ; ulimit -f 256; $airy integrate $small --poni ${small%.h5}.poni -o full.h5 --follow --follow-timeout 0.2 --poll 0.1 --quiet 2>err)
+(trap '' XFSZ; ulimit -f 256; $airy integrate all.h5 --poni ${small%.h5}.poni -o full.h5 --follow --follow-timeout 0.2 --poll 0.1 --quiet 2>err)
 echo "exit $?"
 grep -o 'File too large; when that is mended the same command with --resume continues full.h5.partial' err || cat err >&2
 [ ! -e full.h5 ] || echo 'the output is there'

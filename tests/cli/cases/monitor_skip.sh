@@ -19,6 +19,6 @@ $airy integrate x.h5 -o x.sum.h5 --sum 8 --monitor /entry/monitor --on-error ski
 echo "group $?"
 $airy integrate x.h5 -o t.xy --monitor /entry/monitor --on-error skip --quiet
 echo "text $?" t_*.xy
-$airy integrate x.h5 -o one.xy --one-table --monitor /entry/monitor --on-error skip --quiet
+$airy integrate x.h5 -o one.dat --one-table --monitor /entry/monitor --on-error skip --quiet
 echo "table $?"
-grep -c 'normalization factor nan' one.xy
+grep -c 'normalization factor nan' one.dat

@@ -13,7 +13,7 @@ $airy info latin.h5 --json | grep '"detector"'
 $airy integrate latin.h5 --poni "${small%.h5}.poni" --bins 20 -o l.h5 --quiet && $airy integrate latin.h5 --config l.h5 -o m.h5 --quiet &&
     $airy diff l.h5::/entry/integrate/result/intensity m.h5::/entry/integrate/result/intensity
 # a '%' in a name is no format of virtual datasets
-$airy compress "$small" '5%b%%_master.h5' --frames-per-file 3 --quiet && $airy diff "$small::/entry/data/data" '5%b%%_master.h5::/entry/data/data'
+$airy compress "$small" '5%b%%_master.h5' --frames-per-file 3 --quiet && $airy diff "$small::/entry/data/data" '5%b%%_master.h5::/entry/instrument/detector/data'
 # a header of FITS is printable ASCII
 $airy simulate sky y.fits --height 8 --width 8 --quiet
 card=$(printf 'COMMENT \351\t\033[2Jx')
