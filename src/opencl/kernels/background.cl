@@ -160,22 +160,6 @@ AIRY_INLINE double first_of(double v, __local double *room)
     return first;
 }
 
-/* The least of the items' values. */
-AIRY_INLINE double least_of(double v, __local double *room)
-{
-    const uint i = get_local_id(0);
-    room[i] = v;
-    for (uint step = ITEMS / 2u; step > 0u; step /= 2u) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (i < step)
-            room[i] = fmin(room[i], room[i + step]);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const double least = room[0];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return least;
-}
-
 AIRY_INLINE double deviation(const moments *s)
 {
     const double mean = s->sum / s->count, variance = s->squares / s->count - mean * mean;
@@ -371,29 +355,35 @@ background_mesh(__global const T *src, __global const uchar *mask, __global doub
            noise = b.levels != 0u ? clip.std * b.scale
                    : good         ? 0.0
                                   : NAN;
-    if (good && !alike && g.compat == 0u && (b.levels == 0u || crowd >= 0)) {
-        /* Few different values: airy_background_coarse_start. */
-        double value = INFINITY, step = INFINITY;
-        barrier(CLK_LOCAL_MEM_FENCE);
+    /*
+     * Few different values: airy_background_coarse_start. The first pass finds the value of the
+     * crowd, the second the step to the nearest other one, the others measure. One loop for all
+     * passes: a compiler that inlines them one by one takes three times as long for this kernel.
+     */
+    const bool coarse = good && !alike && g.compat == 0u && (b.levels == 0u || crowd >= 0);
+    uint passes = coarse ? 2u + AIRY_BACKGROUND_COARSE_ROUNDS : 0u;
+    double value = b.levels == 0u ? b.alike : 0.0, step = INFINITY, last = 0.0;
+    for (uint pass = b.levels == 0u ? 1u : 0u; pass < passes; pass++) {
+        const double from = pass < 2u ? -INFINITY : lo, to = pass < 2u ? INFINITY : hi;
+        s = none;
         FOR_PIXELS(x)
-        value = airy_background_bin(x, b) == crowd ? fmin(value, x) : value;
+        const double far = x != value ? fabs(x - value) : NAN,
+                     crowded = airy_background_bin(x, b) == crowd ? x : NAN;
+        add_pixel(&s, pass == 0u ? crowded : pass == 1u ? far : x, value, from, to);
         END_PIXELS
-        value = b.levels == 0u ? b.alike : least_of(value, room);
-        FOR_PIXELS(x)
-        step = x != value ? fmin(step, fabs(x - value)) : step;
-        END_PIXELS
-        step = least_of(step, room);
-        airy_background_coarse_start(&lo, &hi, clip, b, value, step);
-        before = 0.0;
-        for (uint round = 0u; step < INFINITY && round < AIRY_BACKGROUND_COARSE_ROUNDS; round++) {
-            s = none;
-            FOR_PIXELS(x)
-            add_pixel(&s, x, value, lo, hi);
-            END_PIXELS
-            sum_moments(&s, room);
-            if (s.count == 0.0 || s.count == before)
-                break;
-            before = s.count;
+        sum_moments(&s, room);
+        const bool ends = pass == 0u   ? false
+                          : pass == 1u ? s.count == 0.0
+                                       : s.count == 0.0 || s.count == last;
+        passes = ends ? 0u : passes;
+        if (pass == 0u)
+            value = s.min;
+        if (pass == 1u && !ends) {
+            step = s.min;
+            airy_background_coarse_start(&lo, &hi, clip, b, value, step);
+        }
+        if (pass > 1u && !ends) {
+            last = s.count;
             mean = value + s.sum / s.count;
             noise = deviation(&s);
             level = g.estimate == 1u ? value : mean;
