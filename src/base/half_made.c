@@ -33,6 +33,7 @@ struct half_made {
     char name[];
 };
 static struct half_made *half_made;
+atomic_uint airy_half_made_looks;
 static atomic_flag half_made_busy = ATOMIC_FLAG_INIT;
 static atomic_bool half_made_gone; /* and busy for good */
 
@@ -189,8 +190,7 @@ static void remove_left(int folder, const char *name)
 static void remove_all_left(const char *path)
 {
     enum { FIRST = 64 };
-    static atomic_uint calls;
-    if (atomic_fetch_add(&calls, 1) >= FIRST)
+    if (atomic_fetch_add(&airy_half_made_looks, 1) >= FIRST)
         return;
     const char *slash = strrchr(path, '/');
     const size_t length = slash ? (size_t)(slash + 1 - path) : 0;

@@ -5,6 +5,7 @@
 #ifndef AIRY_BASE_HALF_MADE_H
 #define AIRY_BASE_HALF_MADE_H
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 /*
@@ -18,6 +19,8 @@
  * alone. On file systems whose locks may not reach other machines they must be a day old, too.
  */
 int airy_half_made_create(int *fd, char **partial, const char *path, mode_t mode);
+/* How often a folder was read for such files, which ends after some; tests begin anew. */
+extern atomic_uint airy_half_made_looks;
 /* It has its name, or is gone. */
 void airy_half_made_forget(const char *partial);
 
