@@ -185,7 +185,7 @@ typedef struct airy_stream_handler {
     /** A series begins; set up what does not depend on the kind of pixels. */
     airy_status (*start)(void *user, const airy_stream_message *start);
     /**
-     * Its first image is here; `image` gets it, too. AIRY_ERR_CORRUPT: this image is not what the
+     * Its first image is here; `image` gets it as well. AIRY_ERR_CORRUPT: this image is not what the
      * start message says; it is handed to `broken`, and the next one is the first.
      */
     airy_status (*first)(void *user, const airy_stream_message *image);

@@ -16,7 +16,7 @@
  *
  * The file is locked (flock) while it has that name, and files of such names that no process has
  * locked, which killed runs of the same output left, are removed first: regular ones of this user
- * alone. On file systems whose locks may not reach other machines they must be a day old, too.
+ * alone. On file systems whose locks may not reach other machines they must also be a day old.
  */
 int airy_half_made_create(int *fd, char **partial, const char *path, mode_t mode);
 /* How often a folder was read for such files, which ends after some; tests begin anew. */
