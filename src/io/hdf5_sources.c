@@ -264,6 +264,7 @@ static bool has_dataset(const char *path, const char *name)
 static airy_status note_named(struct walk *w, const char *beside, const char *file,
                               const char *name, const struct box *box)
 {
+    const struct box whole = {.paths = box->paths};
     bool more = true, numbered = false;
     airy_status status = AIRY_OK;
     for (size_t i = 0; more && status == AIRY_OK; i++) {
@@ -276,8 +277,7 @@ static airy_status note_named(struct walk *w, const char *beside, const char *fi
             status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s has more than %d numbered sources",
                                w->what, MAX_NUMBERED);
         else if (more || !numbered)
-            status =
-                note_source(w, found, dataset, numbered ? &(struct box){.paths = box->paths} : box);
+            status = note_source(w, found, dataset, numbered ? &whole : box);
         free(one);
         free(dataset);
         free(found);

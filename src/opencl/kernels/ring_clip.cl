@@ -217,7 +217,10 @@ ring_clip(__global const airy_ring_bin *bins, __global const uint *pixel,
     struct interval in = {0.0, INFINITY}, walked = in;
     struct ring_sums core;
     uint listed = 0u, missed = 0u, left = 0u;
-    bool stopped = false, anew = airy_ring_starts_anew(g.rule) == 0;
+    bool stopped = false;
+#if CLIPS_BY == 1 || CLIPS_BY == 2
+    bool started_anew = airy_ring_starts_anew(g.rule) == 0;
+#endif
     double count = 0.0, all = 0.0;
     walked.pivot = SPREAD ? first_pivot(image, t, bin, g.gather) : 0.0;
     gather_entries(&core, values, image, t, own, walked.pivot, g.gather);
@@ -246,9 +249,9 @@ ring_clip(__global const airy_ring_bin *bins, __global const uint *pixel,
         count = pass == 0u ? now.v[R_COUNT] : count;
         all = pass == 0u ? (double)now.entries : all;
 #if CLIPS_BY == 1 || CLIPS_BY == 2
-        if (!stopped && !anew && airy_ring_loses_most((double)now.entries, all)) {
+        if (!stopped && !started_anew && airy_ring_loses_most((double)now.entries, all)) {
             in = robust_start(values, t, own, count, g.rule, g.gather, &room);
-            anew = true;
+            started_anew = true;
             missed = 1u;
             left = ~0u;
             pass--; /* this pass again */
