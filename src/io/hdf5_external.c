@@ -203,9 +203,14 @@ hid_t airy_hdf5_dataset_own(hid_t from, const char *name)
     return open_checked(from, name, airy_hdf5_dataset_access(), false);
 }
 
+/*
+ * libhdf5 opens no dataset twice with two prefixes of external files. One that it reads as a source
+ * is open with none, one of our own (a virtual dataset may name itself) with ours.
+ */
 hid_t airy_hdf5_dataset_source(hid_t from, const char *name)
 {
-    return open_checked(from, name, airy_hdf5_dataset_access(), true);
+    const hid_t dataset = open_checked(from, name, H5P_DEFAULT, true);
+    return dataset >= 0 ? dataset : open_checked(from, name, airy_hdf5_dataset_access(), true);
 }
 
 hid_t airy_hdf5_dataset(hid_t from, const char *name)
