@@ -884,7 +884,15 @@ static int go(struct integration *job)
             code = tool_keep_stack(common, outputs[i], job->stack);
     if (code == AIRY_EXIT_OK && p->resume)
         code = resume_prepare(job);
-    return code == AIRY_EXIT_OK ? run_job(job) : code;
+    size_t before = 0;
+    if (code == AIRY_EXIT_OK)
+        code = ranks_files_before(job, &before);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    code = run_job(job);
+    if (code == AIRY_EXIT_OK || code == AIRY_EXIT_PARTLY)
+        ranks_files_surplus(job, before);
+    return code;
 }
 
 static int run_checked(const struct integrate_params *p, const airy_geometry *replayed)

@@ -56,6 +56,13 @@ void ranks_add(airy_run_info *sum, const airy_run_info *one);
 int ranks_choose_files(struct integration *job);
 /* Work, with the file of each rank its own, and then of those that are behind. */
 int ranks_files_run(struct ranks_run *run, airy_run_info *info);
+/*
+ * With --force an earlier result of --per-rank may have more files than the new one. before: how many
+ * it shows; it is an error where one that the new result does not replace is an input. Exit code.
+ */
+int ranks_files_before(const struct integration *job, size_t *before);
+/* Remove those of them that the new result, which is complete, does not have. */
+void ranks_files_surplus(const struct integration *job, size_t before);
 /* The unfinished files. */
 void ranks_files_remove(const struct ranks_run *run);
 

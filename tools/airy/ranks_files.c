@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ranks.h"
@@ -43,6 +44,64 @@ static size_t count_files(const char *output)
         count += *at == '\n';
     free(text);
     return count;
+}
+
+/*
+ * How many files a finished master of several shows, as far as their names are ours: OUT_0000.h5 and
+ * on, beside it. Of a symbolic link none, as only the link is replaced.
+ */
+static size_t count_shown(const char *output)
+{
+    char *text = NULL, name[NAME], *rest = NULL;
+    struct stat is;
+    if (lstat(output, &is) != 0 || !S_ISREG(is.st_mode) ||
+        airy_hdf5_text(&text, output, "/entry/integrate/files") != AIRY_OK)
+        return 0;
+    size_t count = 0;
+    const char *slash = strrchr(output, '/');
+    const size_t folder = slash ? (size_t)(slash - output) + 1 : 0;
+    for (char *line = strtok_r(text, "\n", &rest); line && count < RANKS_FILES_MAX;
+         line = strtok_r(NULL, "\n", &rest)) {
+        name_file(name, output, count, "");
+        if (strcmp(line, name + folder) != 0)
+            break;
+        count++;
+    }
+    free(text);
+    return count;
+}
+
+int ranks_files_before(const struct integration *job, size_t *before)
+{
+    const char *output = job->params->output;
+    int code = AIRY_EXIT_OK;
+    *before = job->common->force && integrate_is_hdf5_name(output) ? count_shown(output) : 0;
+    for (size_t i = job->files; i < *before && code == AIRY_EXIT_OK; i++) {
+        char name[NAME];
+        name_file(name, output, i, "");
+        if (!tool_exists(name))
+            continue;
+        code = tool_keep_inputs(job->common, name);
+        if (code == AIRY_EXIT_OK)
+            code = tool_keep_stack(job->common, name, job->stack);
+    }
+    return code;
+}
+
+void ranks_files_surplus(const struct integration *job, size_t before)
+{
+    char name[NAME], first[NAME] = "";
+    size_t removed = 0;
+    for (size_t i = job->files; i < before; i++) {
+        struct stat is;
+        name_file(name, job->params->output, i, "");
+        if (lstat(name, &is) == 0 && S_ISREG(is.st_mode) && unlink(name) == 0 && removed++ == 0)
+            memcpy(first, name, sizeof(first));
+    }
+    if (removed)
+        tool_say(job->common, "%zu file%s that only the earlier result showed %s removed, '%s'%s",
+                 removed, tool_s(removed), removed > 1 ? "were" : "was", first,
+                 removed > 1 ? " and on" : "");
 }
 
 /* What the user asks for and what is there. */

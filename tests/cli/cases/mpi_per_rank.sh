@@ -9,7 +9,7 @@ ls
 mkdir elsewhere
 mv parts*.h5 elsewhere
 "$airy" merge alone.h5 --rebin 2 -o merged1.h5 --quiet
-"$airy" merge elsewhere/parts.h5 --rebin 2 -o merged2.h5 --quiet
+"$airy" merge elsewhere/parts.h5 --rebin 2 -o merged2.h5 --quiet || echo "not merged"
 "$airy" diff merged1.h5 merged2.h5 | grep -vc equal
 "$airy" integrate "$small" --config elsewhere/parts.h5 -o again.h5 --quiet
 "$airy" diff alone.h5 again.h5 | grep -vc equal
@@ -27,3 +27,11 @@ ranks 3 "$airy" integrate "$small" --error-model poisson --saturation 40 --mask-
 rm elsewhere/parts_0002.h5
 "$airy" stats elsewhere/parts.h5::/entry/integrate/frame/total 2>&1 >/dev/null | grep -c "parts_0002.h5.*is not there"
 "$airy" integrate "$small" --error-model poisson --saturation 40 --mask-saturated --roi 2,4 -o elsewhere/parts.h5 --resume 2>&1 | grep -c 'is there already and cannot be read: .*parts_0002.h5.* is not there'
+# --force with fewer files: what only the earlier result showed goes, and nothing else.
+mkdir fewer && cd fewer || exit 1
+ranks 4 "$airy" integrate "$small" -o run.h5 --per-rank --quiet --threads 1
+echo mine >run_0004.h5 && cp run_0000.h5 run_00000.h5
+ranks 2 "$airy" integrate "$small" -o run.h5 --per-rank --force --threads 1 2>&1 | grep -o "2 files that only the earlier result showed were removed, 'run_0002.h5' and on"
+ls
+"$airy" integrate "$small" --config run_0001.h5 -o run.h5 --force 2>&1 | grep -c "run_0001.h5.* is the same file as the input"
+"$airy" integrate "$small" -o run.h5 --force --quiet && ls
