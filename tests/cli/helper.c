@@ -28,6 +28,8 @@
  *     grows, with a pause behind each
  * helper begun FILE SOURCE COUNT
  *     /entry/data/data of SOURCE with room for all of its frames, of which COUNT were written
+ * helper turned FILE
+ *     turn each frame of the plain u32 stack /entry/data/data by 180 degrees: its sums stay
  * helper series MASTER SOURCE EACH [IMAGES]
  *     the frames of SOURCE::/entry/data/data in files of EACH frames, MASTER_1.h5 and on, and
  *     MASTER.h5 with links to them; it says that there are IMAGES
@@ -609,6 +611,29 @@ static int make_begun(const char *path, const char *source, const char *count)
     return good ? 0 : fail("the frames cannot be written");
 }
 
+static int turn_frames(const char *path)
+{
+    hsize_t shape[3] = {0};
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+                set = H5Dopen2(file, "/entry/data/data", H5P_DEFAULT), space = H5Dget_space(set);
+    const bool known = H5Sget_simple_extent_dims(space, shape, NULL) == 3;
+    const size_t pixels = (size_t)(shape[1] * shape[2]), all = (size_t)shape[0] * pixels;
+    uint32_t *frames = known ? calloc(all + 1, sizeof(*frames)) : NULL;
+    bool good = frames &&
+                H5Dread(set, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, frames) >= 0;
+    for (uint32_t *f = frames; good && f < frames + all; f += pixels)
+        for (size_t i = 0; i < pixels / 2; i++) {
+            const uint32_t kept = f[i];
+            f[i] = f[pixels - 1 - i];
+            f[pixels - 1 - i] = kept;
+        }
+    good = good && H5Dwrite(set, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, frames) >= 0;
+    free(frames);
+    H5Sclose(space);
+    H5Dclose(set);
+    return H5Fclose(file) >= 0 && good ? 0 : fail("the frames cannot be turned");
+}
+
 static int make_series(const char *name, const char *source, const char *each, const char *images)
 {
     char path[512], part[512], link[64];
@@ -671,6 +696,8 @@ int main(int argc, char **argv)
         return grow(argv[2], argv[3], argv[4]);
     if (strcmp(what, "begun") == 0 && argc == 5)
         return make_begun(argv[2], argv[3], argv[4]);
+    if (strcmp(what, "turned") == 0 && argc == 3)
+        return turn_frames(argv[2]);
     if (strcmp(what, "series") == 0 && (argc == 5 || argc == 6))
         return make_series(argv[2], argv[3], argv[4], argc == 6 ? argv[5] : NULL);
     if (strcmp(what, "feed") == 0 && argc == 5)

@@ -149,8 +149,6 @@ int configuration_read(const struct common *common, const char *path, struct opt
  * Exit code.
  */
 int resume_prepare(struct integration *job);
-/* [*count] frame/status of a result, malloc'ed: -1 pending, 0 good, 1 bad. NULL: unreadable. */
-int8_t *resume_status(const char *path, size_t *count);
 /* The output of --resume is there, and no OUT.partial. */
 bool resume_is_complete(const struct integrate_params *params);
 /* Then it must be of the same run: says so, or what differs. Exit code. */

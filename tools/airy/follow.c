@@ -428,6 +428,7 @@ int follow_run(struct integration *job, airy_run_info *info)
     const int code = f.pixels ? run(&f, info) : tool_fail(job->common, "out of memory for a frame");
     if (f.fd >= 0)
         close(f.fd);
+    kept_rows_close(&f.kept);
     follow_stack_free(&f.stack);
     follow_files_free(&f.files);
     free(f.pixels);

@@ -9,23 +9,16 @@
 #include <time.h>
 
 #include "cmd_integrate.h"
+#include "kept_rows.h"
 
 /* FAILED: the exit code is in follow.code. */
 enum taken { TAKEN, LATER, FAILED };
 
-/* What the row of a frame says of it, whatever made the row. */
-struct row_numbers {
-    double total, max;
-    double invalid, saturated; /* pixels */
-};
-
 /* What a frame that is taken was like: another file of the same name has another one there. */
 struct proof {
     bool known, stored; /* stored: the bytes of the file, else pixels */
-    bool row;           /* neither: taken by the run that is gone on with, whose row is known */
     size_t frame;
     uint64_t hash;
-    struct row_numbers numbers;
 };
 
 struct follow_stack {
@@ -51,10 +44,7 @@ struct follow_files {
     /* Numbers in their names, since the names began so: */
     uint64_t first_number, last_number, stride; /* least step between two; 0: there was none */
     size_t numbered, missing;                   /* files taken; numbers left out of earlier names */
-    /* What is gone on with: */
-    int8_t *kept; /* [kept_count] status of rows */
-    size_t kept_count;
-    struct timespec kept_at; /* when they were written last */
+    struct timespec kept_at; /* when the rows that are gone on with were written last */
     struct seen_file *seen;
     size_t seen_count;
 };
@@ -75,6 +65,7 @@ struct follow {
     uint8_t *chunk;
     int fd; /* of the file read last, with its name */
     char name[4200];
+    struct kept_rows *kept; /* of the run that is gone on with; NULL: none, or compared */
     struct follow_stack stack;
     struct follow_files files;
 };

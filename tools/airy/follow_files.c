@@ -132,22 +132,44 @@ static bool look_at_file(struct seen_file *seen, const struct seen_file *before,
 }
 
 /* A good row that was written before its file was there is another file's. */
-static enum taken check_kept(struct follow *f, const char *path, size_t frames)
+static bool is_later(const struct follow *f, const char *path)
 {
-    const struct follow_files *s = &f->files;
+    const struct timespec *kept = &f->files.kept_at;
     struct stat about;
-    if (s->kept_count <= s->first_frame || stat(path, &about) != 0 ||
-        about.st_ctim.tv_sec < s->kept_at.tv_sec ||
-        (about.st_ctim.tv_sec == s->kept_at.tv_sec && about.st_ctim.tv_nsec <= s->kept_at.tv_nsec))
-        return TAKEN;
-    for (size_t i = 0; i < frames; i++) {
-        const size_t row = follow_row(f, s->first_frame + i);
-        if (row < s->kept_count && s->kept[row] == 0)
+    return stat(path, &about) == 0 &&
+           (about.st_ctim.tv_sec > kept->tv_sec ||
+            (about.st_ctim.tv_sec == kept->tv_sec && about.st_ctim.tv_nsec > kept->tv_nsec));
+}
+
+/* Its frames give the good rows that they gave. One that cannot be read any more is left as it is. */
+static enum taken check_kept(struct follow *f, const airy_stack *stack, const char *path,
+                             size_t frames)
+{
+    bool same = true;
+    for (size_t i = 0; f->kept && i < frames; i++) {
+        const size_t row = follow_row(f, f->files.first_frame + i);
+        if (row == SIZE_MAX || !kept_rows_has(f->kept, row))
+            continue;
+        if (is_later(f, path))
             return follow_fail(
                 f, tool_fail(f->job->common,
                              "%s came or changed after row %zu was written: rows are no longer "
                              "those of the files; --force without --resume starts anew",
                              path, row));
+        if (!stack || airy_stack_read(stack, i, f->pixels, f->frame_bytes) != AIRY_OK)
+            continue;
+        const airy_status status = kept_rows_compare(f->kept, row, f->pixels, &same);
+        if (status == AIRY_ERR_STOPPED)
+            return LATER;
+        if (status != AIRY_OK)
+            return follow_fail(f, integrate_failed(f->job->common, status));
+        if (!same)
+            return follow_fail(
+                f, tool_fail(f->job->common,
+                             "frame %zu of %s is another one than when row %zu was made of it: the "
+                             "file was replaced; the rows so far are in %s.partial, --force "
+                             "without --resume starts anew",
+                             i, path, row, f->job->params->output));
     }
     return TAKEN;
 }
@@ -212,7 +234,7 @@ static enum taken take_file(struct follow *f, const char *path, bool patient)
     if (status != AIRY_OK && patient)
         taken = LATER;
     if (taken == TAKEN)
-        taken = check_kept(f, path, info.frames);
+        taken = check_kept(f, stack, path, info.frames);
     if (taken == TAKEN)
         taken = give_rows(f, stack, &info, status, patient && info.frames == 1);
     airy_stack_destroy(&stack);
@@ -317,7 +339,7 @@ void follow_files_resume(struct follow *f, const char *partial)
     if (stat(partial, &about) != 0)
         return;
     f->files.kept_at = about.st_mtim;
-    f->files.kept = resume_status(partial, &f->files.kept_count);
+    f->kept = kept_rows_open(f->job, partial);
 }
 
 size_t follow_files_lost(const struct follow *f)
@@ -330,5 +352,4 @@ void follow_files_free(struct follow_files *s)
 {
     tdestroy(s->taken, free);
     free_seen(s);
-    free(s->kept);
 }

@@ -56,52 +56,13 @@ static struct proof prove(struct follow *f, const airy_stack *stack, size_t fram
     return proof;
 }
 
-static enum taken fail_replaced(struct follow *f)
+static enum taken fail_replaced(struct follow *f, size_t frame, const char *path)
 {
-    const struct integrate_params *p = f->job->params;
-    return follow_fail(
-        f, tool_fail(f->job->common,
-                     "frame %zu of '%s' is another one than when it was taken: the file was "
-                     "replaced, or is written again; the rows so far are in %s.partial, "
-                     "--force begins anew",
-                     f->stack.proof.frame, f->job->common->inputs.items[0], p->output));
-}
-
-static void note_numbers(void *user, const airy_live_pattern *pattern)
-{
-    const airy_frame_stats *stats = &pattern->stats;
-    *(struct row_numbers *)user =
-        (struct row_numbers){stats->total, stats->max, stats->invalid, stats->saturated};
-}
-
-/* What the frame in f->pixels would leave in its row. */
-static airy_status number_frame(const struct follow *f, struct row_numbers *numbers)
-{
-    const struct integration *job = f->job;
-    const airy_live_params params = {.height = job->info.height,
-                                     .width = job->info.width,
-                                     .dtype = job->info.dtype,
-                                     .frames = 1,
-                                     .run = {.batch = 1},
-                                     .pattern = note_numbers,
-                                     .user = numbers};
-    const airy_live_frame frame = {.bytes = f->pixels, .size = f->frame_bytes};
-    airy_live *live = NULL;
-    airy_status status = airy_live_create(&live, NULL, job->team.integrators, 1, &params);
-    if (status == AIRY_OK)
-        status = airy_live_put(live, &frame, HUGE_VAL);
-    if (status == AIRY_OK)
-        status = airy_live_finish(live, NULL);
-    airy_live_destroy(&live);
-    return status;
-}
-
-/* Sums of floats depend on how they were made, those near 0 by what each of them adds. */
-static bool same_numbers(const struct row_numbers *a, const struct row_numbers *b, size_t pixels)
-{
-    const double slack = 1e-9 * fabs(a->total) + 1e-12 * fabs(a->max) * (double)pixels;
-    return fabs(a->total - b->total) <= slack && a->max == b->max && a->invalid == b->invalid &&
-           a->saturated == b->saturated;
+    return follow_fail(f, tool_fail(f->job->common,
+                                    "frame %zu of '%s' is another one than when it was taken: the "
+                                    "file was replaced, or is written again; the rows so far are "
+                                    "in %s.partial, --force without --resume begins anew",
+                                    frame, path, f->job->params->output));
 }
 
 static enum taken fail_absent(struct follow *f)
@@ -110,15 +71,19 @@ static enum taken fail_absent(struct follow *f)
     return follow_fail(
         f, tool_fail(f->job->common,
                      "'%s' has no frame %zu now, which has a row: the file was replaced or "
-                     "cut off; the rows so far are in %s.partial, --force begins anew",
+                     "cut off; the rows so far are in %s.partial, --force without --resume begins "
+                     "anew",
                      f->job->common->inputs.items[0], f->stack.proof.frame, p->output));
 }
 
-/* The same for a frame that an earlier process took: nothing else is until it is there again. */
-static enum taken check_row(struct follow *f, const airy_stack *stack, const airy_stack_info *info)
+/*
+ * The same for frames that an earlier process took: no other is taken until the newest of them is there
+ * again, and those that are compared give the rows that they gave.
+ */
+static enum taken check_rows(struct follow *f, const airy_stack *stack, const airy_stack_info *info)
 {
     airy_stack_place place = {0};
-    struct row_numbers now = {0};
+    struct kept_other other;
     const size_t frame = f->stack.proof.frame;
     const bool there = frame < info->frames &&
                        airy_stack_get_place(stack, frame, &place) == AIRY_OK &&
@@ -126,11 +91,15 @@ static enum taken check_row(struct follow *f, const airy_stack *stack, const air
                        airy_stack_read(stack, frame, f->pixels, f->frame_bytes) == AIRY_OK;
     if (!there)
         return f->last ? fail_absent(f) : LATER;
-    const airy_status status = number_frame(f, &now);
+    const airy_status status = kept_rows_check(f->kept, stack, f->pixels, &other);
+    if (status == AIRY_ERR_STOPPED || (status != AIRY_OK && !f->last))
+        return LATER;
     if (status != AIRY_OK)
         return follow_fail(f, integrate_failed(f->job->common, status));
-    if (!same_numbers(&f->stack.proof.numbers, &now, info->height * info->width))
-        return fail_replaced(f);
+    if (other.found)
+        return fail_replaced(f, other.frame,
+                             info->files > 1 ? other.path : f->job->common->inputs.items[0]);
+    kept_rows_close(&f->kept);
     f->stack.proof = prove(f, stack, frame);
     return TAKEN;
 }
@@ -139,14 +108,14 @@ static enum taken check_row(struct follow *f, const airy_stack *stack, const air
 static enum taken check_proof(struct follow *f, const airy_stack *stack,
                               const airy_stack_info *info)
 {
-    if (f->stack.proof.row)
-        return check_row(f, stack, info);
+    if (f->kept)
+        return check_rows(f, stack, info);
     if (!f->stack.proof.known || f->stack.proof.frame >= info->frames)
         return TAKEN;
     const struct proof now = prove(f, stack, f->stack.proof.frame);
     const bool other = now.known && now.stored == f->stack.proof.stored &&
                        now.hash != f->stack.proof.hash;
-    return other ? fail_replaced(f) : TAKEN;
+    return other ? fail_replaced(f, now.frame, f->job->common->inputs.items[0]) : TAKEN;
 }
 
 /* With several files a frame must have been at its place at the last look, too. */
@@ -188,8 +157,7 @@ static enum taken check_stack(struct follow *f, const airy_stack *stack, airy_st
     if (!make_room(f, info->frames))
         return follow_fail(f,
                            tool_fail(f->job->common, "out of memory for %zu frames", info->frames));
-    if (f->last && f->stack.proof.known && !f->stack.proof.row &&
-        f->stack.proof.frame >= info->frames)
+    if (f->last && f->stack.proof.known && !f->kept && f->stack.proof.frame >= info->frames)
         tool_say(f->job->common,
                  "the frames end here: '%s' has %zu frame%s now, and frame %zu was taken: the file "
                  "was replaced or cut off",
@@ -242,23 +210,11 @@ enum taken follow_stack_look(struct follow *f)
     return taken;
 }
 
-/* The newest row of the run that is gone on with. */
 void follow_stack_resume(struct follow *f, const char *partial)
 {
-    const airy_run_params *run = &f->job->run;
-    struct row_numbers *n = &f->stack.proof.numbers;
-    airy_watch *watch = NULL;
-    airy_watch_info info;
-    if (airy_watch_open(&watch, partial) == AIRY_OK &&
-        airy_watch_get_info(watch, &info) == AIRY_OK && info.newest != SIZE_MAX) {
-        f->stack.proof.known = f->stack.proof.row =
-            airy_watch_number(watch, "total", info.newest, &n->total) == AIRY_OK &&
-            airy_watch_number(watch, "max", info.newest, &n->max) == AIRY_OK &&
-            airy_watch_number(watch, "invalid", info.newest, &n->invalid) == AIRY_OK &&
-            airy_watch_number(watch, "saturated", info.newest, &n->saturated) == AIRY_OK;
-        f->stack.proof.frame = run->first + info.newest * run->step;
-    }
-    airy_watch_close(&watch);
+    f->kept = kept_rows_open(f->job, partial);
+    if (f->kept)
+        f->stack.proof = (struct proof){.known = true, .frame = kept_rows_newest(f->kept)};
 }
 
 void follow_stack_free(struct follow_stack *s)

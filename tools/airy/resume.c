@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd_integrate.h"
+#include "kept_rows.h"
 
 /* Differences as "key: old, new" in one sentence. */
 struct differences {
@@ -207,7 +208,8 @@ static bool is_open_ended(const json_t *configuration)
     return colon && strncmp(colon, ":0:", 3) == 0;
 }
 
-int8_t *resume_status(const char *path, size_t *count)
+/* [*count] frame/status of a result, malloc'ed: -1 pending, 0 good, 1 bad. NULL: unreadable. */
+static int8_t *read_status(const char *path, size_t *count)
 {
     char where[4400];
     airy_image image = {0};
@@ -230,7 +232,7 @@ int8_t *resume_status(const char *path, size_t *count)
 /* Rows of frame/status; how many are not done, and how many are bad. */
 static bool count_rows(const char *path, size_t *rows, size_t *pending, size_t *bad)
 {
-    int8_t *status = resume_status(path, rows);
+    int8_t *status = read_status(path, rows);
     *pending = *bad = 0;
     for (size_t i = 0; i < *rows; i++) {
         *pending += status[i] < 0;
@@ -295,6 +297,32 @@ int resume_complete(const struct integration *job)
     return code == AIRY_EXIT_OK && bad ? AIRY_EXIT_PARTLY : code;
 }
 
+/* The frames are still those that the rows were made of; --follow sees to that itself. */
+static int check_frames(const struct integration *job, const char *partial)
+{
+    const size_t size = job->info.height * job->info.width * airy_dtype_size(job->info.dtype);
+    struct kept_rows *kept = job->stack && job->run.group <= 1 && !job->params->follow
+                                 ? kept_rows_open(job, partial)
+                                 : NULL;
+    struct kept_other other = {.found = false};
+    int code = AIRY_EXIT_OK;
+    void *pixels = kept ? malloc(size) : NULL;
+    if (kept && !pixels)
+        code = tool_fail(job->common, "out of memory for a frame");
+    else if (kept && kept_rows_check(kept, job->stack, pixels, &other) != AIRY_OK)
+        code =
+            tool_fail(job->common, "a frame that %s has a row of: %s", partial, airy_last_error());
+    else if (other.found)
+        code = tool_fail(job->common,
+                         "frame %zu of '%s' is another one than when its row was made: the file "
+                         "was replaced; the rows so far are in %s, --force without --resume "
+                         "starts anew",
+                         other.frame, other.path, partial);
+    free(pixels);
+    kept_rows_close(&kept);
+    return code;
+}
+
 int resume_prepare(struct integration *job)
 {
     const struct common *common = job->common;
@@ -343,6 +371,8 @@ int resume_prepare(struct integration *job)
                          "%s was started otherwise: %s%s; give the same options, or --force "
                          "without --resume to start anew",
                          partial, d.text, d.count > 6 ? "; ..." : "");
+    if (code == AIRY_EXIT_OK)
+        code = check_frames(job, partial);
     if (code != AIRY_EXIT_OK) {
         free(before);
         return code;
