@@ -62,6 +62,14 @@ AIRY_API airy_status airy_file_end(FILE *file, char *partial, const char *path, 
 AIRY_API void airy_file_remove(const char *partial);
 
 /**
+ * Remove every temporary file of path, PATH.XXXXXXXX.partial, that a killed process left: regular
+ * files of this user that no process has locked; on file systems whose locks may not reach other
+ * machines they must also be a day old. airy_file_create() removes those that have one of the first
+ * eight names of path; this reads the folder, and finds them all. Any thread.
+ */
+AIRY_API void airy_file_remove_left(const char *path);
+
+/**
  * Remove every file that this process has begun, with airy_file_create() or in any other function
  * of the library, and that has not got its name. What a run may be resumed from, PATH.partial, has.
  * The process must end then: no thread comes out of airy_file_create() any more. Async-signal-safe,

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "airy/file.h"
+#include "base/hash.h"
 #include "base/notice.h"
 
 /*
@@ -33,7 +34,6 @@ struct half_made {
     char name[];
 };
 static struct half_made *half_made;
-atomic_uint airy_half_made_looks;
 static atomic_flag half_made_busy = ATOMIC_FLAG_INIT;
 static atomic_bool half_made_gone; /* and busy for good */
 
@@ -60,12 +60,14 @@ void airy_half_made_forget(const char *partial)
     sigset_t before;
     block_signals(&before);
     lock_half_made();
-    struct half_made **link = &half_made;
-    while (*link && strcmp((*link)->name, partial) != 0)
-        link = &(*link)->next;
-    struct half_made *dead = *link;
+    /* The oldest: another thread may have begun a file of this name since this one was renamed. */
+    struct half_made **found = NULL;
+    for (struct half_made **link = &half_made; *link; link = &(*link)->next)
+        if (strcmp((*link)->name, partial) == 0)
+            found = link;
+    struct half_made *dead = found ? *found : NULL;
     if (dead)
-        *link = dead->next;
+        *found = dead->next;
     unlock_half_made();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (dead && dead->lock >= 0)
@@ -135,11 +137,18 @@ static size_t kept_length(const char *path)
     return length;
 }
 
-/* A name for it: 0, or an errno. */
-static int name_new(char **partial, const char *path)
+/*
+ * Digits of the first names that are tried for an output: always the same, so that the next run of it
+ * finds what a killed one left without reading the folder.
+ */
+enum { OWN_NAMES = 8 };
+
+/* Name number `attempt` for it, by chance behind the first: 0, or an errno. */
+static int make_name(char **partial, const char *path, unsigned attempt)
 {
-    uint32_t number = 0;
-    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    uint32_t number = (uint32_t)airy_hash_bytes(AIRY_HASH_START + attempt, name, strlen(name));
+    if (attempt >= OWN_NAMES && getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
         return errno;
     return asprintf(partial, "%.*s.%08x.partial", (int)kept_length(path), path, number) < 0 ? ENOMEM
                                                                                             : 0;
@@ -183,14 +192,9 @@ static void remove_left(int folder, const char *name)
     close(fd);
 }
 
-/*
- * Remove what killed runs left of this output. The folder is read for the first outputs of a process
- * only: a run with thousands of files would read it as often.
- */
-static void remove_all_left(const char *path)
+void airy_file_remove_left(const char *path)
 {
-    enum { FIRST = 64 };
-    if (atomic_fetch_add(&airy_half_made_looks, 1) >= FIRST)
+    if (!path)
         return;
     const char *slash = strrchr(path, '/');
     const size_t length = slash ? (size_t)(slash + 1 - path) : 0;
@@ -205,14 +209,30 @@ static void remove_all_left(const char *path)
     closedir(folder);
 }
 
+/* Those under the first names of this output. 0, or an errno. */
+static int remove_own_left(const char *path)
+{
+    for (unsigned i = 0; i < OWN_NAMES; i++) {
+        char *name;
+        const int why = make_name(&name, path, i);
+        if (why)
+            return why;
+        remove_left(AT_FDCWD, name);
+        free(name);
+    }
+    return 0;
+}
+
 int airy_half_made_create(int *fd, char **partial, const char *path, mode_t mode)
 {
-    enum { TRIES = 4 };
-    int why = EEXIST;
-    remove_all_left(path);
-    for (int i = 0; i < TRIES && why == EEXIST; i++) {
+    enum { TRIES = OWN_NAMES + 4 };
+    int why = remove_own_left(path);
+    if (why)
+        return why;
+    why = EEXIST;
+    for (unsigned i = 0; i < TRIES && why == EEXIST; i++) {
         char *name;
-        why = name_new(&name, path);
+        why = make_name(&name, path, i);
         if (why)
             return why;
         why = open_new(fd, name, mode);

@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/half_made.h"
 #include "airy/file.h"
 
 #include "base/cache_file.h"
@@ -607,17 +606,53 @@ static void check_new_file(struct check *c)
     CHECK_FAILS(c, airy_file_create(&fd, &partial, "/proc/none/x"), AIRY_ERR_IO, "cannot create");
 }
 
-/* What a killed run left of this output goes; what is written, or is none of ours, stays. */
+/* Processes that begin `count` files for path and are gone. */
+static bool leave_files(const char *path, int count)
+{
+    const pid_t child = fork();
+    for (int i = 0; child == 0 && i < count; i++) {
+        int fd;
+        char *partial;
+        if (airy_file_create(&fd, &partial, path) != AIRY_OK)
+            _exit(1);
+    }
+    if (child == 0)
+        _exit(0);
+    int code = 1;
+    return child > 0 && waitpid(child, &code, 0) == child && code == 0;
+}
+
+/*
+ * What a killed run left of this output goes, of however many outputs; what is written, or is none of
+ * ours, stays.
+ */
 static void check_left_file(struct check *c)
 {
+    enum { OUTPUTS = 100 };
     if (!check_case(c, "file_left"))
         return;
-    atomic_store(&airy_half_made_looks, 0);
     static const char *const names[] = {"x.0123abcd.partial", "x.0123abcg.partial", "x.partial",
                                         "y.0123abcd.partial"};
     const char *folder = check_tmp(c);
     char path[512], left[512], *written = NULL, *partial = NULL;
     int fd[2] = {-1, -1};
+    fflush(stdout);
+    for (int i = 0; i < OUTPUTS; i++) {
+        snprintf(path, sizeof(path), "%s/x%d", folder, i);
+        CHECK(c, leave_files(path, 3) && count_files(folder, ".partial") == 3);
+        if (!CHECK_OK(c, airy_file_create(&fd[0], &written, path)))
+            return;
+        CHECK(c, count_files(folder, ".partial") == 1 && access(written, F_OK) == 0);
+        CHECK_OK(c, airy_file_create(&fd[1], &partial, path));
+        CHECK(c, count_files(folder, ".partial") == 2 && access(written, F_OK) == 0);
+        close(fd[0]);
+        close(fd[1]);
+        airy_file_remove(written);
+        airy_file_remove(partial);
+        free(written);
+        free(partial);
+    }
+    /* Of whatever digits. */
     snprintf(path, sizeof(path), "%s/x", folder);
     if (!CHECK_OK(c, airy_file_create(&fd[0], &written, path)))
         return;
@@ -626,18 +661,16 @@ static void check_left_file(struct check *c)
         FILE *file = fopen(left, "w");
         CHECK(c, file && fclose(file) == 0);
     }
-    CHECK_OK(c, airy_file_create(&fd[1], &partial, path));
+    airy_file_remove_left(path);
+    airy_file_remove_left(NULL);
     for (size_t i = 0; i < 4; i++) {
         snprintf(left, sizeof(left), "%s/%s", folder, names[i]);
         CHECK(c, (access(left, F_OK) == 0) == (i > 0));
     }
     CHECK(c, written && access(written, F_OK) == 0);
     close(fd[0]);
-    close(fd[1]);
     airy_file_remove(written);
-    airy_file_remove(partial);
     free(written);
-    free(partial);
 }
 
 /* A name as long as a file system takes is shortened by whole characters until it is the file's. */

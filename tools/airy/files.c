@@ -301,6 +301,8 @@ int tool_check_files(const struct common *common)
         if (code == AIRY_EXIT_OK && outputs[i].use != OPT_WRITTEN_OWN && !common->explain &&
             tool_exists(file))
             code = check_loss(common, outputs[i].path, file);
+        if (code == AIRY_EXIT_OK && !common->explain)
+            airy_file_remove_left(file);
     }
     return code;
 }
