@@ -47,15 +47,16 @@ static size_t count_files(const char *output)
 }
 
 /*
- * How many files a finished master of several shows, as far as their names are ours: OUT_0000.h5 and
- * on, beside it. Of a symbolic link none, as only the link is replaced.
+ * How many files a master of several shows, be it finished or not, as far as their names are ours:
+ * OUT_0000.h5 and on, beside it. Of a symbolic link none, as only the link is replaced.
  */
-static size_t count_shown(const char *output)
+static size_t count_shown(const char *output, const char *tail)
 {
-    char *text = NULL, name[NAME], *rest = NULL;
+    char *text = NULL, name[NAME], master[NAME], *rest = NULL;
     struct stat is;
-    if (lstat(output, &is) != 0 || !S_ISREG(is.st_mode) ||
-        airy_hdf5_text(&text, output, "/entry/integrate/files") != AIRY_OK)
+    snprintf(master, sizeof(master), "%s%s", output, tail);
+    if (lstat(master, &is) != 0 || !S_ISREG(is.st_mode) ||
+        airy_hdf5_text(&text, master, "/entry/integrate/files") != AIRY_OK)
         return 0;
     size_t count = 0;
     const char *slash = strrchr(output, '/');
@@ -63,7 +64,10 @@ static size_t count_shown(const char *output)
     for (char *line = strtok_r(text, "\n", &rest); line && count < RANKS_FILES_MAX;
          line = strtok_r(NULL, "\n", &rest)) {
         name_file(name, output, count, "");
-        if (strcmp(line, name + folder) != 0)
+        const size_t length = strlen(name + folder);
+        const bool ours = strncmp(line, name + folder, length) == 0 &&
+                          (!line[length] || (*tail && strcmp(line + length, tail) == 0));
+        if (!ours)
             break;
         count++;
     }
@@ -73,12 +77,16 @@ static size_t count_shown(const char *output)
 
 int ranks_files_before(const struct integration *job, size_t *before)
 {
-    const char *output = job->params->output;
+    const struct integrate_params *p = job->params;
     int code = AIRY_EXIT_OK;
-    *before = job->common->force && integrate_is_hdf5_name(output) ? count_shown(output) : 0;
+    *before = 0;
+    if (!job->common->force || p->resume || !integrate_is_hdf5_name(p->output))
+        return code;
+    const size_t whole = count_shown(p->output, ""), begun = count_shown(p->output, ".partial");
+    *before = whole > begun ? whole : begun;
     for (size_t i = job->files; i < *before && code == AIRY_EXIT_OK; i++) {
         char name[NAME];
-        name_file(name, output, i, "");
+        name_file(name, p->output, i, "");
         if (!tool_exists(name))
             continue;
         code = tool_keep_inputs(job->common, name);
@@ -88,14 +96,20 @@ int ranks_files_before(const struct integration *job, size_t *before)
     return code;
 }
 
+static bool remove_regular(const char *name)
+{
+    struct stat is;
+    return lstat(name, &is) == 0 && S_ISREG(is.st_mode) && unlink(name) == 0;
+}
+
 void ranks_files_surplus(const struct integration *job, size_t before)
 {
+    static const char *const tails[] = {"", ".partial"};
     char name[NAME], first[NAME] = "";
     size_t removed = 0;
-    for (size_t i = job->files; i < before; i++) {
-        struct stat is;
-        name_file(name, job->params->output, i, "");
-        if (lstat(name, &is) == 0 && S_ISREG(is.st_mode) && unlink(name) == 0 && removed++ == 0)
+    for (size_t i = 2 * job->files; i < 2 * before; i++) {
+        name_file(name, job->params->output, i / 2, tails[i % 2]);
+        if (remove_regular(name) && removed++ == 0)
             memcpy(first, name, sizeof(first));
     }
     if (removed)

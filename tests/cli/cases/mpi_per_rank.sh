@@ -35,3 +35,9 @@ ranks 2 "$airy" integrate "$small" -o run.h5 --per-rank --force --threads 1 2>&1
 ls
 "$airy" integrate "$small" --config run_0001.h5 -o run.h5 --force 2>&1 | grep -c "run_0001.h5.* is the same file as the input"
 "$airy" integrate "$small" -o run.h5 --force --quiet && ls
+# also where the earlier one was interrupted
+rm run* && cp "$small" bad.h5 && "$helper" damage bad.h5 /entry/data/data 7 flip
+ranks 4 "$airy" integrate bad.h5 -o run.h5 --per-rank --quiet --threads 1 2>/dev/null
+ls run*
+ranks 2 "$airy" integrate "$small" -o run.h5 --per-rank --force --quiet --threads 1
+ls run*
