@@ -149,10 +149,34 @@ AIRY_API airy_status airy_clip_each(airy_queue *queue, airy_clip_result *results
 AIRY_API airy_status airy_threshold(airy_queue *queue, airy_array *mask, const airy_array *src,
                                     double value);
 
+/** What airy_coarse_noise has found. */
+typedef struct airy_coarse_result {
+    bool coarse;      /**< the values are few; else mean, std and count say nothing */
+    double step;      /**< from the value to the next other one; 0: there is none */
+    double mean, std; /**< of the elements that are noise; std: population */
+    uint64_t count;   /**< of them */
+} airy_coarse_result;
+
+/**
+ * Mean and standard deviation of noise whose steps from one value to the next are not small beside
+ * it, such as counts of few photons: of these a clip removes all values but one, and the median
+ * absolute deviation is 0. Values are few where, of 64 elements or more, a quarter or more have `value`,
+ * and more than one in a thousand differ from it by no more than 3.5 steps.
+ *
+ *   first of the elements within 3.5 steps of value; then of those within 3 std, and no less than
+ *   3.5 steps, of the mean, until they are as many as before, 16 times at most
+ *
+ * Sums in f64 on the host, to which the elements are copied: for images that a clip has failed on.
+ * @param value  the most frequent one: the median
+ * Errors: as airy_statistics_get; AIRY_ERR_PARAM (value is not finite).
+ */
+AIRY_API airy_status airy_coarse_noise(airy_queue *queue, airy_coarse_result *result,
+                                       const airy_array *src, const airy_array *mask, double value);
+
 /** What airy_hot_pixels has found. */
 typedef struct airy_hot_result {
     double center, sigma;  /**< of the elements that went in */
-    double low, high;      /**< center -+ kappa sigma */
+    double low, high;      /**< the bounds */
     uint64_t above, below; /**< the elements beyond them */
     uint64_t left_out;     /**< masked, or not finite */
 } airy_hot_result;
@@ -162,11 +186,14 @@ typedef struct airy_hot_result {
  * was divided by a smooth one, the pixels that are hot or dead.
  *
  *   center = median, sigma = 1.482602218505602 median |x - center|; where more than half of the
- *   elements are equal, so that this is 0: the standard deviation of what a clip at 5 of them about
- *   the median keeps. With sigma 0 all that differs from the center is beyond.
+ *   elements are equal, so that this is 0: the std of airy_coarse_noise, where the values are few,
+ *   else the standard deviation of what a clip at 5 of them about the median keeps. With sigma 0 all
+ *   that differs from the center is beyond.
+ *   low, high = center -+ kappa sigma; where the values are few no less than 3.5 steps from the center,
+ *   as single counts of few photons are not hot.
  *
- * @param hot     out, [elements of src] on the host: 1 where |x - center| > kappa sigma, where x is
- *                not finite or masked; else 0
+ * @param hot     out, [elements of src] on the host: 1 where x is below low, above high, not finite or
+ *                masked; else 0
  * @param result  out or NULL
  * @param src     any dtype and shape
  * @param mask    u8, shape of src, not 0 = left out; NULL: none

@@ -9,17 +9,25 @@
 #include "core/objects.h"
 #include "reduce/statistics.h"
 
-/* Where more than half of the elements are equal, what a clip keeps has a spread. */
-static airy_status find_sigma(double *sigma, airy_queue *queue, const airy_array *src,
-                              const airy_array *mask, double mad)
+/* r: sigma and the bounds. Where more than half of the elements are equal, mad is 0. */
+static airy_status find_bounds(airy_hot_result *r, airy_queue *queue, const airy_array *src,
+                               const airy_array *mask, double mad, double kappa)
 {
-    *sigma = AIRY_MAD_SCALE * mad;
-    if (mad > 0)
-        return AIRY_OK;
-    const airy_clip_params params = {.kappa_low = 5, .kappa_high = 5, .inclusive = true};
-    airy_clip_result clipped;
-    AIRY_TRY(airy_clip(queue, &clipped, src, mask, &params));
-    *sigma = clipped.kept.std;
+    airy_coarse_result few = {0};
+    r->sigma = AIRY_MAD_SCALE * mad;
+    if (mad == 0)
+        AIRY_TRY(airy_coarse_noise(queue, &few, src, mask, r->center));
+    if (few.coarse) {
+        r->sigma = few.std;
+    } else if (mad == 0) {
+        const airy_clip_params params = {.kappa_low = 5, .kappa_high = 5, .inclusive = true};
+        airy_clip_result clipped;
+        AIRY_TRY(airy_clip(queue, &clipped, src, mask, &params));
+        r->sigma = clipped.kept.std;
+    }
+    const double half = fmax(kappa * r->sigma, few.coarse ? 3.5 * few.step : 0);
+    r->low = r->center - half;
+    r->high = r->center + half;
     return AIRY_OK;
 }
 
@@ -95,9 +103,7 @@ airy_status airy_hot_pixels(airy_queue *queue, uint8_t *hot, airy_hot_result *re
     AIRY_TRY(airy_statistics_get(queue, &s, src, mask, AIRY_STATISTICS_MAD));
     AIRY_FAIL_IF(s.count == 0, AIRY_ERR_PARAM, "no element is finite and not masked");
     r.center = s.median;
-    AIRY_TRY(find_sigma(&r.sigma, queue, src, mask, s.mad));
-    r.low = r.center - kappa * r.sigma;
-    r.high = r.center + kappa * r.sigma;
+    AIRY_TRY(find_bounds(&r, queue, src, mask, s.mad, kappa));
     m.count = airy_array_count(src);
     AIRY_TRY_OR(out, airy_memory_calloc((void **)&m.values, m.count, 1, "a mask"));
     AIRY_TRY_OR(out, airy_array_create(&m.scratch, airy_queue_device(queue), AIRY_DTYPE_U8,

@@ -658,10 +658,107 @@ static void check_hot_equal(struct check *c)
     CHECK_FAILS(c, airy_hot_pixels(c->queue, hot, &r, src, NULL, 3), AIRY_ERR_PARAM, "no element");
 }
 
+/* So many elements of each number of counts as a mean makes them, and a few strong ones. Their number. */
+static size_t put_counts(double *x, size_t most, double mean)
+{
+    enum { ELEMENTS = 20000, STRONG = 5 };
+    size_t n = 0;
+    double share = exp(-mean);
+    for (int k = 0; k < 20; share *= mean / ++k)
+        for (size_t i = 0; i < (size_t)(share * ELEMENTS + 0.5) && n + STRONG < most; i++)
+            x[n++] = k;
+    for (int i = 0; i < STRONG; i++)
+        x[n++] = 200;
+    for (size_t i = n - 1; i > 0; i--) { /* mixed */
+        const size_t k = i * 7919 % (i + 1);
+        const double kept = x[i];
+        x[i] = x[k];
+        x[k] = kept;
+    }
+    return n;
+}
+
+/*
+ * Counts of few photons: a clip leaves one value of them, their deviation is the root of the mean. What
+ * lies beyond 3.5 counts and 3 deviations is left out, which is 3.2 percent of the deviation at a mean
+ * of 1 (the sum over k > 4 of (k - 1)^2 e^-1 / k!), and less below.
+ */
+static void check_counts(struct check *c, airy_dtype dtype, bool masked)
+{
+    static const double means[] = {0.003, 0.01, 0.1, 0.5, 1};
+    enum { MOST = 25000 };
+    if (!check_case(c, "coarse_noise_%s%s", airy_dtype_name(dtype), masked ? "_masked" : ""))
+        return;
+    double *x = check_alloc(c, MOST * sizeof(*x));
+    uint8_t *data = check_alloc(c, MOST * 8), *mask = check_alloc(c, MOST),
+            *hot = check_alloc(c, MOST);
+    for (size_t m = 0; m < sizeof(means) / sizeof(means[0]); m++) {
+        const size_t n = put_counts(x, MOST, means[m]);
+        size_t above = 0;
+        for (size_t i = 0; i < n; i++) {
+            mask[i] = masked && i % 7 == 0;
+            check_put(data, dtype, i, mask[i] ? 17 : x[i]);
+        }
+        airy_array *src = check_upload(c, dtype, 1, &n, data),
+                   *bad = masked ? check_upload(c, AIRY_DTYPE_U8, 1, &n, mask) : NULL;
+        airy_coarse_result r = {0};
+        airy_hot_result h = {0};
+        const double value = means[m] == 1 ? 1 : 0, want = sqrt(means[m]);
+        CHECK_OK(c, airy_coarse_noise(c->queue, &r, src, bad, value));
+        CHECK(c, r.coarse && r.step == 1);
+        /* A mask of every seventh leaves sqrt(2 / n) of the variance open, of single counts more. */
+        const double open = masked ? 4 / sqrt((double)n * means[m]) : 1e-2;
+        CHECK(c, fabs(r.std - want) <= (0.033 + open) * want);
+        CHECK(c, fabs(r.mean - means[m]) <= 2 * (0.033 + open) * means[m]);
+        if (value != 0)
+            continue;
+        CHECK_OK(c, airy_hot_pixels(c->queue, hot, &h, src, bad, 6));
+        for (size_t i = 0; i < n; i++)
+            above += !mask[i] && x[i] > fmax(6 * r.std, 3.5);
+        CHECK(c, h.sigma == r.std && h.high >= 3.5 && h.above == above && h.below == 0);
+    }
+}
+
+/* Values that are not few: of noise that is resolved, and where one element alone differs. */
+static void check_not_coarse(struct check *c)
+{
+    if (!check_case(c, "coarse_noise_none"))
+        return;
+    enum { N = 2000 };
+    const size_t shape[1] = {N};
+    double *x = check_alloc(c, N * sizeof(*x));
+    airy_coarse_result r = {.coarse = true};
+    for (size_t i = 0; i < N; i++)
+        x[i] = i == 5 ? -1 : 3;
+    airy_array *src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
+    CHECK_OK(c, airy_coarse_noise(c->queue, &r, src, NULL, 3));
+    CHECK(c, !r.coarse && r.step == 4);
+    for (size_t i = 0; i < N; i++)
+        x[i] = check_normal(c);
+    src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
+    CHECK_OK(c, airy_coarse_noise(c->queue, &r, src, NULL, x[7]));
+    CHECK(c, !r.coarse);
+    for (size_t i = 0; i < N; i++)
+        x[i] = 3;
+    src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
+    CHECK_OK(c, airy_coarse_noise(c->queue, &r, src, NULL, 3));
+    CHECK(c, !r.coarse && r.step == 0);
+    CHECK_FAILS(c, airy_coarse_noise(c->queue, &r, src, NULL, (double)NAN), AIRY_ERR_PARAM,
+                "value");
+    CHECK_FAILS(c, airy_coarse_noise(c->queue, NULL, src, NULL, 0), AIRY_ERR_PARAM, "NULL");
+}
+
 void check_reduce(struct check *c)
 {
     static const size_t shapes[][2] = {{1, 1}, {1, 2}, {1, 4095}, {64, 64}, {1, 4097}, {300, 401}};
     check_hot_equal(c);
+    check_not_coarse(c);
+    for (int masked = 0; masked < 2; masked++) {
+        check_counts(c, AIRY_DTYPE_U8, masked);
+        check_counts(c, AIRY_DTYPE_I64, masked);
+        check_counts(c, AIRY_DTYPE_F32, masked);
+        check_counts(c, AIRY_DTYPE_F64, masked);
+    }
     for (int masked = 0; masked < 2; masked++) {
         check_hot(c, AIRY_DTYPE_U16, masked);
         check_hot(c, AIRY_DTYPE_I32, masked);

@@ -174,6 +174,39 @@ static int say_thresholds(const struct label_params *p, const struct found *f)
     return AIRY_EXIT_OK;
 }
 
+/*
+ * What a clip kept may be a part of noise of few values, such as low counts: nothing or one value, or
+ * whole numbers of a deviation that is not large beside their steps.
+ */
+static bool may_be_coarse(const airy_statistics *kept)
+{
+    return kept->count == 0 || kept->min == kept->max ||
+           (kept->std < 2 && kept->median == floor(kept->median) && kept->min == floor(kept->min) &&
+            kept->max == floor(kept->max));
+}
+
+/* The clip's deviation becomes that of such noise. */
+static airy_status measure_coarse(airy_clip_result *clip, airy_queue *queue, const airy_array *src,
+                                  const airy_array *mask)
+{
+    airy_coarse_result few = {0};
+    airy_statistics all = clip->kept;
+    airy_status status = AIRY_OK;
+    if (!may_be_coarse(&clip->kept))
+        return AIRY_OK;
+    if (all.count == 0)
+        status = airy_statistics_get(queue, &all, src, mask, AIRY_STATISTICS_MEDIAN);
+    if (status == AIRY_OK && all.count)
+        status = airy_coarse_noise(queue, &few, src, mask, all.median);
+    if (status != AIRY_OK || !few.coarse)
+        return status;
+    clip->kept.count = few.count;
+    clip->kept.median = all.median;
+    clip->kept.mean = few.mean;
+    clip->kept.std = few.std;
+    return AIRY_OK;
+}
+
 /* Thresholds of a run's images. */
 static airy_status find_thresholds(const struct label_params *p, struct found *f)
 {
@@ -183,9 +216,12 @@ static airy_status find_thresholds(const struct label_params *p, struct found *f
         f->above[at + i] = p->above;
     if (!p->has_sigma)
         return AIRY_OK;
-    const airy_status status =
+    airy_status status =
         airy_clip_each(f->runs.d.queue, f->clips + at, (const airy_array *const *)images->srcs,
                        (const airy_array *const *)images->masks, images->count, NULL);
+    for (size_t i = 0; i < images->count && status == AIRY_OK; i++)
+        status = measure_coarse(&f->clips[at + i], f->runs.d.queue, images->srcs[i],
+                                images->masks ? images->masks[i] : NULL);
     for (size_t i = at; i < at + images->count && status == AIRY_OK; i++)
         f->above[i] = f->clips[i].kept.count ? p->sigma * f->clips[i].kept.std : (double)INFINITY;
     return status;
