@@ -30,7 +30,7 @@ static airy_status run(const char *in, const char *npy, const char *png)
 {
     airy_image image;
     airy_status status;
-    if ((status = airy_image_read(&image, in)) != AIRY_OK)
+    if ((status = airy_image_read_real(&image, in)) != AIRY_OK)
         return status;
     size_t count = 1, at = 0;
     for (int axis = 0; axis < image.ndim; axis++)

@@ -59,7 +59,7 @@ typedef struct airy_frame_reader_info {
  *
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT, AIRY_ERR_SHAPE (rows that are no whole
  *         frames), AIRY_ERR_PARAM (a raw file whose frame has no size), AIRY_ERR_UNSUPPORTED
- *         (Fortran order, 64-bit integers), AIRY_ERR_MEMORY.
+ *         (Fortran order, 64-bit integers, complex numbers), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_frame_reader_create(airy_frame_reader **reader, const char *path,
                                               const airy_frame_reader_params *params);
@@ -85,11 +85,16 @@ typedef struct airy_frame_writer airy_frame_writer;
 
 /** Zeroed but for dtype, height, width is allowed. */
 typedef struct airy_frame_writer_params {
-    airy_dtype dtype;     /**< .npy, .h5: any; .tif: any but complex */
+    airy_dtype dtype;     /**< any; of complex numbers f32 or f64 */
     size_t height, width; /**< of a frame */
-    bool is_complex;      /**< a last axis of 2, real and imaginary part */
-    bool force;           /**< overwrite */
-    uint64_t frames;      /**< that are expected, for the choice of TIFF's offsets; 0: not known */
+    /**
+     * Frames that are added have a last axis of 2, the real and the imaginary part. NPY gets elements
+     * "<c8" (f32) or "<c16" (f64), HDF5 the compound {r, i} that h5py reads as complex numbers, both
+     * of shape [n, height, width]. TIFF holds none.
+     */
+    bool is_complex;
+    bool force;      /**< overwrite */
+    uint64_t frames; /**< that are expected, for the choice of TIFF's offsets; 0: not known */
     /* HDF5 */
     const char *process;       /**< of the group /entry/PROCESS; NULL: "frames" */
     const char *signal;        /**< name of the dataset; NULL: "data" */
@@ -99,6 +104,8 @@ typedef struct airy_frame_writer_params {
     const char *axis_units;    /**< "um" */
     const char *configuration; /**< JSON; NULL: none */
     bool headerless;           /**< the frames alone, whatever the suffix; any dtype */
+    /** Complex numbers of NPY and HDF5 are real ones of shape [n, height, width, 2], as added. */
+    bool complex_as_pairs;
 } airy_frame_writer_params;
 
 /**

@@ -18,6 +18,12 @@ typedef struct airy_image {
     size_t shape[AIRY_MAX_DIMS];
     void *data;          /**< native byte order, C order, tightly packed */
     airy_header *header; /**< read from FITS; NULL: none */
+    /**
+     * The last axis, of length 2, is the real and the imaginary part of complex numbers. A file has
+     * no such axis: NPY has elements "<c8" (f32) or "<c16" (f64), HDF5 the compound {r, i} that
+     * h5py takes for complex numbers.
+     */
+    bool is_complex;
 } airy_image;
 
 enum { AIRY_FITS_AXES = 8 };
@@ -37,7 +43,8 @@ typedef struct airy_fits_hdu {
  * FILE::DATASET, any number of dimensions up to 4, big-endian too), EDF, FITS, TIFF (grey, pages as
  * planes), PNG (grey, of 1 to 16 bits), CBF (byte-offset integers), kernels of SExtractor (.conv,
  * as f64; CONV NORM: over the sum of their absolute values), or anything airy_stack_create takes.
- * Exact: no conversion of dtype but of float16, of NPY and HDF5, to f32.
+ * Exact: no conversion of dtype but of float16, of NPY and HDF5, to f32. Complex numbers of NPY and
+ * HDF5, of up to 3 dimensions, become pairs of f32 or f64 (is_complex).
  *
  * FITS: FILE, FILE[N] (0: primary) or FILE[EXTNAME] or FILE[EXTNAME,EXTVER]; without one the first
  * HDU with pixels; plain, gzip (.gz) or tile-compressed (.fz). The shape has all axes, the fastest
@@ -50,8 +57,14 @@ typedef struct airy_fits_hdu {
  */
 AIRY_API airy_status airy_image_read(airy_image *image, const char *path);
 /**
+ * Read an image as airy_image_read does, but refuse complex numbers (AIRY_ERR_UNSUPPORTED), for those
+ * who would take their parts for pixels.
+ */
+AIRY_API airy_status airy_image_read_real(airy_image *image, const char *path);
+/**
  * Write .npy, .h5, .edf, .fits, .tif, .png or .cbf by the suffix; a type or a number of dimensions
- * that the format lacks is AIRY_ERR_UNSUPPORTED. The file appears when complete. FITS takes over
+ * that the format lacks is AIRY_ERR_UNSUPPORTED, and so are complex numbers but of .npy and .h5. The
+ * file appears when complete. FITS takes over
  * what the image's header says about coordinates, beam and history; the header must be of that
  * shape (AIRY_ERR_SHAPE), and other formats leave it out. Bytes that FITS does not allow in a header
  * are written as '?'. AIRY_ERR_EXISTS unless force. A file is

@@ -99,7 +99,7 @@ typedef enum airy_oct_output {
     AIRY_OCT_MAGNITUDE,
     AIRY_OCT_POWER,
     AIRY_OCT_PHASE,
-    AIRY_OCT_COMPLEX, /**< a last axis of 2: real and imaginary part */
+    AIRY_OCT_COMPLEX, /**< a last axis of 2: real and imaginary part; see airy_frame_writer_params */
     AIRY_OCT_OUTPUT_COUNT
 } airy_oct_output;
 

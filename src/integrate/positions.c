@@ -74,7 +74,7 @@ static airy_status read_values(airy_image *image, const struct nexus *nexus, con
 {
     char path[2 * MAX_PATH];
     snprintf(path, sizeof path, "%s::%s/%s", nexus->path, nexus->group, name);
-    AIRY_TRY(airy_image_read(image, path));
+    AIRY_TRY(airy_image_read_real(image, path));
     const airy_hdf5_entry *entry = find_entry(nexus, name);
     uint64_t want = 1, have = 1;
     bool same = entry->ndim <= 1 || entry->ndim == image->ndim;

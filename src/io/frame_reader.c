@@ -82,6 +82,7 @@ static airy_status open_raw(airy_frame_reader *r, uint64_t size, const airy_fram
 /* Frames of an array: [width], [height, width], [frames, height, width], or one more in front. */
 static airy_status array_frames(airy_frame_reader *r, const airy_image *array, size_t height)
 {
+    AIRY_FAIL_IF(array->is_complex, AIRY_ERR_UNSUPPORTED, AIRY_COMPLEX_REFUSED);
     const size_t *shape = array->shape;
     const int ndim = array->ndim;
     const size_t width = shape[ndim - 1], rows = ndim > 1 ? shape[ndim - 2] : 1;

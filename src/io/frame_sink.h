@@ -6,6 +6,12 @@
 
 struct airy_frame_sink;
 
+/* Elements of the file are complex numbers, not pairs. */
+static inline bool airy_frame_sink_is_complex(const airy_frame_writer_params *p)
+{
+    return p->is_complex && !p->complex_as_pairs;
+}
+
 struct airy_frame_sink_fns {
     /* fd: the file, new; it is open until after destroy. */
     airy_status (*create)(struct airy_frame_sink **sink, int fd, const char *partial,

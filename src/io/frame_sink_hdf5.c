@@ -17,7 +17,7 @@ struct airy_frame_sink {
     struct airy_sink sink;
     char *partial;
     hid_t file, dataset; /* negative: none */
-    hid_t type;          /* libhdf5's own */
+    hid_t type;          /* negative: none */
     int ndim;
     hsize_t shape[4]; /* [frames so far, height, width, 2] */
 };
@@ -45,12 +45,17 @@ static hid_t put_dataset(struct airy_frame_sink *s, hid_t result, const airy_fra
     return dataset;
 }
 
+static int dimensions(const airy_frame_writer_params *p)
+{
+    return p->is_complex && p->complex_as_pairs ? 4 : 3;
+}
+
 static herr_t put_axis(hid_t result, const airy_frame_writer_params *p)
 {
     const char *name = p->axis_name ? p->axis_name : "axis";
     const hsize_t width = p->width;
     const char *const axes[] = {".", ".", p->axis ? name : ".", "."};
-    if (airy_put_texts(result, "axes", axes, p->is_complex ? 4 : 3) < 0)
+    if (airy_put_texts(result, "axes", axes, (size_t)dimensions(p)) < 0)
         return -1;
     if (!p->axis)
         return 0;
@@ -98,7 +103,9 @@ static airy_status close_file(struct airy_frame_sink *s)
         status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", s->partial);
     if (s->file >= 0 && H5Fclose(s->file) < 0 && status == AIRY_OK)
         status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", s->partial);
-    s->dataset = s->file = -1;
+    if (s->type >= 0)
+        H5Tclose(s->type);
+    s->dataset = s->file = s->type = -1;
     if (s->sink.error)
         status = airy_sink_result(&s->sink, s->partial);
     airy_hdf5_unlock();
@@ -118,8 +125,8 @@ static airy_status lay_out(struct airy_frame_sink *s, const airy_frame_writer_pa
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = airy_sink_create(&s->file, &s->sink, s->partial, METADATA_BYTES);
     if (status == AIRY_OK) {
-        s->type = airy_hdf5_native(p->dtype);
-        if (put_layout(s, p) < 0)
+        s->type = airy_hdf5_element(p->dtype, airy_frame_sink_is_complex(p));
+        if (s->type < 0 || put_layout(s, p) < 0)
             status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", s->partial);
         if (s->sink.error)
             status = airy_sink_result(&s->sink, s->partial);
@@ -136,8 +143,8 @@ static airy_status create(struct airy_frame_sink **sink, int fd, const char *par
     struct airy_frame_sink *s;
     (void)fd;
     AIRY_TRY(airy_memory_calloc((void **)&s, 1, sizeof(*s), "an HDF5 file"));
-    s->file = s->dataset = -1;
-    s->ndim = params->is_complex ? 4 : 3;
+    s->file = s->dataset = s->type = -1;
+    s->ndim = dimensions(params);
     s->shape[1] = params->height;
     s->shape[2] = params->width;
     s->shape[3] = 2;

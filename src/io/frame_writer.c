@@ -51,7 +51,8 @@ static airy_status npy_create(struct airy_frame_sink **sink, int fd, const char 
     AIRY_TRY(airy_memory_calloc((void **)&s, 1, sizeof(*s), "an NPY file"));
     s->shape = (airy_image){.dtype = params->dtype,
                             .ndim = params->is_complex ? 4 : 3,
-                            .shape = {SIZE_MAX, params->height, params->width, 2}};
+                            .shape = {SIZE_MAX, params->height, params->width, 2},
+                            .is_complex = airy_frame_sink_is_complex(params)};
     s->frame = params->height * params->width * airy_dtype_size(params->dtype) *
                (params->is_complex ? 2 : 1);
     s->headerless = params->headerless;
@@ -172,6 +173,9 @@ static airy_status check_params(const airy_frame_writer_params *p)
 {
     size_t bytes = airy_dtype_size(p->dtype);
     AIRY_FAIL_IF(bytes == 0, AIRY_ERR_DTYPE, "frames: dtype = %d is not known", (int)p->dtype);
+    AIRY_FAIL_IF(airy_frame_sink_is_complex(p) && !airy_dtype_is_float(p->dtype), AIRY_ERR_DTYPE,
+                 "frames: complex numbers of %s, expected float32 or float64",
+                 airy_dtype_name(p->dtype));
     AIRY_FAIL_IF(p->height == 0 || p->width == 0 || airy_mul_size(&bytes, bytes, p->height) ||
                      airy_mul_size(&bytes, bytes, p->width) || airy_mul_size(&bytes, bytes, 2),
                  AIRY_ERR_SHAPE, "frames of %zu x %zu, expected a size", p->height, p->width);

@@ -202,13 +202,17 @@ static size_t chunk_bytes(hid_t dataset)
     return ndim > 0 ? bytes : 0;
 }
 
-herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space, void *values)
+herr_t airy_hdf5_read_as(hid_t dataset, hid_t type, hid_t memory, hid_t space, void *values)
 {
     expected_bytes = chunk_bytes(dataset);
-    const herr_t done =
-        H5Dread(dataset, airy_hdf5_native(dtype), memory, space, H5P_DEFAULT, values);
+    const herr_t done = H5Dread(dataset, type, memory, space, H5P_DEFAULT, values);
     expected_bytes = 0;
     return done;
+}
+
+herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space, void *values)
+{
+    return airy_hdf5_read_as(dataset, airy_hdf5_native(dtype), memory, space, values);
 }
 
 uint64_t airy_filter_stored_bytes(hid_t creation, uint32_t mask, uint64_t decoded)

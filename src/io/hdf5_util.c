@@ -295,6 +295,46 @@ hid_t airy_hdf5_native(airy_dtype dtype)
     }
 }
 
+hid_t airy_hdf5_element(airy_dtype dtype, bool is_complex)
+{
+    const hid_t part = airy_hdf5_native(dtype);
+    const size_t size = airy_dtype_size(dtype);
+    if (!is_complex)
+        return H5Tcopy(part);
+    const hid_t type = H5Tcreate(H5T_COMPOUND, 2 * size);
+    if (type >= 0 && (H5Tinsert(type, "r", 0, part) < 0 || H5Tinsert(type, "i", size, part) < 0)) {
+        H5Tclose(type);
+        return -1;
+    }
+    return type;
+}
+
+static bool is_member(hid_t type, unsigned number, const char *name)
+{
+    char *found = H5Tget_member_name(type, number);
+    const bool same = found && strcmp(found, name) == 0;
+    H5free_memory(found);
+    return same;
+}
+
+bool airy_hdf5_is_complex(airy_dtype *dtype, hid_t type)
+{
+    if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2 ||
+        !is_member(type, 0, "r") || !is_member(type, 1, "i"))
+        return false;
+    const hid_t real = H5Tget_member_type(type, 0), imaginary = H5Tget_member_type(type, 1);
+    const size_t size = real < 0 ? 0 : H5Tget_size(real);
+    const bool found = real >= 0 && imaginary >= 0 && H5Tget_class(real) == H5T_FLOAT &&
+                       (size == 4 || size == 8) && H5Tequal(real, imaginary) > 0;
+    if (real >= 0)
+        H5Tclose(real);
+    if (imaginary >= 0)
+        H5Tclose(imaginary);
+    if (found)
+        *dtype = size == 4 ? AIRY_DTYPE_F32 : AIRY_DTYPE_F64;
+    return found;
+}
+
 static const char *class_name(H5T_class_t class)
 {
     switch (class) {
@@ -340,6 +380,9 @@ static bool dtype_of_size(airy_dtype *dtype, bool is_float, bool is_signed, size
 
 airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const char *what)
 {
+    airy_dtype part;
+    AIRY_FAIL_IF(airy_hdf5_is_complex(&part, type), AIRY_ERR_UNSUPPORTED,
+                 "%s: " AIRY_COMPLEX_REFUSED, what);
     H5T_class_t class = H5Tget_class(type);
     const bool is_enum = class == H5T_ENUM;
     const hid_t base = is_enum ? H5Tget_super(type) : H5Tcopy(type);
@@ -368,7 +411,10 @@ void airy_hdf5_type_text(char *text, size_t size, hid_t type)
 {
     const H5T_class_t class = H5Tget_class(type);
     const size_t bytes = H5Tget_size(type);
-    if (class == H5T_INTEGER || class == H5T_FLOAT) {
+    airy_dtype part;
+    if (airy_hdf5_is_complex(&part, type)) {
+        snprintf(text, size, "complex%zu", 16 * airy_dtype_size(part));
+    } else if (class == H5T_INTEGER || class == H5T_FLOAT) {
         const bool is_signed = class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2;
         const char *kind = class == H5T_FLOAT ? "float" : is_signed ? "int" : "uint";
         const bool swapped = bytes > 1 && H5Tget_order(type) == H5T_ORDER_BE;

@@ -72,9 +72,17 @@ airy_status airy_hdf5_attribute_open(char **text, hid_t object, const char *name
 /* libhdf5's native type; not to be closed. */
 hid_t airy_hdf5_native(airy_dtype dtype);
 /*
+ * The type of an array's elements in memory and in files made here: the native one, or the compound
+ * {r, i} of two; to be closed. Negative on failure.
+ */
+hid_t airy_hdf5_element(airy_dtype dtype, bool is_complex);
+/* A file's type is a compound of two equal floats of 4 or 8 bytes, r and i. */
+bool airy_hdf5_is_complex(airy_dtype *dtype, hid_t type);
+/*
  * The dtype that holds a file's type: integers of 1, 2, 4, 8 bytes, floats (half precision becomes
  * f32), enumerations by their integers. native: the file's bytes are the native bytes.
- * AIRY_ERR_FORMAT for strings, compounds and the like, by name; `what` starts the sentence.
+ * AIRY_ERR_FORMAT for strings, compounds and the like, by name, AIRY_ERR_UNSUPPORTED for complex
+ * numbers; `what` starts the sentence.
  */
 airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const char *what);
 /* "uint32", ">u2-like" big-endian named too, "string", "compound", ... for lists. */
@@ -98,6 +106,8 @@ void airy_filter_codec(airy_codec_params *codec, bool *exact, hid_t creation);
  * they should have: it does not look itself (1.10 copies from behind the buffer then).
  */
 herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space, void *values);
+/* The same of values of that type in memory. */
+herr_t airy_hdf5_read_as(hid_t dataset, hid_t type, hid_t memory, hid_t space, void *values);
 /*
  * Bytes that a stored chunk of `decoded` bytes has when the filters that mask does not skip keep
  * or fix the size; 0 when only undoing them can tell.

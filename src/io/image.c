@@ -343,6 +343,19 @@ airy_status airy_image_read(airy_image *image, const char *path)
     return airy_image_read_as(image, format, path);
 }
 
+airy_status airy_image_read_real(airy_image *image, const char *path)
+{
+    airy_image made = {.dtype = AIRY_DTYPE_F32};
+    AIRY_FAIL_IF(!image || !path, AIRY_ERR_PARAM, "airy_image_read_real: image or path is missing");
+    AIRY_TRY(airy_image_read(&made, path));
+    const bool is_complex = made.is_complex;
+    if (is_complex)
+        airy_image_free(&made);
+    AIRY_FAIL_IF(is_complex, AIRY_ERR_UNSUPPORTED, "'%s': " AIRY_COMPLEX_REFUSED, path);
+    *image = made;
+    return AIRY_OK;
+}
+
 airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim)
 {
     AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM, "airy_image_check_format: path is missing");
@@ -368,12 +381,32 @@ airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim
     return AIRY_OK;
 }
 
+/* Where complex numbers may go, and that they are some. */
+static airy_status check_complex(const airy_image *image, const char *path)
+{
+    const enum airy_image_format format = format_of_name(path);
+    if (!image->is_complex)
+        return AIRY_OK;
+    AIRY_FAIL_IF(!airy_dtype_is_float(image->dtype), AIRY_ERR_DTYPE,
+                 "image: complex numbers of %s, expected float32 or float64",
+                 airy_dtype_name(image->dtype));
+    AIRY_FAIL_IF(image->ndim < 2 || image->shape[image->ndim - 1] != 2, AIRY_ERR_SHAPE,
+                 "image: complex numbers, expected a last axis of 2, their parts");
+    AIRY_FAIL_IF(format != AIRY_FORMAT_NPY && format != AIRY_FORMAT_HDF5, AIRY_ERR_UNSUPPORTED,
+                 "'%s': %s holds no complex numbers, expected .npy or .h5; 'airy convert "
+                 "--complex-as-pairs' writes their real and imaginary parts as a last axis of 2",
+                 path, formats[format].name);
+    return AIRY_OK;
+}
+
 airy_status airy_image_write(const airy_image *image, const char *path, bool force)
 {
     AIRY_FAIL_IF(!image || !image->data || !path || !*path, AIRY_ERR_PARAM,
                  "airy_image_write: image or path is missing");
     size_t bytes;
     AIRY_TRY(airy_image_bytes(&bytes, image));
+    AIRY_TRY(airy_image_check_format(path, image->dtype, 0));
+    AIRY_TRY(check_complex(image, path));
     AIRY_TRY(airy_image_check_format(path, image->dtype, image->ndim));
     switch (format_of_name(path)) {
     case AIRY_FORMAT_NPY:

@@ -45,13 +45,16 @@ static airy_status get_shape(airy_image *image, hid_t dataset, const char *what)
     if (space >= 0)
         H5Sclose(space);
     AIRY_FAIL_IF(ndim < 0 || empty, AIRY_ERR_FORMAT, "%s holds no array", what);
-    AIRY_FAIL_IF(ndim > AIRY_MAX_DIMS, AIRY_ERR_UNSUPPORTED,
-                 "%s has %d dimensions, expected at most %d", what, ndim, AIRY_MAX_DIMS);
+    const int most = AIRY_MAX_DIMS - image->is_complex;
+    AIRY_FAIL_IF(ndim > most, AIRY_ERR_UNSUPPORTED, "%s has %d dimensions, expected at most %d",
+                 what, ndim, most);
     const int skipped = ndim == 3 && shape[0] == 1 && is_one_image(dataset);
     image->ndim = ndim ? ndim - skipped : 1;
     image->shape[0] = 1; /* a scalar */
     for (int axis = skipped; axis < ndim; axis++)
         image->shape[axis - skipped] = shape[axis];
+    if (image->is_complex)
+        image->shape[image->ndim++] = 2;
     return AIRY_OK;
 }
 
@@ -62,7 +65,8 @@ static airy_status get_shape(airy_image *image, hid_t dataset, const char *what)
 static airy_status check_written(const airy_image *image, hid_t dataset, hid_t creation)
 {
     H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
-    const bool meant = image->ndim <= 2 && H5Pfill_value_defined(creation, &kind) >= 0 &&
+    const bool meant = image->ndim - image->is_complex <= 2 &&
+                       H5Pfill_value_defined(creation, &kind) >= 0 &&
                        kind == H5D_FILL_VALUE_USER_DEFINED;
     if (meant)
         return airy_chunk_check(dataset, NULL, NULL);
@@ -73,13 +77,35 @@ static airy_status check_written(const airy_image *image, hid_t dataset, hid_t c
     return status;
 }
 
+/* What an element becomes; pairs of complex numbers are a last axis. */
+static airy_status get_type(airy_image *image, hid_t type, const char *what)
+{
+    bool native;
+    image->is_complex = airy_hdf5_is_complex(&image->dtype, type);
+    return image->is_complex ? AIRY_OK : airy_hdf5_dtype(&image->dtype, &native, type, what);
+}
+
+static airy_status read_values(airy_image *image, hid_t dataset, size_t bytes, const char *what)
+{
+    AIRY_TRY(airy_image_alloc(&image->data, bytes));
+    const hid_t element = airy_hdf5_element(image->dtype, image->is_complex);
+    const bool failed = element < 0 ||
+                        airy_hdf5_read_as(dataset, element, H5S_ALL, H5S_ALL, image->data) < 0;
+    const airy_status status =
+        failed ? airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
+                                "%s cannot be read", what)
+               : AIRY_OK;
+    if (element >= 0)
+        H5Tclose(element);
+    return status;
+}
+
 static airy_status read_array(airy_image *image, hid_t dataset, const char *what)
 {
     const hid_t type = H5Dget_type(dataset), creation = H5Dget_create_plist(dataset);
-    bool native;
     airy_status status = type < 0 || creation < 0
                              ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be read", what)
-                             : airy_hdf5_dtype(&image->dtype, &native, type, what);
+                             : get_type(image, type, what);
     size_t bytes = 0;
     if (status == AIRY_OK)
         status = airy_filter_check(creation, what);
@@ -96,11 +122,7 @@ static airy_status read_array(airy_image *image, hid_t dataset, const char *what
     if (creation >= 0)
         H5Pclose(creation);
     AIRY_TRY(status);
-    AIRY_TRY(airy_image_alloc(&image->data, bytes));
-    if (airy_hdf5_read(dataset, image->dtype, H5S_ALL, H5S_ALL, image->data) < 0)
-        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
-                                "%s cannot be read", what);
-    return status;
+    return read_values(image, dataset, bytes, what);
 }
 
 static airy_status read_dataset(airy_image *image, const char *path, const char *name)
@@ -184,14 +206,14 @@ airy_status airy_image_read_hdf5(airy_image *image, const char *path)
 static herr_t put_array(hid_t file, const airy_image *image, const char *name)
 {
     hsize_t shape[AIRY_MAX_DIMS + 1] = {1};
-    const int added = !name && image->ndim == 2;
-    for (int axis = 0; axis < image->ndim; axis++)
+    const int ndim = image->ndim - image->is_complex, added = !name && ndim == 2;
+    for (int axis = 0; axis < ndim; axis++)
         shape[axis + added] = image->shape[axis];
     const hid_t links = H5Pcreate(H5P_LINK_CREATE), creation = airy_put_creation(),
-                space = H5Screate_simple(image->ndim + added, shape, NULL);
-    const hid_t type = airy_hdf5_native(image->dtype);
+                space = H5Screate_simple(ndim + added, shape, NULL);
+    const hid_t type = airy_hdf5_element(image->dtype, image->is_complex);
     hid_t dataset = -1;
-    if (links >= 0 && creation >= 0 && space >= 0 &&
+    if (type >= 0 && links >= 0 && creation >= 0 && space >= 0 &&
         H5Pset_create_intermediate_group(links, 1) >= 0)
         dataset = H5Dcreate2(file, name ? name : "/entry/data/data", type, space, links, creation,
                              H5P_DEFAULT);
@@ -203,6 +225,8 @@ static herr_t put_array(hid_t file, const airy_image *image, const char *name)
                    : airy_put_text(dataset, "interpretation", "image");
     if (dataset >= 0)
         H5Dclose(dataset);
+    if (type >= 0)
+        H5Tclose(type);
     if (links >= 0)
         H5Pclose(links);
     if (creation >= 0)

@@ -111,13 +111,17 @@ static airy_status take_dtype(struct scanner *s, struct airy_image_header *heade
                  "NPY header: descr '%s' has no byte order", text);
     text[0] = '<';
     header->half = strcmp(text + 1, "f2") == 0;
+    header->image.is_complex = strcmp(text + 1, "c8") == 0 || strcmp(text + 1, "c16") == 0;
+    if (header->image.is_complex)
+        snprintf(text, sizeof(text), text[2] == '8' ? "<f4" : "<f8");
     const bool boolean = strcmp(text + 1, "b1") == 0;
     AIRY_FAIL_IF(
         airy_dtype_parse(&header->image.dtype, boolean        ? "<u1"
                                                : header->half ? "<f4"
                                                               : text) != AIRY_OK,
         AIRY_ERR_UNSUPPORTED,
-        "NPY header: dtype '%c%s', expected integers of 1, 2, 4, 8 or floats of 2, 4, 8 bytes",
+        "NPY header: dtype '%c%s', expected integers of 1, 2, 4, 8, floats of 2, 4, 8 or complex "
+        "numbers of 8, 16 bytes",
         order, text + 1);
     AIRY_FAIL_IF(order == '|' && airy_dtype_size(header->image.dtype) > 1, AIRY_ERR_FORMAT,
                  "NPY header: descr '|%s' has no byte order", text + 1);
@@ -161,6 +165,18 @@ static airy_status parse_dictionary(struct airy_image_header *header, struct sca
     return AIRY_OK;
 }
 
+/* The axis of the two parts of complex numbers. */
+static airy_status add_parts(airy_image *image)
+{
+    if (!image->is_complex)
+        return AIRY_OK;
+    AIRY_FAIL_IF(image->ndim == AIRY_MAX_DIMS, AIRY_ERR_UNSUPPORTED,
+                 "NPY header: complex numbers of %d dimensions, expected at most %d", image->ndim,
+                 AIRY_MAX_DIMS - 1);
+    image->shape[image->ndim++] = 2;
+    return AIRY_OK;
+}
+
 airy_status airy_npy_parse(struct airy_image_header *header, const void *text, size_t size)
 {
     const uint8_t *bytes = text;
@@ -179,6 +195,7 @@ airy_status airy_npy_parse(struct airy_image_header *header, const void *text, s
     AIRY_FAIL_IF(length > size - fixed, AIRY_ERR_FORMAT, "NPY header: the file ends inside it");
     struct scanner s = {(const char *)bytes + fixed, (const char *)bytes + fixed + length};
     AIRY_TRY(parse_dictionary(header, &s));
+    AIRY_TRY(add_parts(&header->image));
     AIRY_TRY(airy_image_bytes(&header->data, &header->image));
     header->data /= header->half ? 2 : 1;
     header->bytes = fixed + length;
@@ -188,15 +205,16 @@ airy_status airy_npy_parse(struct airy_image_header *header, const void *text, s
 /* Fortran order to C order: element (i0, i1, ...) lies at i0 + n0 (i1 + n1 (...)). */
 static void to_c_order(uint8_t *out, const uint8_t *in, const airy_image *image)
 {
-    const size_t size = airy_dtype_size(image->dtype);
+    const size_t size = airy_dtype_size(image->dtype) << image->is_complex;
+    const int ndim = image->ndim - image->is_complex;
     size_t step[AIRY_MAX_DIMS], index[AIRY_MAX_DIMS] = {0}, count = 1, from = 0;
-    for (int axis = 0; axis < image->ndim; axis++) {
+    for (int axis = 0; axis < ndim; axis++) {
         step[axis] = count;
         count *= image->shape[axis];
     }
     for (size_t i = 0; i < count; i++) {
         memcpy(out + i * size, in + from * size, size);
-        for (int axis = image->ndim - 1; axis >= 0; axis--) {
+        for (int axis = ndim - 1; axis >= 0; axis--) {
             from += step[axis];
             if (++index[axis] < image->shape[axis])
                 break;
@@ -257,11 +275,14 @@ airy_status airy_image_read_npy(airy_image *image, const char *path)
 }
 
 /* NumPy's letter for a dtype, with the machine's byte order. */
-static void describe_dtype(char text[8], airy_dtype dtype)
+static void describe_dtype(char text[8], airy_dtype dtype, bool is_complex)
 {
-    const size_t size = airy_dtype_size(dtype);
+    const size_t size = airy_dtype_size(dtype) << is_complex;
     const char order = size == 1 ? '|' : __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
-    const char kind = airy_dtype_is_float(dtype) ? 'f' : airy_dtype_is_signed(dtype) ? 'i' : 'u';
+    const char kind = is_complex                    ? 'c'
+                      : airy_dtype_is_float(dtype)  ? 'f'
+                      : airy_dtype_is_signed(dtype) ? 'i'
+                                                    : 'u';
     snprintf(text, 8, "%c%c%zu", order, kind, size);
 }
 
@@ -269,14 +290,15 @@ size_t airy_npy_header(char header[AIRY_NPY_HEADER], const airy_image *image, si
 {
     char dtype[8], shape[128];
     int used = 0;
-    for (int axis = 0; axis < image->ndim; axis++)
+    const int ndim = image->ndim - image->is_complex;
+    for (int axis = 0; axis < ndim; axis++)
         used += snprintf(shape + used, sizeof(shape) - (size_t)used, "%s%zu", axis ? ", " : "",
                          image->shape[axis]);
-    describe_dtype(dtype, image->dtype);
+    describe_dtype(dtype, image->dtype, image->is_complex);
     memcpy(header, "\x93NUMPY\1\0", 8);
     const int text = snprintf(header + 10, AIRY_NPY_HEADER - 10,
                               "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", dtype,
-                              shape, image->ndim == 1 ? "," : "");
+                              shape, ndim == 1 ? "," : "");
     const size_t total = airy_max_size(airy_align_up(10 + (size_t)text + 1, ALIGNMENT), at_least);
     memset(header + 10 + text, ' ', total - 10 - (size_t)text - 1);
     header[total - 1] = '\n';

@@ -29,6 +29,10 @@ static airy_status read_npy(double *values, size_t *count, size_t most, const ch
 {
     airy_image image;
     AIRY_TRY(airy_image_read_npy(&image, path));
+    const bool is_complex = image.is_complex;
+    if (is_complex)
+        airy_image_free(&image);
+    AIRY_FAIL_IF(is_complex, AIRY_ERR_UNSUPPORTED, "'%s': " AIRY_COMPLEX_REFUSED, path);
     size_t n = 1;
     for (int axis = 0; axis < image.ndim; axis++)
         n *= image.shape[axis]; /* bounded: the reader has allocated them */

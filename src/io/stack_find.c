@@ -133,6 +133,11 @@ static bool is_numeric(const airy_hdf5_entry *entry)
            strncmp(entry->dtype, "float", 5) == 0;
 }
 
+static bool is_complex(const airy_hdf5_entry *entry)
+{
+    return strncmp(entry->dtype, "complex", 7) == 0;
+}
+
 /* Truth values, which masks are made of, are enumerations. */
 static bool is_enumeration(const airy_hdf5_entry *entry)
 {
@@ -203,7 +208,7 @@ static size_t count_kind(const airy_hdf5_entry *entries, size_t count, is_kind_f
 
 /*
  * The only dataset of three or more dimensions, or else of two, down to `least`: of numbers, or
- * where there are none of truth values.
+ * where there are none of truth values or of complex numbers.
  */
 static airy_status find_only(struct stack_choice **choices, size_t *count, const char *path,
                              hid_t file, int least)
@@ -212,17 +217,17 @@ static airy_status find_only(struct stack_choice **choices, size_t *count, const
     size_t listed, index = 0;
     int dims;
     AIRY_TRY(airy_hdf5_list_open(&entries, &listed, file));
-    is_kind_fn *is_kind = is_numeric;
+    is_kind_fn *is_kind = is_numeric, *const others[] = {is_enumeration, is_complex};
     size_t found = count_kind(entries, listed, is_kind, least, &dims, &index);
-    if (found == 0 || dims < 2) {
+    for (size_t i = 0; i < 2 && (found == 0 || dims < 2); i++) {
         int other;
         size_t at = 0;
-        const size_t more = count_kind(entries, listed, is_enumeration, 2, &other, &at);
+        const size_t more = count_kind(entries, listed, others[i], 2, &other, &at);
         if (more) {
             found = more;
             index = at;
             dims = other;
-            is_kind = is_enumeration;
+            is_kind = others[i];
         }
     }
     airy_status status;

@@ -1,6 +1,7 @@
 /* Frames one after another: every format read and written, pipes, cut and odd files, refusals. */
 #include "check.h"
 
+#include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "airy/frames.h"
+#include "airy/stack.h"
 
 enum { FRAMES = 5, HEIGHT = 3, WIDTH = 7, COUNT = FRAMES * HEIGHT * WIDTH };
 
@@ -360,6 +362,132 @@ static void check_hdf5(struct check *c)
     }
 }
 
+/* The first `size` bytes of a file are these. */
+static void check_start(struct check *c, const char *path, const char *want, size_t size)
+{
+    char got[256] = "";
+    FILE *file = fopen(path, "rb");
+    if (!CHECK(c, file != NULL))
+        return;
+    CHECK(c, fread(got, 1, size, file) == size && memcmp(got, want, size) == 0);
+    fclose(file);
+}
+
+/* What libhdf5 says of a dataset: a compound of two floats of `size` bytes, r and i, of this rank. */
+static void check_compound(struct check *c, const char *path, const char *name, size_t size,
+                           int rank)
+{
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT), type = H5Dget_type(dataset),
+                space = H5Dget_space(dataset);
+    static const char *const names[] = {"r", "i"};
+    CHECK(c, H5Tget_class(type) == H5T_COMPOUND && H5Tget_nmembers(type) == 2);
+    CHECK(c, H5Tget_size(type) == 2 * size && H5Sget_simple_extent_ndims(space) == rank);
+    for (unsigned i = 0; i < 2; i++) {
+        char *member = H5Tget_member_name(type, i);
+        const hid_t part = H5Tget_member_type(type, i);
+        CHECK(c, member && strcmp(member, names[i]) == 0 && H5Tget_class(part) == H5T_FLOAT);
+        CHECK(c, H5Tget_size(part) == size && H5Tget_member_offset(type, i) == i * size);
+        H5free_memory(member);
+        H5Tclose(part);
+    }
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+
+static void write_frames(struct check *c, const char *path, const airy_frame_writer_params *params,
+                         const void *data)
+{
+    airy_frame_writer *writer = NULL;
+    if (!CHECK_OK(c, airy_frame_writer_create(&writer, path, params)))
+        return;
+    CHECK_OK(c, airy_frame_writer_add(writer, data, 2));
+    CHECK_OK(c, airy_frame_writer_add(writer,
+                                      (const char *)data +
+                                          4 * HEIGHT * WIDTH * airy_dtype_size(params->dtype),
+                                      FRAMES - 2));
+    CHECK_OK(c, airy_frame_writer_finish(writer));
+    airy_frame_writer_destroy(&writer);
+}
+
+/* Files of complex numbers as other programs have them, read back, and refused where pixels are wanted. */
+static void check_complex(struct check *c, airy_dtype dtype)
+{
+    const size_t size = airy_dtype_size(dtype);
+    if (!check_case(c, "frames_complex_%s", airy_dtype_name(dtype)))
+        return;
+    static const char *const names[] = {"a.npy", "a.h5", "b.npy", "b.h5"};
+    char path[4][4300], header[128];
+    uint8_t *data = check_alloc(c, 2 * COUNT * size);
+    check_rand(c, data, dtype, 2 * COUNT, -1, 1);
+    const airy_frame_writer_params params = {
+        .dtype = dtype, .height = HEIGHT, .width = WIDTH, .is_complex = true, .signal = "data"};
+    for (int i = 0; i < 4; i++)
+        in_folder(path[i], c, names[i]);
+    for (int i = 0; i < 2; i++)
+        write_frames(c, path[i], &params, data);
+    for (int i = 0; i < 4; i++) { /* also those that were made of an image */
+        airy_image image;
+        airy_stack *stack = NULL;
+        const char *only = path[i];
+        if (!CHECK_OK(c, airy_image_read(&image, path[i])))
+            return;
+        CHECK(c, image.is_complex && image.dtype == dtype && image.ndim == 4);
+        CHECK(c, image.shape[0] == FRAMES && image.shape[2] == WIDTH && image.shape[3] == 2);
+        check_values(c, path[i], dtype, image.data, data, 2 * COUNT, NULL);
+        if (i < 2)
+            CHECK_OK(c, airy_image_write(&image, path[i + 2], false));
+        else
+            CHECK_FAILS(c, airy_image_write(&image, "a.fits", false), AIRY_ERR_UNSUPPORTED,
+                        "FITS holds no complex numbers");
+        image.shape[3] = 1;
+        CHECK_FAILS(c, airy_image_write(&image, path[i], true), AIRY_ERR_SHAPE, "last axis of 2");
+        airy_image_free(&image);
+        CHECK_FAILS(c, airy_image_read_real(&image, path[i]), AIRY_ERR_UNSUPPORTED,
+                    "--complex-as-pairs");
+        CHECK_FAILS(c, airy_stack_create(&stack, &only, 1), AIRY_ERR_UNSUPPORTED,
+                    "complex numbers");
+    }
+    /* NumPy: numpy.save of an array of that type begins with these bytes. */
+    snprintf(header, sizeof header,
+             "{'descr': '<c%zu', 'fortran_order': False, 'shape': (5, 3, 7), }", 2 * size);
+    for (int i = 0; i < 4; i += 2) {
+        char start[128] = "\x93NUMPY\1\0\x76";
+        memcpy(start + 10, header, strlen(header));
+        check_start(c, path[i], start, 10 + strlen(header));
+    }
+    check_compound(c, path[1], "/entry/frames/result/data", size, 3);
+    check_compound(c, path[3], "/entry/data/data", size, 3);
+}
+
+/* The old form, for who needs it. */
+static void check_pairs(struct check *c)
+{
+    if (!check_case(c, "frames_complex_as_pairs"))
+        return;
+    char path[4300];
+    float *data = check_alloc(c, 2 * COUNT * sizeof(*data));
+    check_rand(c, data, AIRY_DTYPE_F32, 2 * COUNT, -1, 1);
+    const airy_frame_writer_params params = {.dtype = AIRY_DTYPE_F32,
+                                             .height = HEIGHT,
+                                             .width = WIDTH,
+                                             .is_complex = true,
+                                             .complex_as_pairs = true};
+    static const char *const names[] = {"a.npy", "a.h5"};
+    for (int i = 0; i < 2; i++) {
+        airy_image image;
+        in_folder(path, c, names[i]);
+        write_frames(c, path, &params, data);
+        if (!CHECK_OK(c, airy_image_read_real(&image, path)))
+            return;
+        CHECK(c, !image.is_complex && image.ndim == 4 && image.shape[3] == 2);
+        check_values(c, path, AIRY_DTYPE_F32, image.data, data, 2 * COUNT, NULL);
+        airy_image_free(&image);
+    }
+}
+
 static void check_refusals(struct check *c)
 {
     if (!check_case(c, "frames_refused"))
@@ -401,6 +529,10 @@ static void check_refusals(struct check *c)
     params.dtype = AIRY_DTYPE_COUNT;
     CHECK_FAILS(c, airy_frame_writer_create(&writer, path, &params), AIRY_ERR_DTYPE, "not known");
     params = (airy_frame_writer_params){.height = 2, .width = 2, .is_complex = true};
+    params.dtype = AIRY_DTYPE_U8;
+    CHECK_FAILS(c, airy_frame_writer_create(&writer, path, &params), AIRY_ERR_DTYPE,
+                "complex numbers of ");
+    params.dtype = AIRY_DTYPE_F32;
     in_folder(path, c, "a.tif");
     CHECK_FAILS(c, airy_frame_writer_create(&writer, path, &params), AIRY_ERR_UNSUPPORTED,
                 "TIFF holds no complex numbers");
@@ -427,5 +559,8 @@ void check_frame_files(struct check *c)
     check_arrays(c);
     check_headers(c);
     check_hdf5(c);
+    check_complex(c, AIRY_DTYPE_F32);
+    check_complex(c, AIRY_DTYPE_F64);
+    check_pairs(c);
     check_refusals(c);
 }

@@ -173,7 +173,7 @@ static bool load(airy_image *image, size_t *size, const char *path, const char *
     char where[4400];
     snprintf(where, sizeof(where), "%s::/entry/integrate/%s", path, name);
     memset(image, 0, sizeof(*image));
-    if (airy_image_read(image, where) != AIRY_OK)
+    if (airy_image_read_real(image, where) != AIRY_OK)
         return false;
     *size = tool_count(image->shape, image->ndim) * airy_dtype_size(image->dtype);
     return true;

@@ -11,6 +11,7 @@ struct convert_params {
     const char *output;
     size_t frames[3]; /* first, end (0: all), step */
     bool has_frames;
+    bool pairs; /* --complex-as-pairs */
 };
 
 static const struct opt convert_options[] = {
@@ -32,6 +33,7 @@ static const struct opt convert_options[] = {
      .argument = "OUT",
      .help = "of the format that its suffix says; FILE.h5::DATASET is a file of that dataset "
              "alone, and --force replaces no file that holds others"},
+    COMPLEX_OPTION(struct convert_params, pairs),
     {0},
 };
 
@@ -154,6 +156,41 @@ static int check_header(const struct convert_params *p)
     return code;
 }
 
+/* Choose frames of complex numbers: real ones of twice the width. Exit code. */
+static int choose_complex(airy_image *image, const struct convert_params *p)
+{
+    size_t count;
+    const int ndim = image->ndim;
+    if (ndim < 3)
+        return tool_fail(&p->common, "--frames: %s holds one line of complex numbers",
+                         p->common.inputs.items[0]);
+    const int code =
+        stack_choose(&count, &p->common, p->frames, tool_count(image->shape, ndim - 3));
+    if (code != AIRY_EXIT_OK)
+        return code;
+    image->shape[ndim - 2] *= 2;
+    image->ndim--;
+    airy_status status = AIRY_OK;
+    if (ndim > 3)
+        status = airy_image_take_planes(image, p->frames[0], count, p->frames[2]);
+    image->shape[ndim - 2] /= 2;
+    if (count == 1 && ndim > 3) {
+        image->shape[0] = image->shape[ndim - 3];
+        image->shape[1] = image->shape[ndim - 2];
+    }
+    image->ndim = count == 1 ? 3 : ndim;
+    image->shape[image->ndim - 1] = 2;
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+/* Complex numbers, which are no frames of a stack. *found: the image has some. Exit code. */
+static int load_complex(airy_image *image, const struct convert_params *p, bool *found)
+{
+    const airy_status status = airy_image_read(image, p->common.inputs.items[0]);
+    *found = status == AIRY_OK && image->is_complex;
+    return *found ? choose_complex(image, p) : AIRY_EXIT_OK;
+}
+
 /* Exit code; free the image in any case. */
 static int load(airy_image *image, const struct convert_params *p)
 {
@@ -172,6 +209,11 @@ static int load(airy_image *image, const struct convert_params *p)
         return code;
     airy_image_free(image);
     const airy_status status = airy_stack_create(&stack, &input, 1);
+    bool is_complex = false;
+    if (status == AIRY_ERR_UNSUPPORTED)
+        code = load_complex(image, p, &is_complex);
+    if (is_complex || code != AIRY_EXIT_OK)
+        return code;
     code = status == AIRY_OK ? take_frames(image, p, stack) : tool_failed(&p->common, status);
     airy_stack_destroy(&stack);
     if (code == AIRY_EXIT_OK && image->shape[0] == 1) {
@@ -192,7 +234,8 @@ static int run_convert(void *user)
         return limited;
     airy_image image = {0};
     int code = load(&image, p);
-    if (code == AIRY_EXIT_OK)
+    image.is_complex = image.is_complex && !p->pairs;
+    if (code == AIRY_EXIT_OK && !image.is_complex)
         code = tool_check_format(&p->common, p->output, image.dtype, image.ndim);
     if (code == AIRY_EXIT_OK && !image.header)
         image_say_header(&p->common, p->output);
@@ -212,12 +255,12 @@ static int run_convert(void *user)
     char shape[128] = "";
     size_t used = 0;
     json_t *list = json_array();
-    for (int i = 0; i < image.ndim; i++) {
+    for (int i = 0; i < image_axes(&image); i++) {
         used += (size_t)snprintf(shape + used, sizeof(shape) - used, i ? " x %zu" : "%zu",
                                  image.shape[i]);
         json_array_append_new(list, json_integer((json_int_t)image.shape[i]));
     }
-    const char *dtype = airy_dtype_name(image.dtype);
+    const char *dtype = image_dtype_name(&image);
     airy_image_free(&image);
     if (p->common.json)
         return tool_print_json(&p->common,
@@ -239,7 +282,9 @@ const struct command cmd_convert = {
     .details =
         "IN is " INPUTS ", up to four dimensions, or a kernel of SExtractor (.conv), either byte "
         "order. Element type, shape and "
-        "values are kept; what the format of OUT cannot hold is an error. FITS: values are "
+        "values are kept; what the format of OUT cannot hold is an error. Complex numbers are "
+        "those "
+        "of NPY and HDF5; --complex-as-pairs writes them to other formats, too. FITS: values are "
         "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS, with "
         "--frames, too: their axis keeps its coordinates, and a single one an axis of length 1. "
         "The whole image is in memory: one that does not fit --memory-limit is refused. --frames "

@@ -43,7 +43,7 @@ static const struct opt diff_options[] = {
 };
 
 struct difference {
-    size_t elements, different, worst; /* worst: index of the largest excess */
+    size_t elements, different, worst; /* worst: index of the largest excess, of a complex number */
     double excess;                     /* of the worst */
 };
 
@@ -69,18 +69,36 @@ static double distance(const airy_image *a, const airy_image *b, size_t i, doubl
     return (double)(p > q ? p - q : q - p);
 }
 
-/* NaN equals NaN, an infinity itself. */
+/* By how much element i is outside the tolerance: NaN equals NaN, an infinity itself. */
+static double excess_of(const airy_image *a, const airy_image *b, size_t i, double rtol,
+                        double atol)
+{
+    const double x = airy_image_value(a, i), y = airy_image_value(b, i);
+    if ((isnan(x) && isnan(y)) || (isinf(x) && x == y))
+        return 0;
+    return distance(a, b, i, x, y) - (atol + rtol * fabs(y));
+}
+
+/* The same of complex number i: |a - b| by the absolute values, where all parts are finite. */
+static double complex_excess(const airy_image *a, const airy_image *b, size_t i, double rtol,
+                             double atol)
+{
+    const double ar = airy_image_value(a, 2 * i), ai = airy_image_value(a, 2 * i + 1),
+                 br = airy_image_value(b, 2 * i), bi = airy_image_value(b, 2 * i + 1);
+    if (isfinite(ar) && isfinite(ai) && isfinite(br) && isfinite(bi))
+        return hypot(ar - br, ai - bi) - (atol + rtol * hypot(br, bi));
+    const double parts[2] = {excess_of(a, b, 2 * i, rtol, atol),
+                             excess_of(a, b, 2 * i + 1, rtol, atol)};
+    return parts[0] <= 0 ? parts[1] : parts[0];
+}
+
 static void compare(struct difference *d, const airy_image *a, const airy_image *b, double rtol,
                     double atol)
 {
-    d->elements = tool_count(a->shape, a->ndim);
+    d->elements = tool_count(a->shape, image_axes(a));
     for (size_t i = 0; i < d->elements; i++) {
-        const double x = airy_image_value(a, i), y = airy_image_value(b, i);
-        if (isnan(x) && isnan(y))
-            continue;
-        if (isinf(x) && x == y)
-            continue;
-        const double excess = distance(a, b, i, x, y) - (atol + rtol * fabs(y));
+        const double excess = a->is_complex ? complex_excess(a, b, i, rtol, atol)
+                                            : excess_of(a, b, i, rtol, atol);
         if (excess <= 0)
             continue;
         const double size = isnan(excess) ? (double)INFINITY : excess;
@@ -95,28 +113,37 @@ static void compare(struct difference *d, const airy_image *a, const airy_image 
 static void index_text(char text[96], const airy_image *image, size_t index)
 {
     size_t at[AIRY_MAX_DIMS] = {0}, used = 0;
-    for (int i = image->ndim - 1; i >= 0; i--) {
+    for (int i = image_axes(image) - 1; i >= 0; i--) {
         at[i] = index % image->shape[i];
         index /= image->shape[i];
     }
-    for (int i = 0; i < image->ndim; i++)
+    for (int i = 0; i < image_axes(image); i++)
         used += (size_t)snprintf(text + used, 96 - used, i ? ", %zu" : "%zu", at[i]);
 }
 
 /* In all digits; the sign of a NaN says nothing. */
-static const char *value_text(char text[32], const airy_image *image, size_t i)
+static const char *value_text(char text[64], const airy_image *image, size_t i)
 {
+    if (image->is_complex) {
+        snprintf(text, 64, "%.17g%+.17gi", airy_image_value(image, 2 * i),
+                 airy_image_value(image, 2 * i + 1));
+        return text;
+    }
     const double value = airy_image_value(image, i);
     if (is_wide(image))
-        snprintf(text, 32, airy_dtype_is_signed(image->dtype) ? "%" PRId64 : "%" PRIu64,
+        snprintf(text, 64, airy_dtype_is_signed(image->dtype) ? "%" PRId64 : "%" PRIu64,
                  wide_value(image, i));
     else
-        snprintf(text, 32, "%.17g", isnan(value) ? fabs(value) : value);
+        snprintf(text, 64, "%.17g", isnan(value) ? fabs(value) : value);
     return text;
 }
 
+/* Of a complex number: [real, imaginary]. */
 static json_t *value_json(const airy_image *image, size_t i)
 {
+    if (image->is_complex)
+        return json_pack("[o, o]", tool_json_number(airy_image_value(image, 2 * i)),
+                         tool_json_number(airy_image_value(image, 2 * i + 1)));
     const double value = airy_image_value(image, i);
     if (airy_dtype_is_float(image->dtype))
         return tool_json_number(value);
@@ -128,14 +155,16 @@ static json_t *value_json(const airy_image *image, size_t i)
 static void shape_text(char text[512], const airy_image *image)
 {
     size_t used = 0;
-    for (int i = 0; i < image->ndim; i++)
+    for (int i = 0; i < image_axes(image); i++)
         used += (size_t)snprintf(text + used, 512 - used, i ? " x %zu" : "%zu", image->shape[i]);
+    if (image->is_complex && used < 512)
+        snprintf(text + used, 512 - used, " complex numbers");
 }
 
 static void print_difference(const char *name, const struct difference *d, const airy_image *a,
                              const airy_image *b)
 {
-    char where[96] = "", text[2][32], shown[TOOL_SHOWN];
+    char where[96] = "", text[2][64], shown[TOOL_SHOWN];
     index_text(where, a, d->worst);
     name = tool_shown(shown, name);
     if (d->different)
@@ -174,7 +203,7 @@ static int diff_pair(const struct diff_params *p, const char *name, const char *
         airy_image_free(&a);
         return tool_failed(&p->common, status);
     }
-    bool shapes = a.ndim == b.ndim;
+    bool shapes = a.ndim == b.ndim && a.is_complex == b.is_complex;
     for (int i = 0; shapes && i < a.ndim; i++)
         shapes = a.shape[i] == b.shape[i];
     struct difference d = {0};

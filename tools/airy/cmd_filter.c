@@ -400,7 +400,7 @@ static int read_footprint(const struct filter_params *p, int axes, uint8_t **foo
             size[i] = length;
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
-    const airy_status status = airy_image_read(&image, p->footprint);
+    const airy_status status = airy_image_read_real(&image, p->footprint);
     if (status != AIRY_OK)
         return tool_failed(&p->common, status);
     const int code = take_footprint(p, axes, &image, footprint, size);

@@ -502,11 +502,10 @@ static int info_image(const struct common *common, const char *path)
     for (int i = 0; i < image.ndim; i++)
         shape[i] = image.shape[i];
     const size_t bytes = tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype);
-    const char *dtype = airy_dtype_name(image.dtype);
+    const int ndim = image_axes(&image);
+    const char *dtype = image_dtype_name(&image);
     json_t *json = json_pack("{s:o, s:o, s:s, s:I}", "file", tool_json_string(path), "shape",
-                             shape_json(shape, image.ndim), "dtype", dtype, "bytes",
-                             (json_int_t)bytes);
-    const int ndim = image.ndim;
+                             shape_json(shape, ndim), "dtype", dtype, "bytes", (json_int_t)bytes);
     const int code = image.header ? fits_info(common, json, path, &image) : AIRY_EXIT_OK;
     json_t *stack = image.header ? NULL : stack_json(&common->inputs, &no_raw, why);
     if (json_is_object(json_object_get(stack, "geometry")))

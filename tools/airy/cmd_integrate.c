@@ -751,7 +751,7 @@ static void say_dummy_unused(const struct integration *job)
         !bad_pixels_can_be(&p->bad, job->info.dtype)) /* else it is said already */
         return;
     snprintf(where, sizeof(where), "%.4100s::/entry/integrate/frame/invalid", p->output);
-    if (airy_image_read(&invalid, where) != AIRY_OK)
+    if (airy_image_read_real(&invalid, where) != AIRY_OK)
         return;
     for (size_t i = 0; i < tool_count(invalid.shape, invalid.ndim); i++)
         sum += airy_image_value(&invalid, i);

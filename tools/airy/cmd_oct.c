@@ -1,5 +1,6 @@
 /* airy oct: raw spectra of a camera to depth profiles. */
 #include "cmd_oct.h"
+#include "image_util.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,6 +85,7 @@ static const struct opt oct_options[] = {
      .argument = "OUT",
      .help = FRAME_SUFFIXES " of [frames, lines, depth]; .png: pictures with depth downwards, "
                             "NAME_0000.png and so on where there are several"},
+    COMPLEX_OPTION(struct oct_params, pairs),
     {.name = "frame",
      .type = OPT_COUNT,
      FIELD(frame),

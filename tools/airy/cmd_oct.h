@@ -22,6 +22,7 @@ struct oct_params {
     struct oct_repeat repeat;
     size_t batch, buffers; /* raw frames of a buffer; buffers; 0: chosen */
     bool has_frames, has_frame, has_compat, has_rate, has_repeat;
+    bool pairs; /* --complex-as-pairs */
 };
 
 /* Raw frames and the plan that says what they are (oct_source.c). Zeroed is closed. */

@@ -130,7 +130,7 @@ static double sample_at(const airy_oct_params *plan, airy_dtype dtype, const voi
 static int read_npy(const struct common *common, const char *path, struct recording *r)
 {
     airy_image image = {0};
-    const airy_status status = airy_image_read(&image, path);
+    const airy_status status = airy_image_read_real(&image, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     int code = AIRY_EXIT_OK;

@@ -557,7 +557,7 @@ static int plot_scan(const struct plot_params *params, const char *result)
     airy_image image = {0};
     struct gnuplot g;
     snprintf(where, sizeof(where), "%s::/entry/integrate/map/%s", result, params->map);
-    if (airy_image_read(&image, where) != AIRY_OK)
+    if (airy_image_read_real(&image, where) != AIRY_OK)
         return tool_fail(common, "--map %s: %s", params->map, airy_last_error());
     int code = AIRY_EXIT_OK;
     bool any = false;

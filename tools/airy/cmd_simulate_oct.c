@@ -299,7 +299,7 @@ static int read_numbers(const struct common *common, const char *option, const c
     size_t n = 0;
     if (tool_has_suffix(path, ".npy")) {
         airy_image image = {0};
-        const airy_status status = airy_image_read(&image, path);
+        const airy_status status = airy_image_read_real(&image, path);
         if (status != AIRY_OK)
             return tool_failed(common, status);
         n = tool_count(image.shape, image.ndim);

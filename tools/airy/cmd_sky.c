@@ -498,7 +498,7 @@ static int run_sky(void *user)
     airy_sky *sky = NULL;
     airy_sky_info info;
     airy_status status = airy_image_is_fits(input) ? airy_fits_read_planes(&image, input, 0, 0, 1)
-                                                   : airy_image_read(&image, input);
+                                                   : airy_image_read_real(&image, input);
     image_say_odd_cards(common, input, &image);
     if (status == AIRY_OK)
         status = airy_sky_create(&sky, &image);

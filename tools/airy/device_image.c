@@ -11,7 +11,7 @@ static int fill_from_mask(uint8_t *bad, const struct device_image *d, const stru
                           const char *path)
 {
     airy_image mask = {0};
-    airy_status status = airy_image_read(&mask, path);
+    airy_status status = airy_image_read_real(&mask, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     int code = AIRY_EXIT_OK;
@@ -146,7 +146,7 @@ static int push_image(struct device_image *d, const struct common *common,
 static int read_image(struct device_image *d, const struct common *common, const char *path)
 {
     *d = (struct device_image){.device = NULL};
-    const airy_status status = airy_image_read(&d->image, path);
+    const airy_status status = airy_image_read_real(&d->image, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     image_say_odd_cards(common, path, &d->image);

@@ -161,7 +161,7 @@ int filter_read_kernel(const struct common *common, const char *path, double **v
                        size_t shape[3])
 {
     airy_image image = {0};
-    const airy_status status = airy_image_read(&image, path);
+    const airy_status status = airy_image_read_real(&image, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     const size_t n = tool_count(image.shape, image.ndim), *from = image.shape;

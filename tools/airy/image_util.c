@@ -16,7 +16,7 @@ double image_limit(airy_dtype dtype)
 static int load(const struct common *common, const char *what, const char *path, size_t height,
                 size_t width, airy_image *image)
 {
-    const airy_status status = airy_image_read(image, path);
+    const airy_status status = airy_image_read_real(image, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     const size_t *shape = image->shape;
@@ -86,6 +86,17 @@ bool image_is_gap(airy_dtype dtype, double value, bool plain)
     if (airy_dtype_is_signed(dtype))
         return !plain && (value == -1 || value == -2);
     return value >= image_limit(dtype) - (size > 2 ? 2 : 1);
+}
+
+const char *image_dtype_name(const airy_image *image)
+{
+    const bool small = image->dtype == AIRY_DTYPE_F32;
+    return !image->is_complex ? airy_dtype_name(image->dtype) : small ? "complex64" : "complex128";
+}
+
+int image_axes(const airy_image *image)
+{
+    return image->ndim - image->is_complex;
 }
 
 bool image_is_fits_name(const char *path)
@@ -196,7 +207,7 @@ int image_read_plane(const struct common *common, const char *path, struct image
             return tool_fail(common, "%s: out of memory for a plane of %zu bytes", path, size);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
     }
-    airy_status status = airy_image_read(image, path);
+    airy_status status = airy_image_read_real(image, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     const int code = find_planes(common, path, plane, image);

@@ -54,6 +54,17 @@ int image_refuse_mask(const struct common *common, const char *path, const airy_
 int image_mask_plane(const struct common *common, const char *path, const struct image_plane *plane,
                      uint8_t *bad);
 
+/* A row of an option table, of a bool. */
+#define COMPLEX_OPTION(params, member)                                                             \
+    {                                                                                              \
+        .name = "complex-as-pairs", .type = OPT_FLAG, .offset = offsetof(params, member),          \
+        .help = "write complex numbers as real ones with a last axis of 2, the real and the "      \
+                "imaginary part"                                                                   \
+    }
+/* "float32", "complex64"; axes that an element has beside that of the parts of a complex number. */
+const char *image_dtype_name(const airy_image *image);
+int image_axes(const airy_image *image);
+
 /* Written as FITS. */
 bool image_is_fits_name(const char *path);
 /*

@@ -75,6 +75,7 @@ static int open_writer(struct oct_sink *s, const struct oct_sink_open *o)
         .height = s->info.out_lines,
         .width = s->info.depth,
         .is_complex = s->plan->output == AIRY_OCT_COMPLEX,
+        .complex_as_pairs = s->p->pairs,
         .force = common->force,
         .frames = o->frames == UINT64_MAX ? 0 : o->frames / s->info.frames_per_result,
         .process = "oct",

@@ -28,7 +28,7 @@ static airy_status read_dataset(airy_image *image, size_t shape[2], const char *
 {
     char where[4400];
     snprintf(where, sizeof(where), "%s::%s/%s", path, RESULT, name);
-    const airy_status status = airy_image_read(image, where);
+    const airy_status status = airy_image_read_real(image, where);
     if (status == AIRY_OK) {
         shape[1] = image->shape[image->ndim - 1];
         shape[0] = tool_count(image->shape, image->ndim) / shape[1];
@@ -97,7 +97,7 @@ static int hide_rows(struct patterns *patterns, const struct common *common, con
     char where[4400];
     airy_image image = {0};
     snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", path);
-    if (airy_image_read(&image, where) != AIRY_OK)
+    if (airy_image_read_real(&image, where) != AIRY_OK)
         return AIRY_EXIT_OK;
     if (tool_count(image.shape, image.ndim) != patterns->frames) {
         airy_image_free(&image);
@@ -300,7 +300,7 @@ static int read_places(struct place *places, const struct patterns *patterns,
     char where[4500];
     airy_image image = {0};
     snprintf(where, sizeof(where), "%s::/entry/integrate/frame/%s", path, name);
-    if (airy_image_read(&image, where) != AIRY_OK)
+    if (airy_image_read_real(&image, where) != AIRY_OK)
         return tool_fail(common, "--axis %s: %s", name, airy_last_error());
     int code = AIRY_EXIT_OK;
     const size_t values = tool_count(image.shape, image.ndim);

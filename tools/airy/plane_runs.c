@@ -52,7 +52,7 @@ static int read_mask(struct plane_runs *r, bool *fits)
     *fits = true;
     if (!r->bad->mask)
         return AIRY_EXIT_OK;
-    const airy_status status = airy_image_read(&mask, r->bad->mask);
+    const airy_status status = airy_image_read_real(&mask, r->bad->mask);
     const int code = status == AIRY_OK ? take_mask(r, &mask, fits) : tool_failed(r->common, status);
     airy_image_free(&mask);
     return code;
@@ -77,7 +77,7 @@ static int open_stack(struct plane_runs *r, bool *opened)
 static int open_image(struct plane_runs *r)
 {
     const char *input = r->common->inputs.items[0];
-    const airy_status status = airy_image_read(&r->d.image, input);
+    const airy_status status = airy_image_read_real(&r->d.image, input);
     airy_image *image = &r->d.image;
     if (status != AIRY_OK)
         return tool_failed(r->common, status);

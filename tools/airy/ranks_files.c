@@ -300,7 +300,7 @@ static int any_differs(const struct ranks_run *run, bool *differs)
         char where[NAME + 64];
         snprintf(where, sizeof(where), "%s.partial::/entry/integrate/frame/%s",
                  run->job->params->output, names[i]);
-        status = airy_image_read(&images[i], where);
+        status = airy_image_read_real(&images[i], where);
     }
     const size_t rows = status == AIRY_OK ? tool_count(images[1].shape, images[1].ndim) : 0;
     for (size_t i = 0; i < rows; i++)

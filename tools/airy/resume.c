@@ -216,7 +216,7 @@ static int8_t *read_status(const char *path, size_t *count)
     int8_t *status = NULL;
     *count = 0;
     snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", path);
-    if (airy_image_read(&image, where) != AIRY_OK)
+    if (airy_image_read_real(&image, where) != AIRY_OK)
         return NULL;
     const size_t n = tool_count(image.shape, image.ndim);
     status = calloc(n ? n : 1, sizeof(*status));
