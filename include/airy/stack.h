@@ -18,6 +18,7 @@
 
 #include "airy/codec.h"
 #include "airy/geometry.h"
+#include "airy/image.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -207,6 +208,20 @@ typedef struct airy_stack_meta {
                              beam centre of 0, 0, in words; "": nothing */
 } airy_stack_meta;
 AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta);
+/**
+ * Write an image as airy_image_write does, with what is known of its frames. CBF and TIFF get
+ * comments as detectors of DECTRIS write them (Detector, Pixel_size, Wavelength, Detector_distance,
+ * Beam_xy, Count_cutoff), EDF the keys PSize_1, SampleDistance, Center_1, WaveLength and Dummy, HDF5
+ * the fields of an Eiger master, where the image goes to /entry/data/data and has_geometry is true.
+ * Other formats have no place for it. What meta does not state is not written; of a detector that
+ * is turned or has an orientation of its own, the headers of CBF, TIFF and EDF lack distance and
+ * beam centre, since they have no angles.
+ *
+ * @param meta  as airy_stack_get_meta gives it; NULL: nothing is known
+ * @param mask  [height][width], 1 = bad, for HDF5; NULL: none
+ */
+AIRY_API airy_status airy_image_write_stated(const airy_image *image, const char *path, bool force,
+                                             const airy_stack_meta *meta, const uint8_t *mask);
 /**
  * Demand that all files of a stack state the same geometry, for callers that use the first one's.
  * Lengths are the same to 1e-4 of them, beam centres to 0.1 pixel, angles to 1e-4 rad; what a file

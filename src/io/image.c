@@ -401,6 +401,13 @@ static airy_status check_complex(const airy_image *image, const char *path)
 
 airy_status airy_image_write(const airy_image *image, const char *path, bool force)
 {
+    return airy_image_write_stated(image, path, force, NULL, NULL);
+}
+
+airy_status airy_image_write_stated(const airy_image *image, const char *path, bool force,
+                                    const airy_stack_meta *meta, const uint8_t *mask)
+{
+    const struct airy_image_about about = {meta, mask};
     AIRY_FAIL_IF(!image || !image->data || !path || !*path, AIRY_ERR_PARAM,
                  "airy_image_write: image or path is missing");
     size_t bytes;
@@ -412,17 +419,17 @@ airy_status airy_image_write(const airy_image *image, const char *path, bool for
     case AIRY_FORMAT_NPY:
         return airy_image_write_npy(image, path, force);
     case AIRY_FORMAT_EDF:
-        return airy_image_write_edf(image, path, force);
+        return airy_image_write_edf(image, path, force, &about);
     case AIRY_FORMAT_FITS:
         return airy_image_write_fits(image, path, force);
     case AIRY_FORMAT_CBF:
-        return airy_image_write_cbf(image, path, force);
+        return airy_image_write_cbf(image, path, force, &about);
     case AIRY_FORMAT_PNG:
         return airy_image_write_png(image, path, force);
     case AIRY_FORMAT_TIFF:
-        return airy_image_write_tiff(image, path, force);
+        return airy_image_write_tiff(image, path, force, &about);
     default:
-        return airy_image_write_hdf5(image, path, force);
+        return airy_image_write_hdf5(image, path, force, &about);
     }
 }
 

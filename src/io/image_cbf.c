@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "codec/byte_offset.h"
+#include "io/header_write.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
@@ -232,7 +233,20 @@ static size_t find_type(airy_dtype dtype)
     return type;
 }
 
-airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool force)
+/* The block of what is known, in the form that detectors of DECTRIS give it; else "". */
+static void make_contents(char text[AIRY_HEADER_TEXT + 256], const airy_stack_meta *meta)
+{
+    char comments[AIRY_HEADER_TEXT];
+    text[0] = 0;
+    if (airy_header_comments(comments, meta))
+        snprintf(text, AIRY_HEADER_TEXT + 256,
+                 "_array_data.header_convention \"PILATUS_1.2\"\r\n"
+                 "_array_data.header_contents\r\n;\r\n%s;\r\n\r\n",
+                 comments);
+}
+
+airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool force,
+                                 const struct airy_image_about *about)
 {
     static const char tail[] = "\r\n--CIF-BINARY-FORMAT-SECTION----\r\n;\r\n";
     const char *type = types[find_type(image->dtype)].name;
@@ -246,21 +260,22 @@ airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool
     const size_t size = airy_byte_offset_encode(packed, image->data, image->dtype, count);
     struct airy_md5 md5;
     uint8_t digest[AIRY_MD5_BYTES];
-    char sum[MD5_LETTERS + 1], header[1024];
+    char sum[MD5_LETTERS + 1], contents[AIRY_HEADER_TEXT + 256], header[2048];
     airy_md5_begin(&md5);
     airy_md5_add(&md5, packed, size);
     airy_md5_end(digest, &md5);
     put_base64(sum, digest);
+    make_contents(contents, about->meta);
     const int used = snprintf(
         header, sizeof(header),
-        "###CBF: VERSION 1.5\r\n\r\ndata_image\r\n\r\n_array_data.data\r\n;\r\n"
+        "###CBF: VERSION 1.5\r\n\r\ndata_image\r\n\r\n%s_array_data.data\r\n;\r\n"
         "--CIF-BINARY-FORMAT-SECTION--\r\nContent-Type: application/octet-stream;\r\n"
         "     conversions=\"x-CBF_BYTE_OFFSET\"\r\nContent-Transfer-Encoding: BINARY\r\n"
         "X-Binary-Size: %zu\r\nX-Binary-ID: 1\r\nX-Binary-Element-Type: \"%s\"\r\n"
         "X-Binary-Element-Byte-Order: LITTLE_ENDIAN\r\nContent-MD5: %s\r\n"
         "X-Binary-Number-of-Elements: %zu\r\n"
         "X-Binary-Size-Fastest-Dimension: %zu\r\nX-Binary-Size-Second-Dimension: %zu\r\n\r\n",
-        size, type, sum, count, image->shape[1], image->shape[0]);
+        contents, size, type, sum, count, image->shape[1], image->shape[0]);
     const void *const parts[] = {header, magic, packed, tail};
     const size_t sizes[] = {(size_t)used, sizeof(magic), size, sizeof(tail) - 1};
     const airy_status status = airy_file_put(path, parts, sizes, 4, force);

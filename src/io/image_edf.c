@@ -12,10 +12,12 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "io/header_write.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
 enum { USUAL_HEADER = 1 << 13, MAX_HEADER = 1 << 20, BLOCK = 512, MAX_PLANES = 1 << 24 };
+enum { WRITTEN = 2 * BLOCK }; /* bytes of a header that is written */
 
 static const struct {
     const char *name;
@@ -284,23 +286,26 @@ static const char *type_name(airy_dtype dtype)
     return types[i].name;
 }
 
-static void make_header(char header[2 * BLOCK], const airy_image *image, size_t plane, size_t bytes,
-                        size_t height, size_t width)
+static void make_header(char header[WRITTEN], const airy_image *image, size_t plane, size_t bytes,
+                        size_t height, size_t width, const char *keys)
 {
     const int used = snprintf(
-        header, 2 * BLOCK,
+        header, WRITTEN,
         "{\nEDF_DataBlockID = %zu.Image.Psd ;\nEDF_BinarySize = %zu ;\nEDF_HeaderSize = %d ;\n"
         "HeaderID = EH:%06zu:000000:000000 ;\nImage = %zu ;\nByteOrder = %s ;\nDataType = %s ;\n"
-        "Dim_1 = %zu ;\nDim_2 = %zu ;\nSize = %zu ;\n",
-        plane, bytes, 2 * BLOCK, plane + 1, plane + 1,
+        "Dim_1 = %zu ;\nDim_2 = %zu ;\nSize = %zu ;\n%s",
+        plane, bytes, WRITTEN, plane + 1, plane + 1,
         __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "LowByteFirst" : "HighByteFirst",
-        type_name(image->dtype), width, height, bytes);
-    memset(header + used, ' ', (size_t)(2 * BLOCK - used));
-    memcpy(header + 2 * BLOCK - 2, "}\n", 2);
+        type_name(image->dtype), width, height, bytes, keys);
+    memset(header + used, ' ', (size_t)(WRITTEN - used));
+    memcpy(header + WRITTEN - 2, "}\n", 2);
 }
 
-airy_status airy_image_write_edf(const airy_image *image, const char *path, bool force)
+airy_status airy_image_write_edf(const airy_image *image, const char *path, bool force,
+                                 const struct airy_image_about *about)
 {
+    char keys[AIRY_HEADER_TEXT];
+    (void)airy_header_keys(keys, about->meta);
     const size_t planes = image->ndim == 3 ? image->shape[0] : 1;
     const size_t width = image->shape[image->ndim - 1],
                  height = image->ndim > 1 ? image->shape[image->ndim - 2] : 1;
@@ -309,14 +314,14 @@ airy_status airy_image_write_edf(const airy_image *image, const char *path, bool
     const size_t bytes = all / planes;
     AIRY_FAIL_IF(planes > MAX_PLANES, AIRY_ERR_UNSUPPORTED, "'%s': %zu planes, expected at most %d",
                  path, planes, MAX_PLANES);
-    char(*headers)[2 * BLOCK] = calloc(planes, sizeof(*headers));
+    char(*headers)[WRITTEN] = calloc(planes, sizeof(*headers));
     const void **parts = calloc(2 * planes, sizeof(*parts));
     size_t *sizes = calloc(2 * planes, sizeof(*sizes));
     airy_status status = AIRY_OK;
     if (!headers || !parts || !sizes)
         status = airy_fail(AIRY_ERR_MEMORY, "out of memory for %zu EDF headers", planes);
     for (size_t i = 0; i < planes && status == AIRY_OK; i++) {
-        make_header(headers[i], image, i, bytes, height, width);
+        make_header(headers[i], image, i, bytes, height, width, keys);
         parts[2 * i] = headers[i];
         sizes[2 * i] = sizeof(headers[i]);
         parts[2 * i + 1] = (const uint8_t *)image->data + i * bytes;

@@ -2,7 +2,7 @@
 #ifndef AIRY_IO_IMAGE_FORMATS_H
 #define AIRY_IO_IMAGE_FORMATS_H
 
-#include "airy/image.h"
+#include "airy/stack.h"
 #include "base/md5.h"
 
 enum airy_image_format {
@@ -36,13 +36,20 @@ airy_status airy_image_read_with(airy_image *image, const char *path,
 airy_status airy_image_read_npy(airy_image *image, const char *path);
 /* Writers are called with what their format holds (airy_image_check_format). */
 airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);
+/* What else goes into the file of an image, where its format has a place for it. */
+struct airy_image_about {
+    const airy_stack_meta *meta; /* NULL: nothing */
+    const uint8_t *mask;         /* of HDF5; NULL: none */
+};
 enum { AIRY_NPY_HEADER = 256 }; /* bytes; four axes of 2^64 take less */
 /* A header of at_least bytes (0, or what this gave for a larger shape) in C order; its bytes. */
 size_t airy_npy_header(char header[AIRY_NPY_HEADER], const airy_image *image, size_t at_least);
 airy_status airy_image_read_edf(airy_image *image, const char *path);
-airy_status airy_image_write_edf(const airy_image *image, const char *path, bool force);
+airy_status airy_image_write_edf(const airy_image *image, const char *path, bool force,
+                                 const struct airy_image_about *about);
 airy_status airy_image_read_tiff(airy_image *image, const char *path);
-airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force);
+airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force,
+                                  const struct airy_image_about *about);
 /* Pages one after another, of files larger than memory (src/io/image_tiff.c). */
 struct airy_tiff_pages;
 /* *shape: of all pages, [height, width] or [pages, height, width]. */
@@ -75,7 +82,8 @@ void airy_tiff_close(struct airy_tiff_pages **pages);
 airy_status airy_image_read_png(airy_image *image, const char *path);
 airy_status airy_image_write_png(const airy_image *image, const char *path, bool force);
 airy_status airy_image_read_cbf(airy_image *image, const char *path);
-airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool force);
+airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool force,
+                                 const struct airy_image_about *about);
 /* SExtractor's kernels, f64 [height, width]; what NORM asks for is done. */
 airy_status airy_image_read_conv(airy_image *image, const char *path);
 /* text: size bytes that are cut up, and a 0 behind them. For fuzzing, too. */
@@ -90,7 +98,8 @@ airy_status airy_image_write_fits(const airy_image *image, const char *path, boo
 bool airy_fits_split(char *file, size_t size, const char **ext, const char *path);
 /* FILE or FILE::DATASET */
 airy_status airy_image_read_hdf5(airy_image *image, const char *path);
-airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force);
+airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force,
+                                  const struct airy_image_about *about);
 
 /* One file as it is: neither a pattern nor what gzip holds, which are read as stacks. */
 airy_status airy_image_read_as(airy_image *image, enum airy_image_format format, const char *path);

@@ -9,6 +9,7 @@
 #include "io/hdf5_sources.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
+#include "io/stack_file.h"
 #include "io/stack_internal.h"
 
 enum { METADATA_BYTES = 16 << 10 };
@@ -236,14 +237,32 @@ static herr_t put_array(hid_t file, const airy_image *image, const char *name)
     return done;
 }
 
-static airy_status write_partial(const airy_image *image, const char *partial, const char *name)
+/* Of frames at the usual place: the detector, as a stack that is written has it. */
+static herr_t put_about(hid_t file, const airy_image *image, const struct airy_image_about *about)
+{
+    const bool known = about->meta && about->meta->has_geometry;
+    if (image->ndim < 2 || image->ndim > 3 || image->is_complex || (!known && !about->mask))
+        return 0;
+    const airy_stack_writer_params p = {.dtype = image->dtype,
+                                        .frames = image->ndim == 3 ? image->shape[0] : 1,
+                                        .height = image->shape[image->ndim - 2],
+                                        .width = image->shape[image->ndim - 1],
+                                        .dataset = "/entry/data/data",
+                                        .geometry = known ? &about->meta->geometry : NULL,
+                                        .mask = about->mask};
+    return airy_stack_put_instrument(file, &p);
+}
+
+static airy_status write_partial(const airy_image *image, const char *partial, const char *name,
+                                 const struct airy_image_about *about)
 {
     struct airy_sink sink;
     hid_t file;
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = airy_sink_create(&file, &sink, partial, METADATA_BYTES);
     if (status == AIRY_OK) {
-        if ((!name && airy_put_data_classes(file, "data") < 0) || put_array(file, image, name) < 0)
+        if ((!name && airy_put_data_classes(file, "data") < 0) ||
+            put_array(file, image, name) < 0 || (!name && put_about(file, image, about) < 0))
             status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write '%s'", partial);
         if (H5Fclose(file) < 0 && status == AIRY_OK)
             status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", partial);
@@ -311,7 +330,8 @@ airy_status airy_image_check_others(const char *path)
     return status;
 }
 
-airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force)
+airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force,
+                                  const struct airy_image_about *about)
 {
     char *file = NULL, *name = NULL, *partial;
     AIRY_TRY(airy_stack_split(&file, &name, path));
@@ -323,7 +343,7 @@ airy_status airy_image_write_hdf5(const airy_image *image, const char *path, boo
     if (status == AIRY_OK)
         status = airy_file_begin(&partial, file);
     if (status == AIRY_OK)
-        status = airy_file_settle(write_partial(image, partial, name), partial, file, force);
+        status = airy_file_settle(write_partial(image, partial, name, about), partial, file, force);
     free(file);
     free(name);
     return status;

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "io/header_write.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
@@ -379,8 +380,9 @@ static airy_status read_page(uint8_t *out, const airy_image *page, struct tiff_f
 
 struct airy_tiff_pages {
     struct tiff_file f;
-    airy_image page; /* of a file that is read: the shape of each */
-    size_t done;     /* pages read or written */
+    airy_image page;                    /* of a file that is read: the shape of each */
+    size_t done;                        /* pages read or written */
+    char description[AIRY_HEADER_TEXT]; /* of the next page that is written; "": none */
 };
 
 void airy_tiff_close(struct airy_tiff_pages **pages)
@@ -537,7 +539,8 @@ airy_status airy_image_read_tiff(airy_image *image, const char *path)
     return airy_fail_context(status, "'%s'", path);
 }
 
-static bool write_page(TIFF *tiff, const airy_image *image, const uint8_t *data)
+static bool write_page(TIFF *tiff, const airy_image *image, const uint8_t *data,
+                       const char *description)
 {
     const size_t size = airy_dtype_size(image->dtype), height = image->shape[image->ndim - 2],
                  width = image->shape[image->ndim - 1], pitch = width * size,
@@ -553,7 +556,8 @@ static bool write_page(TIFF *tiff, const airy_image *image, const uint8_t *data)
                 TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK) &&
                 TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) &&
                 TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
-                TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, (uint32_t)rows);
+                TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, (uint32_t)rows) &&
+                (!*description || TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, description));
     uint32_t strip = 0;
     for (size_t y = 0; y < height && good; y += rows) {
         const size_t bytes = airy_min_size(rows, height - y) * pitch;
@@ -583,8 +587,9 @@ airy_status airy_tiff_add(struct airy_tiff_pages *pages, const airy_image *page)
 {
     AIRY_FAIL_IF(pages->done == MAX_PAGES, AIRY_ERR_UNSUPPORTED,
                  "TIFF: more than %d pages, expected .h5 or .npy for so many", MAX_PAGES);
-    if (!write_page(pages->f.tiff, page, page->data))
+    if (!write_page(pages->f.tiff, page, page->data, pages->description))
         return tiff_fail(AIRY_ERR_IO, &pages->f, "cannot be written");
+    pages->description[0] = 0;
     pages->done++;
     return AIRY_OK;
 }
@@ -600,7 +605,7 @@ airy_status airy_tiff_finish(struct airy_tiff_pages *pages)
     return AIRY_OK;
 }
 
-static airy_status write_all(int fd, const airy_image *image)
+static airy_status write_all(int fd, const airy_image *image, const airy_stack_meta *meta)
 {
     struct airy_tiff_pages *file;
     size_t bytes;
@@ -608,6 +613,7 @@ static airy_status write_all(int fd, const airy_image *image)
     const size_t pages = image->ndim == 3 ? image->shape[0] : 1;
     /* 64-bit offsets, where 32 bits could not reach the last page's directory */
     AIRY_TRY(airy_tiff_create(&file, fd, bytes + 512 * pages > (size_t)3 << 30));
+    (void)airy_header_comments(file->description, meta);
     airy_image page = {.dtype = image->dtype,
                        .ndim = 2,
                        .shape = {image->shape[image->ndim - 2], image->shape[image->ndim - 1]}};
@@ -622,7 +628,8 @@ static airy_status write_all(int fd, const airy_image *image)
     return status;
 }
 
-airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force)
+airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force,
+                                  const struct airy_image_about *about)
 {
     for (int axis = image->ndim - 2; axis < image->ndim; axis++)
         AIRY_FAIL_IF(image->shape[axis] > UINT32_MAX, AIRY_ERR_UNSUPPORTED,
@@ -634,7 +641,7 @@ airy_status airy_image_write_tiff(const airy_image *image, const char *path, boo
     char *partial;
     int fd;
     AIRY_TRY(airy_file_create(&fd, &partial, path));
-    const airy_status status = write_all(fd, image);
+    const airy_status status = write_all(fd, image, about->meta);
     close(fd);
     return airy_file_settle(status, partial, path, force);
 }

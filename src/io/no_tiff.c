@@ -14,10 +14,12 @@ airy_status airy_image_read_tiff(airy_image *image, const char *path)
     return fail_lacking(path);
 }
 
-airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force)
+airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force,
+                                  const struct airy_image_about *about)
 {
     (void)image;
     (void)force;
+    (void)about;
     return fail_lacking(path);
 }
 

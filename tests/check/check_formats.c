@@ -1,6 +1,7 @@
 /* TIFF, PNG and CBF: round trips, files as other programs write them, hostile files. */
 #include "check_stack.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,6 +276,106 @@ static void check_byte_offset(struct check *c)
                 "end at value 0");
 }
 
+/* What a file states is what was written: 487 x 619 pixels of 172 um, 150 mm, 12 keV. */
+static const char *check_stated_one(struct check *c, const char *name, const airy_stack_meta *meta)
+{
+    const airy_geometry *g = &meta->geometry;
+    const char *path = tmp_path(c, name);
+    airy_stack *stack = NULL;
+    airy_stack_meta got;
+    const size_t pixels = 619 * 487;
+    const airy_image image = {.dtype = AIRY_DTYPE_U16,
+                              .ndim = 2,
+                              .shape = {619, 487},
+                              .data = check_alloc(c, pixels * 2)};
+    memset(image.data, 0, pixels * 2);
+    if (!CHECK_OK(c, airy_image_write_stated(&image, path, false, meta, NULL)) ||
+        !CHECK_OK(c, airy_stack_create(&stack, &path, 1)))
+        return path;
+    const unsigned turned = g->rot1 != 0 && strcmp(name, "a.h5") != 0
+                                ? AIRY_GEOMETRY_DISTANCE | AIRY_GEOMETRY_CENTER
+                                : 0;
+    CHECK_OK(c, airy_stack_get_meta(stack, &got));
+    airy_stack_destroy(&stack);
+    CHECK(c, got.geometry_parts == (meta->geometry_parts & ~turned) && got.unusable[0] == 0);
+    CHECK(c, got.geometry.detector.pixel1 == g->detector.pixel1);
+    CHECK(c, got.geometry.detector.pixel2 == g->detector.pixel2);
+    CHECK(c, fabs(got.geometry.wavelength / g->wavelength - 1) < 4e-16); /* two roundings: in A */
+    CHECK(c, got.geometry.dist == (turned ? 0 : g->dist));
+    if (!turned)
+        CHECK(c, got.center[0] == meta->center[0] && got.center[1] == meta->center[1]);
+    CHECK(c, got.has_dummy == (strstr(name, ".edf") != NULL && meta->has_dummy));
+    CHECK(c, got.has_saturation == (strchr("ct", name[2]) != NULL && meta->has_saturation));
+    return path;
+}
+
+/* Headers of images as the field's own programs write and read them. */
+static void check_stated(struct check *c)
+{
+    static const char *const names[] = {"a.cbf", "a.edf", "a.h5", "a.tif"};
+    if (!check_case(c, "image_stated_geometry"))
+        return;
+    airy_stack_meta meta = {
+        .has_geometry = true,
+        .geometry = {.detector = {.height = 619, .width = 487, .pixel1 = 172e-6, .pixel2 = 173e-6},
+                     .dist = 0.15,
+                     .poni1 = 100.25 * 172e-6,
+                     .poni2 = 201.5 * 173e-6,
+                     .wavelength = 1.0332016536100021e-10},
+        .has_saturation = true,
+        .saturation = 60000,
+        .has_dummy = true,
+        .dummy = -2,
+        .delta_dummy = 1.5,
+        .geometry_parts = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE | AIRY_GEOMETRY_CENTER |
+                          AIRY_GEOMETRY_WAVELENGTH,
+        .center = {100.25, 201.5}};
+    /* A name is text from a file: no line of it becomes a line of the header. */
+    snprintf(meta.geometry.detector.name, sizeof meta.geometry.detector.name,
+             "Pilatus_x\n# Wavelength 7 A\n;\ndata_evil");
+    const char *cbf = check_stated_one(c, names[0], &meta);
+    for (size_t i = 1; i < (AIRY_HAVE_TIFF ? 4 : 3); i++)
+        check_stated_one(c, names[i], &meta);
+    static const char want[] =
+        "###CBF: VERSION 1.5\r\n\r\ndata_image\r\n\r\n"
+        "_array_data.header_convention \"PILATUS_1.2\"\r\n_array_data.header_contents\r\n;\r\n"
+        "# Detector: PILATUS X?# WAVELENGTH 7 A?;?DATA EVIL\r\n"
+        "# Pixel_size 0.000173 m x 0.000172 m\r\n# Count_cutoff 60000 counts\r\n"
+        "# Wavelength 1.03320165361 A\r\n# Detector_distance 0.15 m\r\n"
+        "# Beam_xy (201.5, 100.25) pixels\r\n;\r\n\r\n_array_data.data\r\n;\r\n";
+    char got[sizeof want] = "";
+    FILE *file = fopen(cbf, "rb");
+    if (CHECK(c, file != NULL)) {
+        CHECK(c, fread(got, 1, sizeof want - 1, file) > 0);
+        CHECK(c, strncmp(got, want, 160) == 0 && strstr(got, "# Beam_xy (201.5, 100.25) pixels"));
+        fclose(file);
+    }
+}
+
+/* Such headers have no angles: of a turned detector they state neither distance nor centre. */
+static void check_stated_turned(struct check *c)
+{
+    static const char *const names[] = {"a.cbf", "a.edf", "a.h5", "a.tif"};
+    if (!check_case(c, "image_stated_turned"))
+        return;
+    airy_stack_meta meta = {.has_geometry = true,
+                            .geometry = {.detector = {.name = "Detector",
+                                                      .height = 619,
+                                                      .width = 487,
+                                                      .pixel1 = 1e-4,
+                                                      .pixel2 = 1e-4},
+                                         .dist = 0.15,
+                                         .poni1 = 0.01,
+                                         .poni2 = 0.02,
+                                         .rot1 = 0.25,
+                                         .wavelength = 1e-10},
+                            .geometry_parts = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE |
+                                              AIRY_GEOMETRY_CENTER | AIRY_GEOMETRY_WAVELENGTH,
+                            .center = {100, 200}};
+    for (size_t i = 0; i < (AIRY_HAVE_TIFF ? 4 : 3); i++)
+        check_stated_one(c, names[i], &meta);
+}
+
 void check_formats(struct check *c)
 {
     if (!c->is_cpu)
@@ -286,6 +387,8 @@ void check_formats(struct check *c)
                 check_round_trip(c, (airy_dtype)dtype, ndim, suffixes[s]);
     if (AIRY_HAVE_TIFF)
         check_tiff(c);
+    check_stated(c);
+    check_stated_turned(c);
     check_png_files(c);
     check_cbf_hostile(c);
     check_byte_offset(c);
