@@ -196,7 +196,7 @@ static airy_status add_header(airy_image *image)
     snprintf(centre[0], sizeof(centre[0]), "CRPIX1  = %20.1f", (double)image->shape[1] / 2 + 0.5);
     snprintf(centre[1], sizeof(centre[1]), "CRPIX2  = %20.1f", (double)image->shape[0] / 2 + 0.5);
     const char *const cards[] = {
-        "BUNIT   = 'JY/BEAM '",
+        "BUNIT   = 'Jy/beam '",
         "CTYPE1  = 'RA---SIN'",
         "CTYPE2  = 'DEC--SIN'",
         "CRVAL1  =             266.4168",

@@ -11,7 +11,7 @@ for o in n.npy n.cbf n.edf; do $airy sources $f/cube_f4.fits --frame 2 --segment
 for name in f4_nan i16_bscale_blank u16_bzero u8 i64 comp_RICE_1; do $airy sources $f/$name.fits --sigma 3 --quiet | grep -c sources; done
 # a header without unit, a beam of nothing, a file that is cut
 head -c 5000 a.fits >cut.fits && $airy sources cut.fits --quiet; echo $?
-sed "s/JY\/BEAM /MAJ     /" a.fits >u.fits && $airy sources u.fits --min-area 1 --catalog u.csv --sigma 3 2>&1 >/dev/null | grep empty
+sed "s/Jy\/beam /MAJ     /" a.fits >u.fits && $airy sources u.fits --min-area 1 --catalog u.csv --sigma 3 2>&1 >/dev/null | grep empty
 sed "s/^\(.*\)BMAJ    =               0.0048/\1BMAX    =               0.0048/" a.fits >v.fits && $airy sources v.fits --catalog m.csv 2>&1 >/dev/null | grep empty
 sed "s/RA---SIN/FREQ    /" a.fits >w.fits && $airy sources w.fits --sigma 3 --min-area 1 --catalog w.csv --regions w.reg 2>&1 >/dev/null | grep empty
 sed -n 3p w.reg
