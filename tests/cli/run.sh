@@ -24,7 +24,7 @@ case $TMPDIR in *[[:space:]]*) unset TMPDIR ;; esac # names are not quoted every
 top=$(mktemp -d) || exit 1
 trap 'rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM
-unset AIRY_DEVICE AIRY_LOG
+unset AIRY_DEVICE AIRY_LOG COLUMNS
 AIRY_DEVICE=cpu
 AIRY_CACHE_DIR=none
 LC_ALL=C

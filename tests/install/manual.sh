@@ -19,6 +19,8 @@ for page in "$pages"/*.1; do
         [ -z "$complaints" ] || { echo "$page: $complaints"; exit 1; }
     fi
 done
+# pages that descriptions name are installed where the manual says
+grep -q 'docs/live.md are in the folder' "$pages/airy-integrate.1" || { echo "airy-integrate.1 names no folder of docs"; exit 1; }
 command -v bash >/dev/null 2>&1 || { echo "no bash"; exit 0; }
 bash -eu -c '
     . "$1"
@@ -42,4 +44,12 @@ bash -eu -c '
     offers skip airy integrate --on-error ""
     offers median airy filter me
     offers --seed airy simulate sky --se
+    offers Pilatus_300k airy integrate --detector Pil
+    offers LaB6 airy calibrate --calibrant L
+    offers cpu airy stats --device ""
+    for line in "simulate" "oct"; do # each word once
+        COMP_WORDS=(airy $line "") COMP_CWORD=2
+        _airy airy "" "$line"
+        [ -z "$(printf "%s\n" "${COMPREPLY[@]}" | sort | uniq -d)" ] || { echo "airy $line: ${COMPREPLY[*]}"; exit 1; }
+    done
 ' bash "$build/tools/manual/airy"

@@ -641,6 +641,7 @@ const struct command cmd_oct = {
     .min_inputs = 1,
     .max_inputs = 1,
     .check = check_oct,
+    .reads_pipe = true,
     .own_signals = true,
     .run = run_oct,
 };

@@ -384,6 +384,9 @@ static int parse_pair(double v[2], const struct common *common, const char *text
 {
     const char *option = kind ? "radec" : "pixels", *why = NULL;
     char pair[2][64];
+    if (strcmp(text, "-") == 0)
+        return tool_usage(common, "--%s -: expected A,B or a file; standard input is /dev/stdin",
+                          option);
     if (!strpbrk(text, ", \t"))
         return tool_fail(common, "--%s %s: neither two numbers A,B nor a file that is there",
                          option, text);

@@ -191,7 +191,8 @@ static int check_names(const struct common *common, const struct opt_file *outpu
     for (size_t i = 0; i < count; i++) {
         const char *path = outputs[i].path;
         if (strcmp(path, "-") == 0)
-            return tool_usage(common, "output '-': expected the name of a file");
+            return tool_usage(common, "output '-': expected the name of a file, for results are no "
+                                      "stream of bytes");
         if (outputs[i].use == OPT_WRITTEN_IMAGE &&
             (tool_has_suffix(path, ".gz") || tool_has_suffix(path, ".fz")))
             return tool_usage(common,
@@ -277,6 +278,17 @@ static int check_loss(const struct common *common, const char *output, const cha
     return common->force ? keep_linked(common, file) : tool_exists_already(common, file);
 }
 
+/* '-' is standard input for one command alone, unless there is a file of that name. Exit code. */
+static int check_inputs(const struct common *common)
+{
+    for (size_t i = 0; i < common->inputs.count && !common->command->reads_pipe; i++)
+        if (strcmp(common->inputs.items[i], "-") == 0 && !is_output(common, i) && !tool_exists("-"))
+            return tool_usage(common, "input '-': expected the name of a file; 'airy oct' alone "
+                                      "reads standard input, and lists and tables may come from "
+                                      "/dev/stdin");
+    return AIRY_EXIT_OK;
+}
+
 int tool_check_files(const struct common *common)
 {
     struct opt_file outputs[2 * OPT_FILES];
@@ -291,7 +303,9 @@ int tool_check_files(const struct common *common)
                 .path = common->inputs.items[i],
                 .use = common->command->writes_image ? OPT_WRITTEN_IMAGE : OPT_WRITTEN,
                 .holds = common->command->writes_holds};
-    int code = check_names(common, outputs, count);
+    int code = check_inputs(common);
+    if (code == AIRY_EXIT_OK)
+        code = check_names(common, outputs, count);
     for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
         char file[4096];
         file_of(file, outputs[i].path);

@@ -136,6 +136,13 @@ static void put_words(FILE *file, const struct command *command)
     }
 }
 
+/* Where the pages are that descriptions name. */
+static void put_pages(FILE *file)
+{
+    fputs(".PP\n", file);
+    put_text(file, "Pages such as docs/live.md are in the folder " AIRY_DOCDIR ".");
+}
+
 static void put_command(FILE *file, const struct command *command)
 {
     char name[64];
@@ -163,6 +170,7 @@ static void put_command(FILE *file, const struct command *command)
         put_examples(file, command->examples);
     }
     fputs(".SH SEE ALSO\n.BR airy (1)\n", file);
+    put_pages(file);
 }
 
 static void put_overview(FILE *file, const struct command *const *commands, size_t count)
@@ -187,6 +195,7 @@ static void put_overview(FILE *file, const struct command *const *commands, size
         page_name(name, commands[i]);
         fprintf(file, ".BR %s (1)%s\n", name, i + 1 < count ? "," : "");
     }
+    put_pages(file);
 }
 
 static int said(const char *path)
@@ -253,10 +262,45 @@ static void add_words(const struct command *command, const struct opt *opt, cons
     }
 }
 
+/* A name of a table; blanks in it count as '_'. */
+static void add_name(const char *name, char *list, size_t size)
+{
+    const size_t have = strlen(list);
+    if (have + strlen(name) + 2 > size)
+        return;
+    snprintf(list + have, size - have, "%s ", name);
+    for (char *at = list + have; at[0] && at[1]; at++)
+        *at = *at == ' ' ? '_' : *at;
+}
+
+/* Names of the library's tables, which options say as NAME alone; false: it is none of these. */
+static bool add_table(const struct opt *opt, char *list, size_t size)
+{
+    airy_detector detector;
+    airy_calibrant_info calibrant;
+    if (strcmp(opt->name, "detector") == 0) {
+        for (size_t i = 0; i < airy_detector_count(); i++)
+            if (airy_detector_get(&detector, i) == AIRY_OK &&
+                airy_detector_find(&detector, detector.name) == AIRY_OK)
+                add_name(detector.name, list, size);
+    } else if (strcmp(opt->name, "calibrant") == 0) {
+        for (size_t i = 0; i < airy_calibrant_count(); i++)
+            if (airy_calibrant_get(&calibrant, i) == AIRY_OK)
+                add_name(calibrant.name, list, size);
+    } else if (strcmp(opt->name, "device") == 0) {
+        snprintf(list, size, " cpu gpu opencl ");
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* Values of an option between blanks, from what its table and its parser say; "" where it is open. */
 static void values_of(const struct command *command, const struct opt *opt, char *list, size_t size)
 {
     snprintf(list, size, " ");
+    if (add_table(opt, list, size))
+        return;
     const bool choice = opt->argument && strchr(opt->argument, '|');
     if (opt->type == OPT_PARSED && opt->parse && !takes_word(command, opt, "?")) {
         char expected[1024], *params = calloc(1, command->params_size);
@@ -289,7 +333,7 @@ static void print_case(const struct command *command)
     printf("\"\n        case $previous in\n");
     for (size_t t = 0; t < OPT_TABLES; t++)
         for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt); opt++) {
-            char values[2048];
+            char values[4096];
             if (!opt->name || !opt_taken(command, opt) || opt->type == OPT_FLAG)
                 continue;
             values_of(command, opt, values, sizeof(values));
@@ -336,6 +380,7 @@ int manual_completion(const struct command *const *commands, size_t count)
            "        [[ \" $first \" == *\" ${COMP_WORDS[2]} \"* ]] && "
            "command=\"$command ${COMP_WORDS[2]}\"\n    fi\n"
            "    local second=$words\n"
+           "    words=\n"
            "    case $command in\n");
     for (size_t i = 0; i < count; i++)
         print_case(commands[i]);

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "tool.h"
 
-enum { HELP_COLUMN = 30, HELP_WIDTH = 100 };
+enum { HELP_COLUMN = 30, LEAST_WIDTH = 60, MOST_WIDTH = 100 };
 
 static const char *const compats[] = {"none", "pyfai", NULL};
 _Static_assert(AIRY_COMPAT_PYFAI == 1, "compats are in the order of airy_compat");
@@ -615,14 +617,28 @@ size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES])
     return count;
 }
 
+/* Columns of the terminal, where COLUMNS or the terminal itself says so, within limits. */
+static int help_width(void)
+{
+    const char *said = getenv("COLUMNS");
+    struct winsize window = {.ws_col = 0};
+    uint64_t columns = 0;
+    if (!said || !opt_whole(said, &columns) || columns == 0)
+        columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+    return columns == 0 || columns > MOST_WIDTH ? MOST_WIDTH
+           : columns < LEAST_WIDTH              ? LEAST_WIDTH
+                                                : (int)columns;
+}
+
 /* Print text from column on, broken at blanks. */
 static void print_wrapped(const char *text, int column, int indent)
 {
+    const int width = help_width();
     int at = column;
     for (bool first = true; *text; first = false) {
         text += strspn(text, " ");
         const int word = (int)strcspn(text, " ");
-        if (!first && at + 1 + word > HELP_WIDTH) {
+        if (!first && at + 1 + word > width) {
             printf("\n%*s", indent, "");
             at = indent;
         } else if (!first) {

@@ -121,6 +121,7 @@ struct command {
     bool writes_image; /* those are OPT_WRITTEN_IMAGE */
     int writes_holds;  /* 1 + the dtype of results, 0: any */
     bool part;         /* started by another command, which has looked at the files */
+    bool reads_pipe;   /* an input may be '-', standard input */
     bool own_signals;  /* from its start on it says itself what Ctrl-C and the like do */
     int (*check)(void *params); /* what the options say by themselves, before any file is looked at;
                                    exit code; NULL: nothing */
