@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "io/hdf5_heap.h"
 #include "io/plain_file.h"
 
 /* Larger than any file: libhdf5 compares it with the size that the superblock claims. */
@@ -144,6 +145,20 @@ static herr_t get_handle(H5FD_t *file, hid_t fapl, void **handle)
     return 0;
 }
 
+/* libhdf5 gives global heaps the type of raw data. */
+static herr_t check_heap(const airy_probe *probe, H5FD_mem_t type, haddr_t address, size_t size,
+                         const void *bytes)
+{
+    if ((type != H5FD_MEM_DRAW && type != H5FD_MEM_GHEAP) || !airy_heap_begins(bytes, size))
+        return 0;
+    const char *fault = airy_heap_fault(bytes, probe->fd, address, probe->size);
+    if (!fault)
+        return 0;
+    PUSH("the global heap at %llu of '%s' is damaged: %s", (unsigned long long)address, probe->path,
+         fault);
+    return -1;
+}
+
 static herr_t probe_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address,
                          size_t size, void *buffer)
 {
@@ -176,7 +191,7 @@ static herr_t probe_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t 
         }
         done += (size_t)n;
     }
-    return 0;
+    return check_heap(probe, type, address, size, buffer);
 }
 
 static herr_t refuse_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "airy/stack.h"
+#include "base/memory.h"
 #include "io/file_probe.h"
 #include "io/hdf5_util.h"
 
@@ -53,6 +54,66 @@ static airy_status read_string(char **text, hid_t object, bool attribute, const 
     else
         *text = copy;
     return status;
+}
+
+/* A text of variable length; libhdf5 writes behind it. */
+struct text_block {
+    struct text_block *next;
+    char text[];
+};
+
+static void *add_text(size_t size, void *into)
+{
+    airy_hdf5_texts *texts = into;
+    struct text_block *block = size > texts->left ? NULL : malloc(sizeof(*block) + size);
+    if (!block)
+        return NULL;
+    texts->left -= size;
+    block->next = texts->blocks;
+    texts->blocks = block;
+    return block->text;
+}
+
+static void keep_text(void *text, void *from)
+{
+    (void)text;
+    (void)from; /* all go at once, also where libhdf5 fails half way and forgets them */
+}
+
+airy_status airy_hdf5_texts_open(airy_hdf5_texts *texts, hid_t dataset, size_t count, size_t bytes)
+{
+    airy_hdf5_texts read = {.left = bytes};
+    AIRY_TRY(airy_memory_calloc((void **)&read.text, count, sizeof(read.text[0]), "texts"));
+    const hid_t type = H5Dget_type(dataset), memory = H5Tcopy(H5T_C_S1),
+                transfer = H5Pcreate(H5P_DATASET_XFER);
+    airy_status status = AIRY_OK;
+    if (type < 0 || memory < 0 || transfer < 0 || H5Tset_size(memory, H5T_VARIABLE) < 0 ||
+        H5Tset_cset(memory, H5Tget_cset(type)) < 0 ||
+        H5Pset_vlen_mem_manager(transfer, add_text, &read, keep_text, NULL) < 0 ||
+        H5Dread(dataset, memory, H5S_ALL, H5S_ALL, transfer, read.text) < 0)
+        status = airy_hdf5_fail(AIRY_ERR_IO, "its texts cannot be read (at most %zu bytes)", bytes);
+    if (transfer >= 0)
+        H5Pclose(transfer);
+    if (memory >= 0)
+        H5Tclose(memory);
+    if (type >= 0)
+        H5Tclose(type);
+    if (status == AIRY_OK)
+        *texts = read;
+    else
+        airy_hdf5_texts_close(&read);
+    return status;
+}
+
+void airy_hdf5_texts_close(airy_hdf5_texts *texts)
+{
+    while (texts->blocks) {
+        struct text_block *next = texts->blocks->next;
+        free(texts->blocks);
+        texts->blocks = next;
+    }
+    free(texts->text);
+    *texts = (airy_hdf5_texts){0};
 }
 
 static airy_status find_string(char **text, hid_t file, const char *object, const char *attribute,

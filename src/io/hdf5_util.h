@@ -69,6 +69,19 @@ airy_status airy_hdf5_text_open(char **text, hid_t file, const char *path);
  */
 airy_status airy_hdf5_attribute_open(char **text, hid_t object, const char *name);
 
+/* Texts of variable length, NULL where one was never written. */
+typedef struct airy_hdf5_texts {
+    char **text;
+    size_t left; /* bytes that may still be read */
+    struct text_block *blocks;
+} airy_hdf5_texts;
+/*
+ * Read all `count` texts of a dataset, at most `bytes` bytes of them: each may be a reference to
+ * one long text in the file. AIRY_ERR_IO, AIRY_ERR_MEMORY.
+ */
+airy_status airy_hdf5_texts_open(airy_hdf5_texts *texts, hid_t dataset, size_t count, size_t bytes);
+void airy_hdf5_texts_close(airy_hdf5_texts *texts);
+
 /* libhdf5's native type; not to be closed. */
 hid_t airy_hdf5_native(airy_dtype dtype);
 /*

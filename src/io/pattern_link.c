@@ -22,7 +22,9 @@ enum {
     OBJECTS_MAX = 256 + 4 * AIRY_FRAME_VALUES_MAX,
     PATH_BYTES = 256,
     METADATA_BYTES = 64 << 10,
-    AXIS_MAX = 1 << 22
+    AXIS_MAX = 1 << 22,
+    ATTRIBUTE_VALUES = 64,
+    ATTRIBUTE_BYTES = 64 << 10 /* of one value */
 };
 
 /* An object of the first file. */
@@ -167,7 +169,9 @@ static herr_t copy_attribute(hid_t from, const char *name, const H5A_info_t *inf
     const hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute),
                 space = attribute < 0 ? -1 : H5Aget_space(attribute);
     const hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-    void *data = type < 0 || count < 0 ? NULL : calloc((size_t)count + 1, H5Tget_size(type));
+    const bool few = type >= 0 && count >= 0 && count <= ATTRIBUTE_VALUES &&
+                     H5Tget_size(type) <= ATTRIBUTE_BYTES;
+    void *data = few ? calloc((size_t)count + 1, H5Tget_size(type)) : NULL;
     herr_t done = data ? H5Aread(attribute, type, data) : -1;
     if (done >= 0) {
         const hid_t copy = H5Acreate2(*(hid_t *)to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);

@@ -12,7 +12,7 @@
 #include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
-enum { MAX_CHANNELS = 64, LONGEST_NAME = AIRY_STACK_CHANNEL };
+enum { MAX_CHANNELS = 64, LONGEST_NAME = AIRY_STACK_CHANNEL, MAX_BYTES = 1 << 20 };
 
 struct names {
     size_t count;
@@ -28,22 +28,15 @@ static void keep_name(char *to, const char *from, size_t size)
     to[n] = 0;
 }
 
-static bool read_variable(struct names *names, hid_t dataset, hid_t type)
+static bool read_variable(struct names *names, hid_t dataset)
 {
-    char *texts[MAX_CHANNELS] = {NULL};
-    const hid_t memory = H5Tcopy(H5T_C_S1), space = H5Dget_space(dataset);
-    const bool good = memory >= 0 && space >= 0 && H5Tset_size(memory, H5T_VARIABLE) >= 0 &&
-                      H5Tset_cset(memory, H5Tget_cset(type)) >= 0 &&
-                      H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) >= 0;
-    for (size_t i = 0; good && i < names->count; i++)
-        keep_name(names->text[i], texts[i], SIZE_MAX);
-    if (memory >= 0 && space >= 0)
-        (void)H5Dvlen_reclaim(memory, space, H5P_DEFAULT, texts);
-    if (space >= 0)
-        H5Sclose(space);
-    if (memory >= 0)
-        H5Tclose(memory);
-    return good;
+    airy_hdf5_texts texts;
+    if (airy_hdf5_texts_open(&texts, dataset, names->count, MAX_BYTES) != AIRY_OK)
+        return false;
+    for (size_t i = 0; i < names->count; i++)
+        keep_name(names->text[i], texts.text[i], SIZE_MAX);
+    airy_hdf5_texts_close(&texts);
+    return true;
 }
 
 static bool read_fixed(struct names *names, hid_t dataset, hid_t type)
@@ -70,7 +63,7 @@ static bool read_names(struct names *names, hid_t dataset, size_t count)
                 airy_chunk_check(dataset, NULL, NULL) == AIRY_OK;
     names->count = good ? count : 0;
     if (good)
-        good = H5Tis_variable_str(type) > 0 ? read_variable(names, dataset, type)
+        good = H5Tis_variable_str(type) > 0 ? read_variable(names, dataset)
                                             : read_fixed(names, dataset, type);
     if (type >= 0)
         H5Tclose(type);

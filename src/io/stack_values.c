@@ -156,28 +156,20 @@ static airy_status keep_texts(airy_frame_values *v, size_t frames, const char *c
     return AIRY_OK;
 }
 
-static airy_status read_variable(airy_frame_values *v, hid_t dataset, hid_t type, size_t frames)
+static airy_status read_variable(airy_frame_values *v, hid_t dataset, size_t frames)
 {
-    char **texts = NULL;
-    AIRY_TRY(airy_memory_calloc((void **)&texts, frames, sizeof(texts[0]), "texts of frames"));
-    const hid_t memory = H5Tcopy(H5T_C_S1), space = H5Dget_space(dataset);
-    airy_status status = AIRY_OK;
-    if (memory < 0 || space < 0 || H5Tset_size(memory, H5T_VARIABLE) < 0 ||
-        H5Tset_cset(memory, H5Tget_cset(type)) < 0 ||
-        H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "it cannot be read");
+    airy_hdf5_texts texts;
+    AIRY_FAIL_IF(frames > MAX_TEXT_BYTES / sizeof(texts.text[0]), AIRY_ERR_FORMAT,
+                 "it has %zu texts, expected %zu at most", frames,
+                 MAX_TEXT_BYTES / sizeof(texts.text[0]));
+    AIRY_TRY(airy_hdf5_texts_open(&texts, dataset, frames, MAX_TEXT_BYTES));
     size_t longest = 0;
-    for (size_t i = 0; status == AIRY_OK && i < frames; i++)
-        longest = texts[i] && strlen(texts[i]) > longest ? strlen(texts[i]) : longest;
-    if (status == AIRY_OK)
-        status = keep_texts(v, frames, (const char *const *)texts, longest);
-    if (memory >= 0 && space >= 0)
-        (void)H5Dvlen_reclaim(memory, space, H5P_DEFAULT, texts);
-    if (space >= 0)
-        H5Sclose(space);
-    if (memory >= 0)
-        H5Tclose(memory);
-    free(texts);
+    for (size_t i = 0; i < frames; i++) {
+        const size_t length = texts.text[i] ? strlen(texts.text[i]) : 0;
+        longest = length > longest ? length : longest;
+    }
+    const airy_status status = keep_texts(v, frames, (const char *const *)texts.text, longest);
+    airy_hdf5_texts_close(&texts);
     return status;
 }
 
@@ -185,7 +177,7 @@ static airy_status read_texts(airy_frame_values *v, hid_t dataset, hid_t type, s
 {
     v->dtype = AIRY_DTYPE_U8;
     if (H5Tis_variable_str(type) > 0)
-        return read_variable(v, dataset, type, frames);
+        return read_variable(v, dataset, frames);
     const size_t size = H5Tget_size(type);
     AIRY_FAIL_IF(size == 0 || size > AIRY_FRAME_VALUES_TEXT_MAX || size > MAX_TEXT_BYTES / frames,
                  AIRY_ERR_FORMAT, "it has %zu texts of %zu bytes, expected %d bytes at most each",
