@@ -18,6 +18,12 @@
 
 /* More than libhdf5 takes to begin, or to open a file: 1.10 reads through NULL without it. */
 enum { ROOM = 3 << 20 };
+/*
+ * Readings of one piece of metadata whose checksum fails, where a file says that it is being
+ * written. libhdf5 waits for 1 ns behind the first one and twice as long behind each further one:
+ * 0.27 s in all, and for ever by its default of 100.
+ */
+enum { ATTEMPTS = 28 };
 
 /*
  * Our driver and filters are registered with libhdf5 once; the rest is valid between lock and
@@ -52,8 +58,9 @@ static bool register_all(void)
     hdf5.dataset_access = H5Pcreate(H5P_DATASET_ACCESS);
     return hdf5.driver > 0 && hdf5.read_access > 0 && hdf5.dataset_access > 0 &&
            H5Pset_efile_prefix(hdf5.dataset_access, "${ORIGIN}") >= 0 &&
-           H5Pset_driver(hdf5.read_access, hdf5.driver, NULL) >= 0 && airy_sink_register() > 0 &&
-           airy_filter_register() >= 0;
+           H5Pset_driver(hdf5.read_access, hdf5.driver, NULL) >= 0 &&
+           H5Pset_metadata_read_attempts(hdf5.read_access, ATTEMPTS) >= 0 &&
+           airy_sink_register() > 0 && airy_filter_register() >= 0;
 }
 
 static bool has_room(void)
