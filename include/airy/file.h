@@ -58,6 +58,19 @@ AIRY_API void airy_file_sync_folder(const char *path);
 AIRY_API airy_status airy_file_end(FILE *file, char *partial, const char *path, bool force,
                                    bool sync);
 
+/**
+ * Open a text for reading, behind its byte order mark: a regular file, or a pipe, which is read
+ * whole first.
+ *
+ * @param file  out, closed with fclose()
+ *
+ * Of a pipe at most 64 MiB are read. One that nobody has open for writing is waited for five
+ * seconds. Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO (the system's words; a folder, a device, a pipe
+ * that nobody writes into), AIRY_ERR_FORMAT (a pipe of more bytes), AIRY_ERR_MEMORY, AIRY_ERR_PARAM.
+ * The sentence begins with "PATH: ". Any thread.
+ */
+AIRY_API airy_status airy_file_open_text(FILE **file, const char *path);
+
 /** Remove a file that has not got its name, if it is there. Any thread. */
 AIRY_API void airy_file_remove(const char *partial);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "airy/calibrate.h"
+#include "airy/file.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/word.h"
@@ -14,7 +15,7 @@
 
 #define PI 3.14159265358979323846
 
-enum { MAX_LINES = 100000, MAX_REFLECTIONS = 200000 };
+enum { MAX_LINES = 100000, MAX_BYTES = 16 << 20, MAX_REFLECTIONS = 200000 };
 
 /*
  * Which reflections there are: conditions of the space group, International Tables for
@@ -441,21 +442,21 @@ static int read_line(airy_calibrant_ring *ring, char *line)
 static airy_status read_lines(struct growing *found, FILE *file, const char *path)
 {
     char line[512];
-    size_t number = 0;
+    size_t number = 0, bytes = 0;
     while (fgets(line, sizeof(line), file)) {
         number++;
         airy_calibrant_ring ring;
         const bool whole = strchr(line, '\n') != NULL;
-        const size_t mark = number == 1 ? airy_file_text_mark(line, strlen(line)) : 0;
-        const int got = read_line(&ring, line + mark);
+        const int got = read_line(&ring, line);
         AIRY_FAIL_IF(got < 0, AIRY_ERR_FORMAT,
                      "%s line %zu: expected a spacing from 0.001 to 1000000 angstrom, or a comment",
                      path, number);
         /* Only a comment may be longer than that. */
-        for (int c = whole ? '\n' : 0; c != '\n' && c != EOF;)
+        for (int c = whole ? '\n' : 0; c != '\n' && c != EOF && bytes <= MAX_BYTES; bytes++)
             c = fgetc(file);
-        AIRY_FAIL_IF(number > MAX_LINES, AIRY_ERR_FORMAT,
-                     "%s: more than %d lines, that is no list of spacings", path, MAX_LINES);
+        AIRY_FAIL_IF(number > MAX_LINES || bytes > MAX_BYTES, AIRY_ERR_FORMAT,
+                     "%s: more than %d lines, or %d bytes of comments, that is no list of spacings",
+                     path, MAX_LINES, MAX_BYTES);
         AIRY_FAIL_IF(got > 0 && !add(found, &ring), AIRY_ERR_MEMORY, "%s: out of memory", path);
     }
     AIRY_FAIL_IF(ferror(file), AIRY_ERR_IO, "%s: %s", path, strerror(errno));
@@ -467,9 +468,8 @@ airy_status airy_calibrant_read(airy_calibrant *calibrant, const char *path)
 {
     AIRY_FAIL_IF(!calibrant, AIRY_ERR_PARAM, "airy_calibrant_read: calibrant is NULL");
     AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_calibrant_read: path is NULL");
-    FILE *file = fopen(path, "rb");
-    AIRY_FAIL_IF(!file, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "%s: %s", path,
-                 strerror(errno));
+    FILE *file;
+    AIRY_TRY(airy_file_open_text(&file, path));
     struct growing found = {0};
     struct airy_c_locale locale = {0};
     airy_status status = airy_c_locale_enter(&locale);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "airy/file.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "integrate/detector_table.h"
@@ -55,9 +56,8 @@ struct poni {
 
 static airy_status read_text(char **text, const char *path)
 {
-    FILE *file = fopen(path, "rb");
-    AIRY_FAIL_IF(!file, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "%s: %s", path,
-                 strerror(errno));
+    FILE *file;
+    AIRY_TRY(airy_file_open_text(&file, path));
     airy_status status = AIRY_OK;
     char *buffer = malloc(MAX_FILE + 1);
     if (!buffer) {
@@ -101,7 +101,7 @@ static char *trim(char *text)
 static void split_lines(struct poni *poni, char *text)
 {
     size_t number = 0;
-    for (char *line = text + airy_file_text_mark(text, strlen(text)); line; number++) {
+    for (char *line = text; line; number++) {
         char *end = strchr(line, '\n');
         if (end)
             *end = '\0';

@@ -141,10 +141,10 @@ static const struct opt simulate_options[] = {
 static int read_curve(const struct simulate_params *p, double **q, double **curve, size_t *count)
 {
     const struct common *common = &p->geometry.common;
-    FILE *file = tool_open_text(p->curve);
+    char why[TEXT_WHY];
+    FILE *file = tool_open_text(why, p->curve);
     if (!file)
-        return tool_fail(common, "--curve %s: cannot be opened; check path and permissions",
-                         p->curve);
+        return tool_fail(common, "--curve %s: cannot be opened (%s)", p->curve, why);
     char line[512];
     size_t room = 0, n = 0, number = 0;
     int code = AIRY_EXIT_OK;

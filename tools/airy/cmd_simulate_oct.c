@@ -1,5 +1,4 @@
 /* airy simulate oct: interferograms of known reflectors, or of a piece of tissue. */
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -307,10 +306,10 @@ static int read_numbers(const struct common *common, const char *option, const c
             to[i] = airy_image_value(&image, i);
         airy_image_free(&image);
     } else {
-        FILE *file = tool_open_text(path);
+        char why[TEXT_WHY];
+        FILE *file = tool_open_text(why, path);
         if (!file)
-            return tool_fail(common, "%s %s: %s; check path and permissions", option, path,
-                             strerror(errno));
+            return tool_fail(common, "%s %s: cannot be opened (%s)", option, path, why);
         char line[256];
         bool good = true;
         while (good && fgets(line, sizeof(line), file)) {

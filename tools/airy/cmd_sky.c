@@ -320,9 +320,10 @@ static int read_table(struct points *points, const struct common *common, const 
 {
     struct reading r = {
         .common = common, .option = option, .path = path, .kind = kind, .listed = no_names};
-    FILE *file = tool_open_text(path);
+    char why[TEXT_WHY];
+    FILE *file = tool_open_text(why, path);
     if (!file)
-        return tool_fail(common, "--%s %s: cannot be opened (%s)", option, path, strerror(errno));
+        return tool_fail(common, "--%s %s: cannot be opened (%s)", option, path, why);
     char line[4096];
     int code = AIRY_EXIT_OK;
     if (tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".vot") ||

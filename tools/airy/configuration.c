@@ -20,7 +20,7 @@ static json_t *file_json(const char *path, off_t limit)
     if (stat(name, &status) != 0 || !S_ISREG(status.st_mode))
         return json_pack("{s:o}", "path", tool_json_string(path));
     if (status.st_size <= limit)
-        return sha256_file(name, hex)
+        return sha256_file(name, limit, hex)
                    ? json_pack("{s:o, s:s}", "path", tool_json_string(path), "sha256", hex)
                    : json_pack("{s:o}", "path", tool_json_string(path));
     char text[4200];
@@ -161,21 +161,23 @@ static void say_changed(const struct common *common, const json_t *files)
         char hex[65];
         const char *path = json_string_value(json_object_get(file, "path")),
                    *then = json_string_value(json_object_get(file, "sha256"));
-        if (path && then && strcmp(key, "poni") != 0 && sha256_file(path, hex) &&
+        if (path && then && strcmp(key, "poni") != 0 && sha256_file(path, HASHED_WHOLE, hex) &&
             strcmp(hex, then) != 0)
             tool_say(common, "--config: %s file %s has changed since", key, path);
     }
 }
 
 /* A configuration by itself, or in what 'airy info RESULT --json' prints. */
-static json_t *json_of_file(const char *path)
+static json_t *json_of_file(char why[TEXT_WHY], const char *path)
 {
-    FILE *file = tool_open_text(path);
+    FILE *file = tool_open_text(why, path);
     json_t *all = file ? json_loadf(file, 0, NULL) : NULL;
     if (file)
         fclose(file);
     json_t *inside = json_object_get(json_object_get(all, "result"), "configuration");
     json_t *json = json_incref(inside ? inside : all);
+    if (file && !json)
+        snprintf(why, TEXT_WHY, "it is no JSON");
     json_decref(all);
     return json;
 }
@@ -186,11 +188,12 @@ static json_t *load_configuration(const struct common *common, const char *path,
     char *text = NULL;
     *code = AIRY_EXIT_OK;
     if (tool_has_suffix(path, ".json")) {
-        json_t *json = json_of_file(path);
+        char why[TEXT_WHY];
+        json_t *json = json_of_file(why, path);
         if (!json && !tool_exists(path))
             *code = tool_fail(common, "--config %s: there is no such file", path);
         else if (!json)
-            *code = tool_fail(common, "--config %s: it is no JSON; check the file", path);
+            *code = tool_fail(common, "--config %s: %s; check the file", path, why);
         return json;
     }
     const airy_status status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");

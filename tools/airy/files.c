@@ -321,20 +321,15 @@ int tool_check_files(const struct common *common)
     return code;
 }
 
-FILE *tool_open_text(const char *path)
+FILE *tool_open_text(char why[TEXT_WHY], const char *path)
 {
-    static const int mark[] = {0xef, 0xbb, 0xbf}; /* U+FEFF in UTF-8 */
-    FILE *file = fopen(path, "r");
-    int c = EOF;
-    size_t n = 0;
-    while (file && n < 3 && (c = fgetc(file)) == mark[n])
-        n++;
-    if (n == 3 || !file)
+    FILE *file = NULL;
+    if (airy_file_open_text(&file, path) == AIRY_OK)
         return file;
-    ungetc(c, file); /* a pipe does not go back */
-    while (n > 0)
-        ungetc(mark[--n], file);
-    return file;
+    const size_t name = strlen(path) + 2; /* "PATH: " begins the sentence */
+    const char *sentence = airy_last_error();
+    snprintf(why, TEXT_WHY, "%s", strlen(sentence) > name ? sentence + name : sentence);
+    return NULL;
 }
 
 int tool_file_begin(struct tool_file *file, const struct common *common, const char *path)

@@ -184,9 +184,10 @@ static void skip_chi_header(FILE *file, size_t *number, struct patterns *pattern
 static int read_points(double **points, size_t *count, int *columns, struct patterns *patterns,
                        const struct common *common, const char *path)
 {
-    FILE *file = tool_open_text(path);
+    char why[TEXT_WHY];
+    FILE *file = tool_open_text(why, path);
     if (!file)
-        return tool_fail(common, "%s: cannot be opened; check path and permissions", path);
+        return tool_fail(common, "%s: cannot be opened (%s)", path, why);
     char line[1024];
     size_t number = 0, room = 0;
     int code = AIRY_EXIT_OK;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct sha256 {
     uint32_t state[8];
@@ -15,7 +16,7 @@ struct sha256 {
 void sha256_begin(struct sha256 *hash);
 void sha256_add(struct sha256 *hash, const void *data, size_t size);
 void sha256_end(struct sha256 *hash, char hex[65]);
-/* Hash a whole file; false when it cannot be read. */
-bool sha256_file(const char *path, char hex[65]);
+/* Hash a whole regular file of at most `most` bytes; false when it is another or cannot be read. */
+bool sha256_file(const char *path, off_t most, char hex[65]);
 
 #endif

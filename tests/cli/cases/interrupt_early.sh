@@ -2,7 +2,7 @@
 # where there is something to go on with
 . "$(dirname "$0")/../await.sh"
 mkfifo never.poni
-# waits for a writer for ever: set-up does not end by itself
+# waits for a writer for five seconds: set-up does not end by itself before
 $airy integrate $small --poni never.poni -o a.h5 2>err &
 process=$!
 await catches $process || exit 1
