@@ -499,6 +499,7 @@ void check_stream(struct check *c)
     check_data_refusals(c);
     check_channels(c);
     check_stream_series(c);
+    check_stream_senders(c);
 }
 
 #else

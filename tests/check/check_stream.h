@@ -26,6 +26,8 @@ void make_start(struct message *m, uint64_t series, uint64_t images);
 void make_image(struct message *m, uint64_t series, uint64_t id);
 void make_end(struct message *m, uint64_t series);
 
-void check_stream_series(struct check *c); /* part of check_stream */
+/* Parts of check_stream. */
+void check_stream_series(struct check *c);
+void check_stream_senders(struct check *c);
 
 #endif

@@ -1,0 +1,155 @@
+/* Who sends: images that come twice, other addresses, and what a receiver refuses. */
+#include "check.h"
+
+#if AIRY_HAVE_ZMQ
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "check_stream_loop.h"
+
+/* An image again, with the same pixels and with one that is another. */
+static void check_conflict(struct check *c)
+{
+    struct loop l;
+    struct message m;
+    if (!check_case(c, "stream_series_conflict") || !loop_open(&l, c, 1))
+        return;
+    loop_send_start(&l, 0, 1, 4);
+    for (uint64_t i = 0; i < 4; i++) {
+        loop_send_image(&l, 0, 1, i);
+        if (i == 1 || i == 2)
+            loop_send_image(&l, 0, 1, i);
+    }
+    make_image(&m, 1, 1);
+    m.bytes[m.size - 1] ^= 1; /* the last pixel */
+    loop_send(&l, 0, &m);
+    loop_send_end(&l, 0, 1);
+    CHECK_OK(c, loop_serve(&l));
+    loop_check_images(&l, 0, 4, SIZE_MAX);
+    CHECK(c, l.conflicts == 1 && l.report[0].conflicts == 1 && l.report[0].conflict_id == 1);
+    CHECK(c, l.report[0].duplicates == 3 && l.report[0].received == 4);
+    CHECK(c, strstr(l.sentences, "image 1 came again with other pixels") != NULL);
+    loop_close(&l);
+}
+
+/* A connection that was refused takes nothing, which is as well. */
+static void send_maybe(struct loop *l, const struct message *m)
+{
+    (void)zmq_send(l->sockets[1], m->bytes, m->size, ZMQ_DONTWAIT);
+}
+
+static void *send_foreign(void *user)
+{
+    struct loop *l = user;
+    struct message m;
+    loop_send_start(l, 0, 1, 3);
+    loop_send_image(l, 0, 1, 0);
+    loop_await_images(l, 1);
+    make_image(&m, 1, 1);
+    send_maybe(l, &m);
+    make_image(&m, 1, 2);
+    m.size--;
+    send_maybe(l, &m);
+    for (uint64_t series = 1; series <= 2; series++) {
+        make_start(&m, series, 3);
+        send_maybe(l, &m);
+    }
+    make_end(&m, 1);
+    send_maybe(l, &m);
+    usleep(300000); /* the other connection's messages come first */
+    loop_send_image(l, 0, 1, 1);
+    loop_send_image(l, 0, 1, 2);
+    loop_send_end(l, 0, 1);
+    return NULL;
+}
+
+/* Senders connect: an image, a broken one, a start and an end from another address change nothing. */
+static void check_foreign(struct check *c, const char *allow)
+{
+    struct loop l;
+    static const char *const sources[] = {"127.0.0.1", "127.0.0.2"};
+    char bound[64], url[160];
+    const int linger = 0;
+    if (!check_case(c, "stream_series_foreign%s", allow ? "_allow" : "") || !loop_open(&l, c, 2))
+        return;
+    /* a port that was free a moment ago */
+    snprintf(bound, sizeof(bound), "%s", l.endpoints[0]);
+    airy_stream_receiver_destroy(&l.receiver);
+    for (size_t i = 0; i < 2; i++)
+        zmq_close(l.sockets[i]);
+    const char *endpoint = bound;
+    airy_status status = AIRY_ERR_IO;
+    for (int tries = 0; tries < 100 && status == AIRY_ERR_IO; tries++) {
+        status = airy_stream_receiver_create(
+            &l.receiver, &(airy_stream_receiver_params){.endpoints = &endpoint,
+                                                        .count = 1,
+                                                        .bind = true,
+                                                        .allow = allow ? &allow : NULL,
+                                                        .allow_count = allow != NULL});
+        usleep(status == AIRY_OK ? 0 : 20000);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(url, sizeof(url), "tcp://%s:0;%s", sources[i], bound + strlen("tcp://"));
+        l.sockets[i] = zmq_socket(l.context, ZMQ_PUSH);
+        (void)zmq_setsockopt(l.sockets[i], ZMQ_LINGER, &linger, sizeof(linger));
+        CHECK(c, zmq_connect(l.sockets[i], url) == 0);
+    }
+    if (CHECK_OK(c, status)) {
+        pthread_t thread;
+        CHECK(c, pthread_create(&thread, NULL, send_foreign, &l) == 0);
+        CHECK_OK(c, loop_serve(&l));
+        pthread_join(thread, NULL);
+        loop_check_images(&l, 0, 3, SIZE_MAX);
+        CHECK(c, l.report[0].refused == (allow ? 0 : 5) && l.report[0].rivals == !allow);
+        CHECK(c, l.report[0].ended);
+        CHECK(c, l.report[0].conflicts == 0 && l.report[0].duplicates == 0);
+        CHECK(c, allow || strstr(l.sentences, "messages from 127.0.0.2 are refused"));
+    }
+    loop_close(&l);
+}
+
+static void check_receiver_refusals(struct check *c)
+{
+    const char *good = "tcp://127.0.0.1:*", *bad = "tcp://nowhere";
+    airy_stream_receiver *r = NULL;
+    if (!check_case(c, "stream_receiver_refusals"))
+        return;
+    airy_stream_receiver_params p = {.endpoints = &bad, .count = 1};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM,
+                "'tcp://nowhere': expected tcp://HOST:PORT, a port");
+    for (int i = 0; i < 2; i++) {
+        const char *const hosts[] = {"tcp://a..b:1", "tcp://[::1:1"};
+        p.endpoints = &hosts[i];
+        CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_IO, "cannot be found");
+    }
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 0};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "endpoints = 0");
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .sockets = 65};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "65 sockets");
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .sockets = 2, .bind = true};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM,
+                "where the sender connects");
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .queue = SIZE_MAX};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "queue");
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .max_message = SIZE_MAX};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "max_message");
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_stream_serve(NULL, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK(c, r == NULL);
+}
+
+void check_stream_senders(struct check *c)
+{
+    check_conflict(c);
+    check_foreign(c, NULL);
+    check_foreign(c, "127.0.0.1");
+    check_receiver_refusals(c);
+}
+
+#else
+typedef int no_stream_senders; /* check_stream.c says so */
+#endif
