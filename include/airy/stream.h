@@ -124,8 +124,12 @@ AIRY_API airy_status airy_stream_find_channel(const airy_stream_pixels **pixels,
                                               const char *channel);
 
 /**
- * Sockets that receive. Memory is bounded: at most sockets * queue messages of at most max_message
- * bytes wait in ZeroMQ, and one with each thread of airy_stream_serve; then the sender has to wait.
+ * Sockets that receive. Memory is bounded: `queue` messages of at most max_message bytes wait for each
+ * connection, fewer where images are so large that they would take more than a quarter of `memory`;
+ * then the sender has to wait. All that connections over TCP have sent and nobody has read, messages
+ * that are not finished among it, takes at most `memory` bytes, and what comes within 10 ms: half of
+ * them is for connections that sent messages of a series, half for all others. Where that is not
+ * enough, the connection that holds most is ended, which the report counts.
  * Thread-safety: one thread at a time.
  */
 typedef struct airy_stream_receiver airy_stream_receiver;
@@ -137,12 +141,15 @@ typedef struct airy_stream_receiver_params {
     size_t sockets; /**< connections to each endpoint, each with a thread for its network and one
                              that takes what comes; 0: 1; at most 64 in all */
     bool bind;      /**< the sender connects to us; then sockets is 1 */
-    size_t max_message;       /**< bytes; who sends more is cut off; 0: 256 MiB */
+    size_t max_message;       /**< bytes; who sends more is cut off, at most half of memory; 0: 256
+                                   MiB, or half of memory where that is less */
     size_t queue;             /**< messages; 0: 32 */
     const char *const *allow; /**< [allow_count] addresses of IPv4 or IPv6, or networks
                                    ("10.1.0.0/16"), from which alone connections are taken over TCP;
                                    NULL: all */
     size_t allow_count;
+    uint64_t memory; /**< bytes for what was sent and is not read yet, at least 1 MiB; 0: a quarter
+                          of the free memory */
 } airy_stream_receiver_params;
 
 /** Errors: AIRY_ERR_PARAM, AIRY_ERR_IO (address, by name), AIRY_ERR_UNSUPPORTED. */
@@ -174,6 +181,8 @@ typedef struct airy_stream_report {
     uint64_t refused;     /**< messages from another address than the start message, where senders
                                connect to us */
     uint64_t rivals;      /**< of those: start messages of this series */
+    uint64_t overfull; /**< connections that were ended because what they sent and nobody read took
+                               too much memory */
 } airy_stream_report;
 
 /**

@@ -61,6 +61,8 @@ struct serve {
     struct airy_stream_seen seen;
     char peer[AIRY_STREAM_PEER_BYTES]; /* whose series it is */
     uint64_t ahead;                    /* one more than the largest image_id */
+    uint64_t image_bytes;              /* of an image, at most; 0: it is not known yet */
+    uint64_t overfull, overfull_said;  /* connections; overfull: when the series began */
     uint64_t far;    /* the last image_id that was too large to be believed alone; 0: none */
     size_t working;  /* calls of handler->image under way */
     uint64_t begun;  /* series so far */
@@ -96,6 +98,8 @@ struct receiver {
     uint64_t held_in;
     airy_stream_message message;
     uint64_t digest;                   /* of its image */
+    uint64_t queued_for;               /* image_bytes, when the socket's queue was made for it */
+    bool ours;                         /* it belongs to a series that is or was at work */
     char peer[AIRY_STREAM_PEER_BYTES]; /* who sent it: an address, or with CURVE a key */
 };
 
@@ -234,6 +238,32 @@ static enum side side_of(const struct serve *s, const airy_stream_message *m)
     if ((s->phase == CLOSING || s->any_series) && is_same(&s->series, m, true))
         return OVER;
     return s->phase == CLOSING || s->start ? BETWEEN : NOTHING;
+}
+
+/* Of an image as the start message describes it, uncompressed. */
+static uint64_t image_bytes(const airy_stream_receiver *receiver,
+                            const airy_stream_start_message *start)
+{
+    enum { HEAD = 4096, UNKNOWN = 8 };
+    const uint64_t pixels = (uint64_t)start->height * start->width,
+                   pixel = start->has_dtype ? airy_dtype_size(start->dtype) : UNKNOWN,
+                   bytes = pixels * pixel * airy_max_size(start->channels, 1) + HEAD;
+    return bytes < receiver->largest ? bytes : receiver->largest;
+}
+
+/*
+ * Fewer messages wait where images are large. The queue never becomes longer again: ZeroMQ forgets a
+ * sender that waits then. The calling thread is the socket's.
+ */
+static void fit_queue(struct serve *s, struct receiver *r)
+{
+    const airy_stream_receiver *all = s->receiver;
+    if (r->queued_for >= s->image_bytes)
+        return;
+    const size_t fits = airy_stream_buffered_queue(all->buffered, s->image_bytes);
+    const int queue = (int)airy_min_size(fits, all->queue);
+    (void)zmq_setsockopt(r->socket, ZMQ_RCVHWM, &queue, sizeof(queue));
+    r->queued_for = s->image_bytes;
 }
 
 static bool is_given_up(const struct serve *s, const airy_stream_message *m)
@@ -405,6 +435,7 @@ static bool await_series(struct serve *s, const airy_stream_message *m)
     uint64_t idle_since = 0, held_since = 0;
     while (!s->quit) {
         const enum side side = side_of(s, m);
+        fit_queue(s, owner_of(s, m));
         if (side == OURS) {
             if (await_opening(s, m))
                 return true;
@@ -594,6 +625,20 @@ static void get_peer(char peer[AIRY_STREAM_PEER_BYTES], zmq_msg_t *bytes)
     snprintf(peer, AIRY_STREAM_PEER_BYTES, "%s", found ? found : "");
 }
 
+/* Connections that were ended since the last look. The lock is held. */
+static void note_overfull(struct serve *s)
+{
+    char peer[AIRY_STREAM_BUFFERED_PEER];
+    const uint64_t ended = airy_stream_buffered_ended(s->receiver->buffered, peer);
+    if (ended == s->overfull_said)
+        return;
+    s->overfull_said = ended;
+    say(s,
+        "what %s sends takes too much memory, and its connection was ended: all that was sent and "
+        "not read may take %.4g MB",
+        peer, (double)airy_stream_buffered_limit(s->receiver->buffered) * 1e-6);
+}
+
 static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
 {
     struct serve *s = r->serve;
@@ -615,14 +660,18 @@ static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
         take_end(s, m);
     else
         take_image(s, m, size, ns);
+    r->ours = status == AIRY_OK && at_work(s, m) && !is_foreign(s, m);
     count_look(r, false);
+    note_overfull(s);
     speak(s);
     pthread_mutex_unlock(&s->lock);
 }
 
-static bool is_over(struct serve *s)
+static bool is_over(struct receiver *r)
 {
+    struct serve *s = r->serve;
     pthread_mutex_lock(&s->lock);
+    fit_queue(s, r);
     const bool quit = s->quit;
     pthread_mutex_unlock(&s->lock);
     return quit;
@@ -635,6 +684,8 @@ static void find_nothing(struct receiver *r, int error)
     pthread_mutex_lock(&s->lock);
     if (error == EAGAIN) {
         count_look(r, true);
+        note_overfull(s);
+        speak(s);
     } else if (error != EINTR) {
         s->status = AIRY_ERR_IO;
         snprintf(s->sentence, sizeof(s->sentence), "a socket fails: %s", zmq_strerror(error));
@@ -644,11 +695,29 @@ static void find_nothing(struct receiver *r, int error)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* The message, or the part of one, is not used any more. */
+static void count_read(struct receiver *r, zmq_msg_t *bytes)
+{
+    const struct serve *s = r->serve;
+    airy_stream_buffered_read(s->receiver->buffered, (size_t)(r - s->receivers),
+                              zmq_msg_get(bytes, ZMQ_SRCFD), zmq_msg_size(bytes), r->ours);
+}
+
 /* Parts of a message behind the first are none of ours, whatever they say. */
 static void drop_parts(zmq_msg_t *bytes, struct receiver *r)
 {
     while (zmq_msg_more(bytes) && zmq_msg_recv(bytes, r->socket, ZMQ_DONTWAIT) >= 0)
-        ;
+        count_read(r, bytes);
+}
+
+/* Take what is there, else wait for the next message. */
+static bool next_message(struct receiver *r, zmq_msg_t *bytes)
+{
+    if (zmq_msg_recv(bytes, r->socket, ZMQ_DONTWAIT) >= 0)
+        return true;
+    if (zmq_errno() == EAGAIN)
+        airy_stream_buffered_empty(r->serve->receiver->buffered, (size_t)(r - r->serve->receivers));
+    return zmq_msg_recv(bytes, r->socket, 0) >= 0;
 }
 
 static void *receive(void *user)
@@ -656,12 +725,13 @@ static void *receive(void *user)
     struct receiver *r = user;
     zmq_msg_t bytes;
     zmq_msg_init(&bytes);
-    while (!is_over(r->serve)) {
-        if (zmq_msg_recv(&bytes, r->socket, 0) < 0) {
+    while (!is_over(r)) {
+        if (!next_message(r, &bytes)) {
             find_nothing(r, zmq_errno());
             continue;
         }
         take(r, &bytes, airy_clock_ns());
+        count_read(r, &bytes);
         drop_parts(&bytes, r);
     }
     zmq_msg_close(&bytes);
@@ -738,6 +808,8 @@ static void begin_series(struct serve *s)
     s->given_up = s->stray_said = false;
     airy_stream_seen_clear(&s->seen);
     memcpy(s->peer, owner_of(s, m)->peer, sizeof(s->peer));
+    s->image_bytes = image_bytes(s->receiver, &m->start);
+    s->overfull = s->overfull_said;
     s->phase = STARTING;
     pthread_mutex_unlock(&s->lock);
     const airy_status status = s->handler->start(s->handler->user, m);
@@ -806,10 +878,12 @@ static bool end_series(struct serve *s)
 {
     s->phase = CLOSING;
     s->first = NULL; /* it came too late; its thread goes on as with any other image of no series */
+    note_overfull(s);
     for (speak(s); s->working || s->saying || s->said_count; speak(s))
         wait_change(s);
     s->series.ended = s->ends > 0;
     s->series.stray += s->stray;
+    s->series.overfull = s->overfull_said - s->overfull;
     s->stray = 0;
     s->series.seconds = s->first_ns ? (double)(s->last_ns - s->first_ns) * 1e-9 : 0;
     s->any_series = true;

@@ -9,6 +9,7 @@
 #include <zmq.h>
 
 #include "airy/stream.h"
+#include "base/cgroup.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -17,8 +18,10 @@ enum {
     SOCKETS_MAX = 64,
     QUEUE = 32,              /* messages of a socket */
     MESSAGE_MAX = 256 << 20, /* bytes */
-    KERNEL_BUFFER = 4 << 20  /* bytes: some images, so that the network's thread wakes less often */
+    KERNEL_BUFFER = 4 << 20, /* bytes: some images, so that the network's thread wakes less often */
+    KERNEL_LEAST = 64 << 10
 };
+static const uint64_t MEMORY_LEAST = 1 << 20; /* bytes */
 
 airy_status airy_stream_check_address(const char *url, bool connects)
 {
@@ -69,12 +72,14 @@ airy_status airy_stream_check_host(const char *url)
 
 /* One connection, served by a thread of its own in ZeroMQ. */
 static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream_receiver_params *p,
-                               size_t index)
+                               size_t index, size_t sockets)
 {
     const char *endpoint = p->endpoints[index / airy_max_size(p->sockets, 1)];
-    const int linger = 0, poll = AIRY_STREAM_POLL_MS, buffer = KERNEL_BUFFER,
-              queue = p->queue ? (int)p->queue : QUEUE;
-    const int64_t largest = p->max_message ? (int64_t)p->max_message : MESSAGE_MAX;
+    const uint64_t memory = airy_stream_buffered_limit(receiver->buffered);
+    const int linger = 0, poll = AIRY_STREAM_POLL_MS, queue = (int)receiver->queue,
+              buffer = (int)airy_min_size(
+                  KERNEL_BUFFER, airy_max_size(KERNEL_LEAST, (size_t)(memory / 16 / sockets)));
+    const int64_t largest = (int64_t)receiver->largest;
     const uint64_t affinity = UINT64_C(1) << index;
     AIRY_TRY(airy_stream_check_address(endpoint, !p->bind));
     if (!p->bind)
@@ -83,6 +88,7 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
     AIRY_FAIL_IF(!socket, AIRY_ERR_IO, "no ZeroMQ socket for '%s': %s", endpoint,
                  zmq_strerror(zmq_errno()));
     receiver->sockets[receiver->count++] = socket;
+    AIRY_TRY(airy_stream_buffered_add(receiver->buffered, receiver->context, socket));
     AIRY_FAIL_IF(p->allow && zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, "airy", 4) != 0, AIRY_ERR_IO,
                  "options of a ZeroMQ socket: %s", zmq_strerror(zmq_errno()));
     const bool failed = zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
@@ -97,12 +103,15 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
     return AIRY_OK;
 }
 
-airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
-                                        const airy_stream_receiver_params *params)
+/* The bytes that all connections together may take. */
+static uint64_t memory_of(const airy_stream_receiver_params *p)
 {
-    AIRY_FAIL_IF(!receiver || !params || !params->endpoints, AIRY_ERR_PARAM,
-                 "airy_stream_receiver_create: an argument is NULL");
-    const size_t each = airy_max_size(params->sockets, 1);
+    return p->memory ? p->memory : airy_memory_available() / 4;
+}
+
+static airy_status check_params(const airy_stream_receiver_params *params, size_t each,
+                                uint64_t memory)
+{
     AIRY_FAIL_IF(params->count == 0 || params->count > SOCKETS_MAX, AIRY_ERR_PARAM,
                  "endpoints = %zu, expected 1 to %d", params->count, SOCKETS_MAX);
     AIRY_FAIL_IF(each > SOCKETS_MAX / params->count, AIRY_ERR_PARAM,
@@ -114,15 +123,36 @@ airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
                  params->queue);
     AIRY_FAIL_IF(params->max_message > INT64_MAX, AIRY_ERR_PARAM,
                  "max_message = %zu, expected <= 2^63 - 1", params->max_message);
+    AIRY_FAIL_IF(memory < MEMORY_LEAST, AIRY_ERR_PARAM,
+                 "memory = %llu, expected %llu bytes at least for what the network sends",
+                 (unsigned long long)memory, (unsigned long long)MEMORY_LEAST);
+    AIRY_FAIL_IF(params->max_message > memory / 2, AIRY_ERR_PARAM,
+                 "max_message = %zu, expected at most half of the %llu bytes of memory for what "
+                 "the network sends",
+                 params->max_message, (unsigned long long)memory);
     for (size_t i = 0; i < params->count && params->allow; i++)
         AIRY_FAIL_IF(strncmp(params->endpoints[i], "tcp://", 6) != 0, AIRY_ERR_PARAM,
                      "URL '%s': addresses that may connect are for tcp://HOST:PORT",
                      params->endpoints[i]);
+    return AIRY_OK;
+}
+
+airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
+                                        const airy_stream_receiver_params *params)
+{
+    AIRY_FAIL_IF(!receiver || !params || !params->endpoints, AIRY_ERR_PARAM,
+                 "airy_stream_receiver_create: an argument is NULL");
+    const size_t each = airy_max_size(params->sockets, 1);
+    const uint64_t memory = memory_of(params);
+    AIRY_TRY(check_params(params, each, memory));
     airy_stream_receiver *made = NULL;
     airy_status status = airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stream");
     AIRY_TRY(status);
     const size_t count = each * params->count;
     made->bound = params->bind;
+    made->queue = params->queue ? params->queue : QUEUE;
+    made->largest = params->max_message ? params->max_message
+                                        : airy_min_size(MESSAGE_MAX, memory / 2);
     status = airy_memory_calloc((void **)&made->sockets, count, sizeof(void *), "sockets");
     if (status == AIRY_OK) {
         made->context = zmq_ctx_new();
@@ -130,11 +160,13 @@ airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
             status = airy_fail(AIRY_ERR_MEMORY, "no ZeroMQ context with %zu threads: %s", count,
                                zmq_strerror(zmq_errno()));
     }
+    if (status == AIRY_OK)
+        status = airy_stream_buffered_begin(&made->buffered, count, memory, false);
     if (status == AIRY_OK && params->allow)
         status = airy_stream_guard_begin(&made->guard, made->context, params->allow,
                                          params->allow_count);
     for (size_t i = 0; status == AIRY_OK && i < count; i++)
-        status = open_socket(made, params, i);
+        status = open_socket(made, params, i, count);
     if (status != AIRY_OK) {
         airy_stream_receiver_destroy(&made);
         return status;
@@ -147,6 +179,7 @@ void airy_stream_receiver_destroy(airy_stream_receiver **receiver)
 {
     if (!*receiver)
         return;
+    airy_stream_buffered_end(&(*receiver)->buffered);
     for (size_t i = 0; i < (*receiver)->count; i++)
         zmq_close((*receiver)->sockets[i]);
     airy_stream_guard_end(&(*receiver)->guard);

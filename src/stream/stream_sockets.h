@@ -4,8 +4,7 @@
 
 #include "airy/status.h"
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "stream/buffered.h"
 
 struct airy_stream_receiver {
     void *context;
@@ -13,6 +12,9 @@ struct airy_stream_receiver {
     size_t count;
     bool bound; /* senders connect to them */
     struct airy_stream_guard *guard;
+    struct airy_stream_buffered *buffered;
+    size_t queue;     /* messages of a connection, at most */
+    uint64_t largest; /* bytes of a message */
 };
 
 enum { AIRY_STREAM_ADDRESS_MAX = 255 };

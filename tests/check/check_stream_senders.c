@@ -5,11 +5,13 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zmq.h>
 
 #include "check_stream_loop.h"
+#include "zmtp.h"
 
 /* An image again, with the same pixels and with one that is another. */
 static void check_conflict(struct check *c)
@@ -67,6 +69,25 @@ static void *send_foreign(void *user)
     return NULL;
 }
 
+/* Senders connect to where a socket of the loop was bound; none is open behind it. */
+static airy_status bind_receiver(struct loop *l, const airy_stream_receiver_params *params)
+{
+    const char *endpoint = l->endpoints[0];
+    airy_stream_receiver_params p = *params;
+    p.endpoints = &endpoint;
+    p.count = 1;
+    p.bind = true;
+    airy_stream_receiver_destroy(&l->receiver);
+    for (size_t i = 0; i < l->count; i++)
+        zmq_close(l->sockets[i]);
+    airy_status status = AIRY_ERR_IO; /* while the port is not free yet */
+    for (int tries = 0; tries < 100 && status == AIRY_ERR_IO; tries++) {
+        status = airy_stream_receiver_create(&l->receiver, &p);
+        usleep(status == AIRY_OK ? 0 : 20000);
+    }
+    return status;
+}
+
 /* Senders connect: an image, a broken one, a start and an end from another address change nothing. */
 static void check_foreign(struct check *c, const char *allow)
 {
@@ -76,22 +97,10 @@ static void check_foreign(struct check *c, const char *allow)
     const int linger = 0;
     if (!check_case(c, "stream_series_foreign%s", allow ? "_allow" : "") || !loop_open(&l, c, 2))
         return;
-    /* a port that was free a moment ago */
     snprintf(bound, sizeof(bound), "%s", l.endpoints[0]);
-    airy_stream_receiver_destroy(&l.receiver);
-    for (size_t i = 0; i < 2; i++)
-        zmq_close(l.sockets[i]);
-    const char *endpoint = bound;
-    airy_status status = AIRY_ERR_IO;
-    for (int tries = 0; tries < 100 && status == AIRY_ERR_IO; tries++) {
-        status = airy_stream_receiver_create(
-            &l.receiver, &(airy_stream_receiver_params){.endpoints = &endpoint,
-                                                        .count = 1,
-                                                        .bind = true,
-                                                        .allow = allow ? &allow : NULL,
-                                                        .allow_count = allow != NULL});
-        usleep(status == AIRY_OK ? 0 : 20000);
-    }
+    const airy_status status =
+        bind_receiver(&l, &(airy_stream_receiver_params){.allow = allow ? &allow : NULL,
+                                                         .allow_count = allow != NULL});
     for (size_t i = 0; i < 2; i++) {
         snprintf(url, sizeof(url), "tcp://%s:0;%s", sources[i], bound + strlen("tcp://"));
         l.sockets[i] = zmq_socket(l.context, ZMQ_PUSH);
@@ -108,6 +117,74 @@ static void check_foreign(struct check *c, const char *allow)
         CHECK(c, l.report[0].ended);
         CHECK(c, l.report[0].conflicts == 0 && l.report[0].duplicates == 0);
         CHECK(c, allow || strstr(l.sentences, "messages from 127.0.0.2 are refused"));
+    }
+    loop_close(&l);
+}
+
+enum { FLOOD_PART = 64 << 10, FLOOD_MOST = 512 << 20, FLOOD_MEMORY = 4 << 20, FLOODS = 32 };
+
+/* A message's parts without end; false: the connection was ended. */
+static bool flood_parts(uint16_t port)
+{
+    static const char bytes[FLOOD_PART];
+    const int fd = zmtp_connect("127.0.0.2", port);
+    bool good = fd >= 0 && zmtp_greet(fd);
+    for (size_t sent = 0; good && sent < FLOOD_MOST; sent += FLOOD_PART)
+        good = zmtp_head(fd, FLOOD_PART, true) && zmtp_send(fd, bytes, FLOOD_PART);
+    close(fd);
+    return good;
+}
+
+/* Messages that all lack their last byte, in a connection each. */
+static void flood_unfinished(struct check *c, uint16_t port)
+{
+    static const char bytes[FLOOD_MEMORY / 4 - 1];
+    int fds[FLOODS];
+    for (size_t i = 0; i < FLOODS; i++) {
+        fds[i] = zmtp_connect("127.0.0.2", port);
+        CHECK(c, fds[i] >= 0);
+        (void)(zmtp_greet(fds[i]) && zmtp_head(fds[i], FLOOD_MEMORY / 4, false) &&
+               zmtp_send(fds[i], bytes, sizeof(bytes)));
+    }
+    for (size_t i = 0; i < FLOODS; i++)
+        close(fds[i]);
+}
+
+static void *send_among_floods(void *user)
+{
+    struct loop *l = user;
+    const uint16_t port = (uint16_t)atoi(strrchr(l->endpoints[0], ':') + 1);
+    loop_send_start(l, 0, 1, 3);
+    for (uint64_t i = 0; i < 3; i++) {
+        loop_send_image(l, 0, 1, i);
+        loop_await_images(l, i + 1);
+        if (i == 0)
+            CHECK(l->c, !flood_parts(port));
+        if (i == 1)
+            flood_unfinished(l->c, port);
+    }
+    loop_send_end(l, 0, 1);
+    return NULL;
+}
+
+/* What is not finished takes no more than its part of the memory, and the series goes on. */
+static void check_overfull(struct check *c)
+{
+    struct loop l;
+    pthread_t thread;
+    if (!check_case(c, "stream_series_overfull") || !loop_open(&l, c, 1))
+        return;
+    const airy_status status =
+        bind_receiver(&l, &(airy_stream_receiver_params){.memory = FLOOD_MEMORY});
+    l.sockets[0] = zmq_socket(l.context, ZMQ_PUSH);
+    CHECK(c, zmq_connect(l.sockets[0], l.endpoints[0]) == 0);
+    if (CHECK_OK(c, status) &&
+        CHECK(c, pthread_create(&thread, NULL, send_among_floods, &l) == 0)) {
+        CHECK_OK(c, loop_serve(&l));
+        pthread_join(thread, NULL);
+        loop_check_images(&l, 0, 3, SIZE_MAX);
+        CHECK(c, l.report[0].ended && l.report[0].overfull >= 3 && l.report[0].refused == 0);
+        CHECK(c, strstr(l.sentences, "what 127.0.0.2 sends takes too much memory") != NULL);
     }
     loop_close(&l);
 }
@@ -137,6 +214,11 @@ static void check_receiver_refusals(struct check *c)
     CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "queue");
     p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .max_message = SIZE_MAX};
     CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "max_message");
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .memory = 1000};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "memory = 1000");
+    p.memory = 1 << 20;
+    p.max_message = 1 << 20;
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "at most half");
     CHECK_FAILS(c, airy_stream_receiver_create(&r, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_stream_serve(NULL, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK(c, r == NULL);
@@ -147,6 +229,7 @@ void check_stream_senders(struct check *c)
     check_conflict(c);
     check_foreign(c, NULL);
     check_foreign(c, "127.0.0.1");
+    check_overfull(c);
     check_receiver_refusals(c);
 }
 

@@ -605,7 +605,7 @@ static int report_json(const struct service *s, const struct outcome *o, const c
     const double seconds = r->seconds > 0 ? r->seconds : 1e-9;
     json_t *json = json_pack(
         "{s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:f, s:f, "
-        "s:f, s:f, s:I, s:I}",
+        "s:f, s:f, s:I, s:I, s:I}",
         "series", tool_json_unsigned(r->id), "complete", o->code != AIRY_EXIT_FAILED, "expected",
         (json_int_t)r->expected, "received", (json_int_t)r->received, "integrated",
         (json_int_t)n->integrated, "resumed", (json_int_t)n->resumed, "bad", (json_int_t)n->bad,
@@ -614,7 +614,8 @@ static int report_json(const struct service *s, const struct outcome *o, const c
         (json_int_t)r->beyond, "broken", (json_int_t)r->broken, "stray", (json_int_t)r->stray,
         "ended", r->ended, "seconds", r->seconds, "setup_seconds", s->setup, "frames_per_second",
         (double)r->received / seconds, "megabytes_per_second", (double)r->bytes / seconds * 1e-6,
-        "conflicts", (json_int_t)r->conflicts, "refused", (json_int_t)r->refused);
+        "conflicts", (json_int_t)r->conflicts, "refused", (json_int_t)r->refused, "overfull",
+        (json_int_t)r->overfull);
     if (!json)
         return tool_fail(s->common, "out of memory for the report");
     json_object_set_new(json, "output", file ? tool_json_string(file) : json_null());
@@ -655,6 +656,7 @@ static int report(const struct service *s, const struct outcome *o)
     add_count(odd, n->left_out, "left out by --frames");
     add_count(odd, r->duplicates, "twice");
     add_count(odd, r->refused, "refused messages of other senders");
+    add_count(odd, r->overfull, "connections ended for their memory");
     add_count(odd, r->beyond, "beyond the end");
     add_count(odd, r->broken, "broken messages");
     add_count(odd, r->stray, "stray messages");
@@ -881,14 +883,17 @@ int live_stream_run(const struct integrate_params *p, const airy_geometry *repla
                                                 .allow = p->stream.allow ? allowed : NULL,
                                                 .allow_count = count,
                                                 .queue = p->stream.queue,
-                                                .max_message = p->stream.max_message};
+                                                .max_message = p->stream.max_message,
+                                                .memory = common->memory_limit / 4};
+    struct common rest = *common; /* for the integration */
+    rest.memory_limit -= params.memory;
     airy_status status = airy_stream_receiver_create(&receiver, &params);
     if (status == AIRY_OK && p->stream.publish)
         status = airy_publisher_create(&s.publisher, p->stream.publish, 0);
     if (status != AIRY_OK) /* an address; there is no path to look at */
         code = status == AIRY_ERR_PARAM ? tool_usage(common, "%s", airy_last_error())
                                         : tool_fail(common, "%s", airy_last_error());
-    else if ((status = team_open(&s.team, common)) != AIRY_OK)
+    else if ((status = team_open(&s.team, &rest)) != AIRY_OK)
         code = tool_failed(common, status);
     if (code == AIRY_EXIT_OK) {
         tool_say_device(common, s.team.devices[0]);
