@@ -127,7 +127,7 @@ enum { FLOOD_PART = 64 << 10, FLOOD_MOST = 512 << 20, FLOOD_MEMORY = 4 << 20, FL
 static bool flood_parts(uint16_t port)
 {
     static const char bytes[FLOOD_PART];
-    const int fd = zmtp_connect("127.0.0.2", port);
+    const int fd = zmtp_connect("127.0.0.2", port, 10);
     bool good = fd >= 0 && zmtp_greet(fd);
     for (size_t sent = 0; good && sent < FLOOD_MOST; sent += FLOOD_PART)
         good = zmtp_head(fd, FLOOD_PART, true) && zmtp_send(fd, bytes, FLOOD_PART);
@@ -141,7 +141,7 @@ static void flood_unfinished(struct check *c, uint16_t port)
     static const char bytes[FLOOD_MEMORY / 4 - 1];
     int fds[FLOODS];
     for (size_t i = 0; i < FLOODS; i++) {
-        fds[i] = zmtp_connect("127.0.0.2", port);
+        fds[i] = zmtp_connect("127.0.0.2", port, 10);
         CHECK(c, fds[i] >= 0);
         (void)(zmtp_greet(fds[i]) && zmtp_head(fds[i], FLOOD_MEMORY / 4, false) &&
                zmtp_send(fds[i], bytes, sizeof(bytes)));

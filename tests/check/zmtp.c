@@ -6,11 +6,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 10, GREETING = 64 };
+enum { GREETING = 64 };
 
-int zmtp_connect(const char *source, uint16_t port)
+int zmtp_connect(const char *source, uint16_t port, int patience)
 {
-    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    const struct timeval most = {.tv_sec = patience};
     struct sockaddr_in from = {.sin_family = AF_INET},
                        to = {.sin_family = AF_INET, .sin_port = htons(port)};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -19,8 +19,8 @@ int zmtp_connect(const char *source, uint16_t port)
     (void)inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
     if (source)
         (void)inet_pton(AF_INET, source, &from.sin_addr);
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
     if ((source && bind(fd, (struct sockaddr *)&from, sizeof(from)) != 0) ||
         connect(fd, (struct sockaddr *)&to, sizeof(to)) != 0) {
         close(fd);

@@ -42,9 +42,12 @@
  * helper pull [--count] URL...
  *     print a line for each message of a stream (or their number and rate), until the end came from
  *     each URL; @URL: bound
+ * helper hostile PORT SENDERS SECONDS SEED
+ *     senders that mean harm, each from an address of its own, do one of ten things again and again
  * helper push URL WORD...
  *     a detector of u16 pixels that is bound: start,SERIES,HEIGHT,WIDTH,IMAGES[,DESCRIPTION]
- *     image,SERIES,ID broken,SERIES,ID end,SERIES; await,FILE waits for a file, until,FILE sends the
+ *     image,SERIES,ID other,SERIES,ID broken,SERIES,ID end,SERIES; named,SERIES,TEXT is a series of one
+ *     image whose texts are all TEXT; file,FILE sends the bytes of a file; await,FILE waits for a file, until,FILE sends the
  *     images of the last start from 0 on meanwhile
  * helper subscribe URL FILE COUNT
  *     print the next COUNT ends of series that are published; FILE is made with the first message
@@ -63,6 +66,7 @@
 #include <unistd.h>
 
 #if AIRY_HAVE_ZMQ
+#include "hostile.h"
 #include "pull.h"
 #include "push.h"
 #endif
@@ -706,6 +710,8 @@ int main(int argc, char **argv)
         return compare_catalogs(argv[2], argv[3]);
     if (strcmp(what, "peak") == 0)
         return measure_peak(argv + 2);
+    if (strcmp(what, "hostile") == 0)
+        return hostile(argc - 2, argv + 2);
 #if AIRY_HAVE_ZMQ
     if (strcmp(what, "pull") == 0)
         return pull(argc - 2, argv + 2);

@@ -38,7 +38,8 @@ static cbor_item_t *begin(const char *type, uint64_t series)
 }
 
 /* All pixels have one value. */
-static cbor_item_t *make_image(const struct detector *d, uint64_t series, uint64_t id, int value)
+static cbor_item_t *make_image_of(const struct detector *d, uint64_t series, uint64_t id, int value,
+                                  const char *channel)
 {
     cbor_item_t *map = begin("image", series), *data = cbor_new_definite_map(1),
                 *array = cbor_new_definite_array(2), *shape = cbor_new_definite_array(2);
@@ -50,10 +51,15 @@ static cbor_item_t *make_image(const struct detector *d, uint64_t series, uint64
     (void)cbor_array_push(array, cbor_move(cbor_build_tag(
                                      69, cbor_move(cbor_build_bytestring(pixels, 2 * d->pixels)))));
     free(pixels);
-    add(data, "threshold_1", cbor_build_tag(40, cbor_move(array)));
+    add(data, channel, cbor_build_tag(40, cbor_move(array)));
     add(map, "image_id", cbor_build_uint64(id));
     add(map, "data", data);
     return map;
+}
+
+static cbor_item_t *make_image(const struct detector *d, uint64_t series, uint64_t id, int value)
+{
+    return make_image_of(d, series, id, value, "threshold_1");
 }
 
 /* The last `cut` bytes are left out. */
@@ -80,6 +86,45 @@ static bool send_start(struct detector *d, char *const words[WORDS])
     if (words[5])
         add(map, "detector_description", cbor_build_string(words[5]));
     return send_map(d, map, 0);
+}
+
+/* A series of one image of the size of the last one; its texts are all the same. */
+static bool send_named(struct detector *d, uint64_t series, const char *text)
+{
+    static const char *const keys[] = {"series_unique_id",     "arm_date",
+                                       "detector_description", "detector_serial_number",
+                                       "sensor_material",      "user_data"};
+    const size_t texts = sizeof(keys) / sizeof(keys[0]);
+    cbor_item_t *maps[3] = {cbor_new_definite_map(WORDS + texts), NULL, begin("end", series)},
+                *channels = cbor_new_definite_array(1);
+    add(maps[0], "type", cbor_build_string("start"));
+    add(maps[0], "series_id", cbor_build_uint64(series));
+    for (size_t i = 0; i < texts; i++)
+        add(maps[0], keys[i], cbor_build_string(text));
+    add(maps[0], "image_size_y", cbor_build_uint64(d->height));
+    add(maps[0], "image_size_x", cbor_build_uint64(d->width));
+    add(maps[0], "image_dtype", cbor_build_string("uint16"));
+    add(maps[0], "number_of_images", cbor_build_uint64(1));
+    (void)cbor_array_push(channels, cbor_move(cbor_build_string(text)));
+    add(maps[0], "channels", channels);
+    maps[1] = make_image_of(d, series, 0, 1, text);
+    add(maps[1], "series_unique_id", cbor_build_string(text));
+    add(maps[2], "series_unique_id", cbor_build_string(text));
+    bool good = true;
+    for (size_t i = 0; i < 3; i++)
+        good = send_map(d, maps[i], 0) && good;
+    return good;
+}
+
+/* As it is, such as a message of Stream V1. */
+static bool send_file(const struct detector *d, const char *path)
+{
+    char bytes[4096];
+    FILE *file = fopen(path, "rb");
+    const size_t size = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+    if (file)
+        fclose(file);
+    return size > 0 && zmq_send(d->socket, bytes, size, 0) >= 0;
 }
 
 static bool is_there(const char *path)
@@ -115,6 +160,10 @@ static bool act(struct detector *d, char *const words[WORDS])
         return send_map(d, make_image(d, series, id, 0), 0);
     if (strcmp(verb, "other") == 0)
         return send_map(d, make_image(d, series, id, 1), 0);
+    if (strcmp(verb, "named") == 0)
+        return send_named(d, series, words[2] ? words[2] : "");
+    if (strcmp(verb, "file") == 0)
+        return send_file(d, words[1]);
     if (strcmp(verb, "broken") == 0)
         return send_map(d, make_image(d, series, id, 0), 9);
     d->series = series;
