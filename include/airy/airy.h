@@ -34,6 +34,7 @@
 #include "airy/stack.h"
 #include "airy/status.h"
 #include "airy/stream.h"
+#include "airy/stream_keys.h"
 #include "airy/stream_send.h"
 #include "airy/table.h"
 #include "airy/tile.h"

@@ -17,6 +17,7 @@
 
 #include "airy/integrate.h"
 #include "airy/stack.h"
+#include "airy/stream_keys.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -150,6 +151,8 @@ typedef struct airy_stream_receiver_params {
     size_t allow_count;
     uint64_t memory; /**< bytes for what was sent and is not read yet, at least 1 MiB; 0: a quarter
                           of the free memory */
+    const airy_stream_keys *keys; /**< messages are encrypted, and with bind a series belongs to the
+                                       public key that began it; NULL: they are not */
 } airy_stream_receiver_params;
 
 /** Errors: AIRY_ERR_PARAM, AIRY_ERR_IO (address, by name), AIRY_ERR_UNSUPPORTED. */
@@ -272,10 +275,20 @@ typedef struct airy_publisher_pattern {
     const char *message; /**< or NULL */
 } airy_publisher_pattern;
 
+/** Zeroed members are defaults. */
+typedef struct airy_publisher_params {
+    const char *endpoint;         /**< "tcp://HOST:PORT", "ipc://PATH" */
+    size_t queue;                 /**< messages a subscriber may be behind; 0: 1000 */
+    const airy_stream_keys *keys; /**< messages are encrypted, for the peers alone; NULL: for all */
+} airy_publisher_params;
+
 /**
- * @param queue  messages a subscriber may be behind; 0: 1000
+ * Bind a publisher to its address.
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_IO (address, by name), AIRY_ERR_UNSUPPORTED, AIRY_ERR_MEMORY.
  */
+AIRY_API airy_status airy_publisher_open(airy_publisher **publisher,
+                                         const airy_publisher_params *params);
+/** Bind a publisher without keys, as airy_publisher_open does. */
 AIRY_API airy_status airy_publisher_create(airy_publisher **publisher, const char *endpoint,
                                            size_t queue);
 AIRY_API void airy_publisher_destroy(airy_publisher **publisher);

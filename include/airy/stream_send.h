@@ -22,6 +22,7 @@
 
 #include "airy/codec.h"
 #include "airy/geometry.h"
+#include "airy/stream_keys.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -98,7 +99,8 @@ AIRY_API void airy_stream_image_destroy(airy_stream_image **image);
 typedef struct airy_stream_sender_params {
     const char *url; /**< "tcp://HOST:PORT" ("*": all interfaces; any free port), "ipc://PATH" */
     bool connect;    /**< connect to a PULL socket that is bound; else bind and be connected to */
-    uint32_t high_water; /**< messages that wait for one receiver; 0: 128 */
+    uint32_t high_water;          /**< messages that wait for one receiver; 0: 128 */
+    const airy_stream_keys *keys; /**< messages are encrypted; NULL: they are not */
 } airy_stream_sender_params;
 
 /** A PUSH socket and its I/O thread. Thread-safety: one thread at a time. */

@@ -1,4 +1,4 @@
-/* Addresses that may connect. */
+/* Addresses and keys that may connect. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,9 +9,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "stream/keys.h"
 #include "stream/stream_sockets.h"
 
-enum { ADDRESS_BYTES = 16, FRAMES = 16, FRAME_BYTES = 256, IPV4_AT = 12 };
+enum { ADDRESS_BYTES = 16, FRAMES = 16, FRAME_BYTES = 256, IPV4_AT = 12, KEY_AT = 6 };
 
 /* IPv4 as the IPv6 addresses that stand for it. */
 struct network {
@@ -23,7 +24,9 @@ struct airy_stream_guard {
     void *socket;
     pthread_t thread;
     atomic_bool ends;
-    size_t count;
+    bool keyed;
+    uint8_t (*keys)[AIRY_STREAM_KEY_RAW];
+    size_t key_count, count;
     struct network networks[];
 };
 
@@ -75,7 +78,19 @@ static bool is_allowed(const struct airy_stream_guard *guard, const char *text)
     return false;
 }
 
-/* version, request, domain, address, ...: how many frames came; texts are cut. */
+static bool is_known(const struct airy_stream_guard *guard, const char *mechanism,
+                     const uint8_t key[AIRY_STREAM_KEY_RAW])
+{
+    bool known = false;
+    for (size_t i = 0; i < guard->key_count; i++)
+        known = known || memcmp(guard->keys[i], key, AIRY_STREAM_KEY_RAW) == 0;
+    return known && strcmp(mechanism, "CURVE") == 0;
+}
+
+/*
+ * version, request, domain, address, identity, mechanism, key: how many frames came; texts are cut.
+ * A key of another length is none.
+ */
 static size_t read_request(void *socket, char frames[FRAMES][FRAME_BYTES])
 {
     size_t count = 0;
@@ -86,6 +101,8 @@ static size_t read_request(void *socket, char frames[FRAMES][FRAME_BYTES])
         if (n < 0)
             return 0;
         frame[n < FRAME_BYTES ? n : FRAME_BYTES - 1] = 0;
+        if (count == KEY_AT && n != AIRY_STREAM_KEY_RAW)
+            memset(frame, 0, AIRY_STREAM_KEY_RAW);
         if (zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &size) != 0)
             return 0;
     }
@@ -100,9 +117,15 @@ static void *answer(void *user)
         const size_t count = read_request(guard->socket, frames);
         if (count == 0)
             continue;
-        const bool allowed = count >= 6 && is_allowed(guard, frames[3]);
+        const uint8_t *key = (const uint8_t *)frames[KEY_AT];
+        const bool allowed = count >= (size_t)KEY_AT + guard->keyed &&
+                             (guard->count == 0 || is_allowed(guard, frames[3])) &&
+                             (!guard->keyed || is_known(guard, frames[5], key));
+        char owner[AIRY_STREAM_KEY_BYTES] = ""; /* whose messages it is: receivers are told */
+        if (allowed && guard->keyed)
+            (void)zmq_z85_encode(owner, key, AIRY_STREAM_KEY_RAW);
         const char *const reply[] = {
-            "1.0", frames[1], allowed ? "200" : "400", allowed ? "OK" : "not allowed", "", ""};
+            "1.0", frames[1], allowed ? "200" : "400", allowed ? "OK" : "not allowed", owner, ""};
         for (size_t i = 0; i < 6; i++)
             (void)zmq_send(guard->socket, reply[i], strlen(reply[i]), i < 5 ? ZMQ_SNDMORE : 0);
     }
@@ -123,8 +146,19 @@ static airy_status start(struct airy_stream_guard *guard, void *context)
     return AIRY_OK;
 }
 
+static airy_status copy_keys(struct airy_stream_guard *guard, const airy_stream_keys *keys)
+{
+    guard->keyed = true;
+    AIRY_TRY(airy_memory_calloc((void **)&guard->keys, keys->peer_count, sizeof(guard->keys[0]),
+                                "allowed keys"));
+    for (; guard->key_count < keys->peer_count; guard->key_count++)
+        airy_stream_key_decode(guard->keys[guard->key_count], keys->peers[guard->key_count]);
+    return AIRY_OK;
+}
+
 airy_status airy_stream_guard_begin(struct airy_stream_guard **guard, void *context,
-                                    const char *const *allow, size_t count)
+                                    const char *const *allow, size_t count,
+                                    const airy_stream_keys *keys)
 {
     struct airy_stream_guard *made = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made) + count * sizeof(struct network),
@@ -132,11 +166,14 @@ airy_status airy_stream_guard_begin(struct airy_stream_guard **guard, void *cont
     airy_status status = AIRY_OK;
     for (made->count = 0; made->count < count && status == AIRY_OK; made->count++)
         status = parse_network(&made->networks[made->count], allow[made->count]);
+    if (status == AIRY_OK && keys)
+        status = copy_keys(made, keys);
     if (status == AIRY_OK)
         status = start(made, context);
     if (status != AIRY_OK) {
         if (made->socket)
             zmq_close(made->socket);
+        free(made->keys);
         free(made);
         return status;
     }
@@ -151,6 +188,7 @@ void airy_stream_guard_end(struct airy_stream_guard **guard)
     atomic_store(&(*guard)->ends, true);
     pthread_join((*guard)->thread, NULL);
     zmq_close((*guard)->socket);
+    free((*guard)->keys);
     free(*guard);
     *guard = NULL;
 }

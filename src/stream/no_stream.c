@@ -44,6 +44,13 @@ airy_status airy_publisher_create(airy_publisher **publisher, const char *endpoi
     return refuse();
 }
 
+airy_status airy_publisher_open(airy_publisher **publisher, const airy_publisher_params *params)
+{
+    (void)publisher;
+    (void)params;
+    return refuse();
+}
+
 void airy_publisher_destroy(airy_publisher **publisher)
 {
     *publisher = NULL;

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "stream/cbor_write.h"
+#include "stream/keys.h"
 #include "stream/stream_sockets.h"
 
 enum {
@@ -29,6 +30,7 @@ static const uint64_t AGAIN_NS = 1000000000; /* the start message, for those who
 
 struct airy_publisher {
     void *context, *socket;
+    struct airy_stream_guard *guard;
     pthread_mutex_t lock;
     unsigned char *start; /* the series' start message */
     size_t start_size;
@@ -40,24 +42,43 @@ struct airy_publisher {
     size_t size;
 };
 
+static airy_status open_socket(airy_publisher *p, const airy_publisher_params *params)
+{
+    const int most = params->queue ? (int)params->queue : QUEUE,
+              linger = 1000; /* ms, for the last messages */
+    p->context = zmq_ctx_new();
+    if (p->context && params->keys)
+        AIRY_TRY(airy_stream_guard_begin(&p->guard, p->context, NULL, 0, params->keys));
+    p->socket = p->context ? zmq_socket(p->context, ZMQ_PUB) : NULL;
+    if (p->socket && params->keys)
+        AIRY_TRY(airy_stream_keys_use(p->socket, params->keys, true));
+    AIRY_FAIL_IF(!p->socket || zmq_setsockopt(p->socket, ZMQ_SNDHWM, &most, sizeof(most)) != 0 ||
+                     zmq_setsockopt(p->socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
+                     zmq_bind(p->socket, params->endpoint) != 0,
+                 AIRY_ERR_IO, "cannot publish on '%s': %s", params->endpoint,
+                 airy_stream_bind_error());
+    return AIRY_OK;
+}
+
 airy_status airy_publisher_create(airy_publisher **publisher, const char *endpoint, size_t queue)
 {
-    AIRY_FAIL_IF(!publisher || !endpoint, AIRY_ERR_PARAM,
-                 "airy_publisher_create: an argument is NULL");
+    return airy_publisher_open(publisher,
+                               &(airy_publisher_params){.endpoint = endpoint, .queue = queue});
+}
+
+airy_status airy_publisher_open(airy_publisher **publisher, const airy_publisher_params *params)
+{
+    AIRY_FAIL_IF(!publisher || !params || !params->endpoint, AIRY_ERR_PARAM,
+                 "airy_publisher_open: an argument is NULL");
+    const size_t queue = params->queue;
     AIRY_FAIL_IF(queue > 1000000, AIRY_ERR_PARAM, "queue = %zu, expected <= 1000000", queue);
-    AIRY_TRY(airy_stream_check_address(endpoint, false));
+    AIRY_TRY(airy_stream_check_address(params->endpoint, false));
+    if (params->keys)
+        AIRY_TRY(airy_stream_keys_check(params->keys, true));
     airy_publisher *made = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a publisher"));
     (void)pthread_mutex_init(&made->lock, NULL);
-    const int most = queue ? (int)queue : QUEUE, linger = 1000; /* ms, for the last messages */
-    airy_status status = AIRY_OK;
-    made->context = zmq_ctx_new();
-    made->socket = made->context ? zmq_socket(made->context, ZMQ_PUB) : NULL;
-    if (!made->socket || zmq_setsockopt(made->socket, ZMQ_SNDHWM, &most, sizeof(most)) != 0 ||
-        zmq_setsockopt(made->socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
-        zmq_bind(made->socket, endpoint) != 0)
-        status = airy_fail(AIRY_ERR_IO, "cannot publish on '%s': %s", endpoint,
-                           airy_stream_bind_error());
+    const airy_status status = open_socket(made, params);
     if (status != AIRY_OK) {
         airy_publisher_destroy(&made);
         return status;
@@ -73,6 +94,7 @@ void airy_publisher_destroy(airy_publisher **publisher)
         return;
     if (p->socket)
         zmq_close(p->socket);
+    airy_stream_guard_end(&p->guard);
     if (p->context)
         zmq_ctx_term(p->context);
     pthread_mutex_destroy(&p->lock);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "stream/keys.h"
 #include "stream/stream_encode.h"
 #include "stream/stream_sockets.h"
 
@@ -29,6 +30,7 @@ struct airy_stream_image {
 
 struct airy_stream_sender {
     void *context, *socket;
+    struct airy_stream_guard *guard;
     atomic_size_t pending; /* images that ZeroMQ holds */
     atomic_ullong left_ns; /* when one of them left last */
     char url[URL_MAX + 1];
@@ -137,6 +139,8 @@ static airy_status open_socket(airy_stream_sender *sender, const airy_stream_sen
     const int high_water = p->high_water ? (int)p->high_water : HIGH_WATER, linger = 0,
               immediate = 1;
     sender->context = zmq_ctx_new();
+    if (sender->context && p->keys && !p->connect)
+        AIRY_TRY(airy_stream_guard_begin(&sender->guard, sender->context, NULL, 0, p->keys));
     sender->socket = sender->context ? zmq_socket(sender->context, ZMQ_PUSH) : NULL;
     AIRY_FAIL_IF(!sender->socket, AIRY_ERR_IO, "no ZeroMQ socket: %s", zmq_strerror(zmq_errno()));
     /* Nothing is dealt to a receiver before it is there. */
@@ -145,6 +149,8 @@ static airy_status open_socket(airy_stream_sender *sender, const airy_stream_sen
         zmq_setsockopt(sender->socket, ZMQ_IMMEDIATE, &immediate, sizeof(immediate)) != 0)
         return airy_fail(AIRY_ERR_IO, "options of a ZeroMQ socket: %s", zmq_strerror(zmq_errno()));
     size_t size = sizeof(sender->url);
+    if (p->keys)
+        AIRY_TRY(airy_stream_keys_use(sender->socket, p->keys, !p->connect));
     if (p->connect)
         AIRY_TRY(airy_stream_check_host(p->url));
     if (p->connect ? zmq_connect(sender->socket, p->url) != 0
@@ -159,6 +165,8 @@ airy_status airy_stream_sender_create(airy_stream_sender **out, const airy_strea
 {
     AIRY_FAIL_IF(!out || !p, AIRY_ERR_PARAM, "sender or params = NULL");
     AIRY_TRY(airy_stream_check_address(p->url, p->connect));
+    if (p->keys)
+        AIRY_TRY(airy_stream_keys_check(p->keys, !p->connect));
     AIRY_FAIL_IF(p->high_water > INT32_MAX, AIRY_ERR_PARAM, "high_water = %u, expected at most %d",
                  p->high_water, INT32_MAX);
     airy_stream_sender *sender = NULL;
@@ -195,6 +203,7 @@ void airy_stream_sender_destroy(airy_stream_sender **out, uint64_t linger_ns)
         (void)zmq_setsockopt(sender->socket, ZMQ_LINGER, &linger, sizeof(linger));
         zmq_close(sender->socket);
     }
+    airy_stream_guard_end(&sender->guard);
     while (sender->context && zmq_ctx_term(sender->context) != 0 && zmq_errno() == EINTR)
         continue;
     free(sender);

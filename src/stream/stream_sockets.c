@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "stream/keys.h"
 
 enum {
     SOCKETS_MAX = 64,
@@ -91,6 +92,8 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
     AIRY_TRY(airy_stream_buffered_add(receiver->buffered, receiver->context, socket));
     AIRY_FAIL_IF(p->allow && zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, "airy", 4) != 0, AIRY_ERR_IO,
                  "options of a ZeroMQ socket: %s", zmq_strerror(zmq_errno()));
+    if (p->keys)
+        AIRY_TRY(airy_stream_keys_use(socket, p->keys, p->bind));
     const bool failed = zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
                         zmq_setsockopt(socket, ZMQ_RCVTIMEO, &poll, sizeof(poll)) != 0 ||
                         zmq_setsockopt(socket, ZMQ_RCVHWM, &queue, sizeof(queue)) != 0 ||
@@ -134,7 +137,7 @@ static airy_status check_params(const airy_stream_receiver_params *params, size_
         AIRY_FAIL_IF(strncmp(params->endpoints[i], "tcp://", 6) != 0, AIRY_ERR_PARAM,
                      "URL '%s': addresses that may connect are for tcp://HOST:PORT",
                      params->endpoints[i]);
-    return AIRY_OK;
+    return params->keys ? airy_stream_keys_check(params->keys, params->bind) : AIRY_OK;
 }
 
 airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
@@ -161,10 +164,11 @@ airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
                                zmq_strerror(zmq_errno()));
     }
     if (status == AIRY_OK)
-        status = airy_stream_buffered_begin(&made->buffered, count, memory, false);
-    if (status == AIRY_OK && params->allow)
+        status = airy_stream_buffered_begin(&made->buffered, count, memory, params->keys != NULL);
+    const airy_stream_keys *keys = params->bind ? params->keys : NULL;
+    if (status == AIRY_OK && (params->allow || keys))
         status = airy_stream_guard_begin(&made->guard, made->context, params->allow,
-                                         params->allow_count);
+                                         params->allow_count, keys);
     for (size_t i = 0; status == AIRY_OK && i < count; i++)
         status = open_socket(made, params, i, count);
     if (status != AIRY_OK) {

@@ -4,6 +4,7 @@
 
 #include "airy/status.h"
 
+#include "airy/stream_keys.h"
 #include "stream/buffered.h"
 
 struct airy_stream_receiver {
@@ -34,11 +35,13 @@ const char *airy_stream_bind_error(void);
 /*
  * Who asks for a connection is looked up in a list (ZeroMQ's authentication protocol, RFC 27), by a
  * thread of its own in the context. Begin before there is a socket, end behind the last one.
+ * allow: addresses, NULL: all. keys: those whose peers may connect, NULL: no key is needed.
  * Errors: AIRY_ERR_PARAM (no address, by name), AIRY_ERR_IO, AIRY_ERR_MEMORY.
  */
 struct airy_stream_guard;
 airy_status airy_stream_guard_begin(struct airy_stream_guard **guard, void *context,
-                                    const char *const *allow, size_t count);
+                                    const char *const *allow, size_t count,
+                                    const airy_stream_keys *keys);
 void airy_stream_guard_end(struct airy_stream_guard **guard);
 
 enum { AIRY_STREAM_POLL_MS = 100 }; /* how often a thread that waits looks at whether to stop */

@@ -189,6 +189,163 @@ static void check_overfull(struct check *c)
     loop_close(&l);
 }
 
+struct pair {
+    char open[AIRY_STREAM_KEY_BYTES], secret[AIRY_STREAM_KEY_BYTES];
+};
+
+/* A socket of ZeroMQ's own that connects with keys. */
+static void *connect_keyed(struct check *c, void *context, int type, const char *url,
+                           const struct pair *own, const char *server)
+{
+    const int linger = 0;
+    void *socket = zmq_socket(context, type);
+    CHECK(c,
+          zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger)) == 0 &&
+              zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, server, AIRY_STREAM_KEY_BYTES) == 0 &&
+              zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, own->open, sizeof(own->open)) == 0 &&
+              zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, own->secret, sizeof(own->secret)) == 0 &&
+              zmq_connect(socket, url) == 0);
+    return socket;
+}
+
+/* The other one of two keys that are allowed sends from the same address; a third one is not heard. */
+static void *send_keyed(void *user)
+{
+    struct loop *l = user;
+    struct message m;
+    loop_send_start(l, 0, 1, 2);
+    loop_send_image(l, 0, 1, 0);
+    loop_await_images(l, 1);
+    make_image(&m, 1, 1);
+    m.bytes[m.size - 1] ^= 1;
+    loop_send(l, 1, &m);
+    usleep(300000); /* the other connection's message comes first */
+    loop_send_image(l, 0, 1, 1);
+    loop_send_end(l, 0, 1);
+    return NULL;
+}
+
+/* A series belongs to the key that began it. */
+static void check_keyed_series(struct check *c, const struct pair keys[4])
+{
+    struct loop l;
+    struct message m;
+    pthread_t thread;
+    if (!check_case(c, "stream_series_keys") || !loop_open(&l, c, 2))
+        return;
+    const char *const peers[] = {keys[1].open, keys[2].open};
+    const airy_stream_keys own = {.secret = keys[0].secret, .peers = peers, .peer_count = 2};
+    const airy_status status = bind_receiver(&l, &(airy_stream_receiver_params){.keys = &own});
+    for (size_t i = 0; i < 2; i++)
+        l.sockets[i] =
+            connect_keyed(c, l.context, ZMQ_PUSH, l.endpoints[0], &keys[1 + i], keys[0].open);
+    void *unknown = connect_keyed(c, l.context, ZMQ_PUSH, l.endpoints[0], &keys[3], keys[0].open);
+    void *plain = zmq_socket(l.context, ZMQ_PUSH);
+    CHECK(c, zmq_connect(plain, l.endpoints[0]) == 0);
+    make_start(&m, 9, 1);
+    (void)zmq_send(unknown, m.bytes, m.size, ZMQ_DONTWAIT);
+    (void)zmq_send(plain, m.bytes, m.size, ZMQ_DONTWAIT);
+    usleep(300000); /* would begin before the series */
+    if (CHECK_OK(c, status) && CHECK(c, pthread_create(&thread, NULL, send_keyed, &l) == 0)) {
+        CHECK_OK(c, loop_serve(&l));
+        pthread_join(thread, NULL);
+        loop_check_images(&l, 0, 2, SIZE_MAX);
+        CHECK(c, l.report[0].id == 1 && l.report[0].ended && l.report[0].refused == 1);
+        CHECK(c, l.report[0].duplicates == 0 && strstr(l.sentences, keys[1].open) &&
+                     strstr(l.sentences, keys[2].open));
+    }
+    const int linger = 0;
+    zmq_setsockopt(plain, ZMQ_LINGER, &linger, sizeof(linger));
+    zmq_close(unknown);
+    zmq_close(plain);
+    loop_close(&l);
+}
+
+/* Who subscribes with a key that is allowed gets patterns, and nobody else. */
+static void check_keyed_publisher(struct check *c, const struct pair keys[4])
+{
+    const double radial[1] = {1};
+    const float values[1] = {2};
+    const char *peer = keys[1].open;
+    const airy_stream_keys own = {.secret = keys[0].secret, .peers = &peer, .peer_count = 1};
+    char url[64], bytes[256];
+    airy_publisher *p = NULL;
+    airy_status status = AIRY_ERR_IO;
+    if (!check_case(c, "stream_publisher_keys"))
+        return;
+    for (int port = 20000 + getpid() % 12000, i = 0; i < 100 && status == AIRY_ERR_IO; i++) {
+        snprintf(url, sizeof(url), "tcp://127.0.0.1:%d", port + i);
+        status = airy_publisher_open(&p, &(airy_publisher_params){.endpoint = url, .keys = &own});
+    }
+    if (!CHECK_OK(c, status))
+        return;
+    void *context = zmq_ctx_new(), *sockets[2];
+    bool heard[2] = {false, false};
+    for (size_t i = 0; i < 2; i++) {
+        sockets[i] = connect_keyed(c, context, ZMQ_SUB, url, &keys[1 + i], keys[0].open);
+        CHECK(c, zmq_setsockopt(sockets[i], ZMQ_SUBSCRIBE, "", 0) == 0);
+    }
+    CHECK_OK(c, airy_publisher_start(
+                    p, &(airy_publisher_series){
+                           .series_id = 1, .unit = "q_nm^-1", .radial = radial, .bins = 1}));
+    for (int tries = 0; tries < 1000 && !heard[0]; tries++) {
+        CHECK_OK(c, airy_publisher_send(p, &(airy_publisher_pattern){.intensity = values}));
+        usleep(20000);
+        for (size_t i = 0; i < 2; i++)
+            heard[i] = heard[i] || zmq_recv(sockets[i], bytes, sizeof(bytes), ZMQ_DONTWAIT) > 0;
+    }
+    CHECK(c, heard[0] && !heard[1]);
+    for (size_t i = 0; i < 2; i++)
+        zmq_close(sockets[i]);
+    zmq_ctx_term(context);
+    airy_publisher_destroy(&p);
+}
+
+static void check_key_refusals(struct check *c, const struct pair keys[4])
+{
+    const char *url = "tcp://127.0.0.1:1", *none = "short";
+    char open[AIRY_STREAM_KEY_BYTES], odd[AIRY_STREAM_KEY_BYTES];
+    airy_stream_receiver *r = NULL;
+    airy_stream_sender *sender = NULL;
+    airy_publisher *p = NULL;
+    if (!check_case(c, "stream_key_refusals"))
+        return;
+    CHECK_OK(c, airy_stream_key_public(open, keys[0].secret));
+    CHECK(c, strcmp(open, keys[0].open) == 0 && strcmp(open, keys[1].open) != 0);
+    snprintf(odd, sizeof(odd), "%s", keys[0].open);
+    odd[7] = ' ';
+    airy_stream_keys k = {.secret = odd, .server = keys[1].open};
+    airy_stream_receiver_params params = {.endpoints = &url, .count = 1, .keys = &k};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &params), AIRY_ERR_PARAM, "own secret key has");
+    k = (airy_stream_keys){.secret = keys[0].secret};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &params), AIRY_ERR_PARAM, "is missing");
+    params.bind = true;
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &params), AIRY_ERR_PARAM, "are missing");
+    k = (airy_stream_keys){.secret = keys[0].secret, .peers = &none, .peer_count = 1};
+    CHECK_FAILS(c, airy_publisher_open(&p, &(airy_publisher_params){.endpoint = url, .keys = &k}),
+                AIRY_ERR_PARAM, "a public key that may connect has 5 characters");
+    CHECK_FAILS(
+        c, airy_stream_sender_create(&sender, &(airy_stream_sender_params){.url = url, .keys = &k}),
+        AIRY_ERR_PARAM, "has 5 characters");
+    CHECK_FAILS(c, airy_stream_keys_make(NULL, open), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_stream_key_public(open, NULL), AIRY_ERR_PARAM, "missing");
+}
+
+static void check_keys(struct check *c)
+{
+    struct pair keys[4];
+    if (!zmq_has("curve")) {
+        CHECK_FAILS(c, airy_stream_keys_make(keys[0].open, keys[0].secret), AIRY_ERR_UNSUPPORTED,
+                    "without CURVE");
+        return;
+    }
+    for (size_t i = 0; i < 4; i++)
+        CHECK_OK(c, airy_stream_keys_make(keys[i].open, keys[i].secret));
+    check_keyed_series(c, keys);
+    check_keyed_publisher(c, keys);
+    check_key_refusals(c, keys);
+}
+
 static void check_receiver_refusals(struct check *c)
 {
     const char *good = "tcp://127.0.0.1:*", *bad = "tcp://nowhere";
@@ -230,6 +387,7 @@ void check_stream_senders(struct check *c)
     check_foreign(c, NULL);
     check_foreign(c, "127.0.0.1");
     check_overfull(c);
+    check_keys(c);
     check_receiver_refusals(c);
 }
 

@@ -1019,7 +1019,7 @@ const struct command cmd_integrate = {
                 "0.08 --energy 12.4 \\\n"
                 "      --unit 2th_deg --error-model poisson -o frame.xye\n"
                 "  airy integrate tcp://detector:31001 --sockets 4 -o 'run_{series}.h5' --publish "
-                "'tcp://*:31002'\n",
+                "tcp://192.168.1.2:31002\n",
     .tables = {geometry_options, pattern_options, integrate_options, stream_options},
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT | TAKES_EXPLAIN,
     .params_size = sizeof(struct integrate_params),

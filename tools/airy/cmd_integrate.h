@@ -3,6 +3,7 @@
 #define AIRY_TOOLS_CMD_INTEGRATE_H
 
 #include "bad_pixels.h"
+#include "curve.h"
 #include "layout.h"
 #include "pattern_opt.h"
 #include "stack_opt.h"
@@ -12,6 +13,7 @@
 /* Of inputs that are a detector's stream (live_stream.c). */
 struct stream_opt {
     const char *publish, *allow;
+    struct curve_opt curve;
     size_t sockets, series, queue; /* queue: messages; 0 the library's */
     uint64_t max_message;          /* bytes; 0 the library's */
     uint64_t max_images;           /* of a series; 0 the library's */

@@ -39,7 +39,9 @@ static const struct opt stream_options[] = {
      .type = OPT_LIST,
      FIELD(to),
      .argument = "URL",
-     .help = "tcp://*:31001, tcp://HOST:PORT or ipc://PATH; several: images are dealt round"},
+     .help = "tcp://HOST:PORT (HOST: this machine's address, such as 192.168.1.2; *: all of them) "
+             "or ipc://PATH; several: "
+             "images are dealt round"},
     {.name = "connect",
      .type = OPT_FLAG,
      FIELD(connect),
@@ -125,6 +127,7 @@ static const struct opt stream_options[] = {
      .argument = "WHAT",
      .fallback = "all",
      .help = "of start messages: all, basic (no pixel mask) or none (size and number of images)"},
+    CURVE_OPTIONS(struct stream_params, curve),
     {.heading = "Buffers"},
     {.name = "preload",
      .type = OPT_BYTES,
@@ -348,7 +351,7 @@ static int run_stream(void *user)
     struct stream_params *p = user;
     const struct common *common = &p->geometry.common;
     if (p->to.count == 0)
-        return tool_usage(common, "no receiver: give --to URL, such as --to 'tcp://*:31001'");
+        return tool_usage(common, "no receiver: give --to URL, such as --to tcp://127.0.0.1:31001");
     if (p->to.count > STREAM_SOCKETS)
         return tool_usage(common, "--to: %zu sockets, expected at most %d", p->to.count,
                           (int)STREAM_SOCKETS);
@@ -357,14 +360,21 @@ static int run_stream(void *user)
     p->series_count = p->series_count ? p->series_count : 1;
     p->series = p->has_series ? p->series : 1;
     p->linger = p->has_linger ? p->linger : 30;
-    struct stream_source source = {.p = p, .common = common};
+    struct curve curve = {.list = NULL};
+    int code = curve_check(common, &p->curve, p->connect, !p->connect);
+    if (code == AIRY_EXIT_OK)
+        code = curve_open(&curve, common, &p->curve);
+    struct stream_source source = {
+        .p = p, .common = common, .keys = curve_keys(&curve, !p->connect)};
     tool_catch_interrupts();
-    int code = open_source(&source);
+    if (code == AIRY_EXIT_OK)
+        code = open_source(&source);
     if (code == AIRY_EXIT_OK)
         code = play(&source);
     stream_free_images(&source);
     free(source.mask);
     airy_stack_destroy(&source.stack);
+    curve_close(&curve);
     return code;
 }
 
@@ -377,8 +387,9 @@ const struct command cmd_stream = {
         "message. STACK is what 'airy integrate' takes. Chunks of bitshuffle-LZ4 and LZ4 are sent "
         "as they are stored. With several --to each socket gets the start and the end. The report "
         "counts images that were handed over more than 1 ms behind their time.",
-    .examples = "  airy stream series_master.h5 --to 'tcp://*:31001' --rate 500\n"
-                "  airy stream frames.h5 --to 'tcp://*:31001' --to 'tcp://*:31002' --rate 2000 "
+    .examples = "  airy stream series_master.h5 --to tcp://192.168.1.2:31001 --rate 500\n"
+                "  airy stream frames.h5 --to tcp://192.168.1.2:31001 --to tcp://192.168.1.2:31002 "
+                "--rate 2000 "
                 "--loop 200\n"
                 "  airy stream frames.h5 --to tcp://receiver:31001 --connect --lose 1/100\n",
     .tables = {geometry_options, stream_options},

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "curve.h"
 #include "geometry_opt.h"
 #include "stack_opt.h"
 
@@ -20,6 +21,7 @@ struct stream_params {
     struct geometry_params geometry;
     struct raw_opt raw;
     struct opt_list to;
+    struct curve_opt curve;
     double rate, arm, pause, patience, linger;
     size_t frames[3], loop, series, series_count, high_water, shuffle, channels;
     uint64_t preload, seed;
@@ -34,6 +36,7 @@ struct stream_params {
 struct stream_source {
     const struct stream_params *p;
     const struct common *common;
+    const airy_stream_keys *keys; /* or NULL */
     airy_stack *stack;
     airy_stack_info info;
     airy_stack_meta meta;

@@ -858,43 +858,60 @@ static size_t split_allowed(const char *allowed[ALLOWED_MAX], char *text)
     return count;
 }
 
+/* Sockets and devices. Exit code. */
+static int open_service(struct service *s, airy_stream_receiver **receiver,
+                        const struct curve *curve, char *hosts)
+{
+    const struct common *common = s->common;
+    const struct stream_opt *opt = &s->params->stream;
+    const char *allowed[ALLOWED_MAX];
+    const size_t count = split_allowed(allowed, hosts);
+    if (opt->allow && count == 0)
+        return tool_usage(common, "--allow '%.80s': expected 1 to %d addresses with commas between",
+                          opt->allow, ALLOWED_MAX);
+    const airy_stream_receiver_params params = {.endpoints = common->inputs.items,
+                                                .count = common->inputs.count,
+                                                .sockets = opt->sockets,
+                                                .bind = opt->bind,
+                                                .allow = opt->allow ? allowed : NULL,
+                                                .allow_count = count,
+                                                .queue = opt->queue,
+                                                .max_message = opt->max_message,
+                                                .memory = common->memory_limit / 4,
+                                                .keys = curve_keys(curve, opt->bind)};
+    const airy_publisher_params published = {.endpoint = opt->publish,
+                                             .keys = curve_keys(curve, true)};
+    struct common rest = *common; /* for the integration */
+    rest.memory_limit -= params.memory;
+    airy_status status = airy_stream_receiver_create(receiver, &params);
+    if (status == AIRY_OK && opt->publish)
+        status = airy_publisher_open(&s->publisher, &published);
+    if (status != AIRY_OK) /* an address; there is no path to look at */
+        return status == AIRY_ERR_PARAM ? tool_usage(common, "%s", airy_last_error())
+                                        : tool_fail(common, "%s", airy_last_error());
+    status = team_open(&s->team, &rest);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
 int live_stream_run(const struct integrate_params *p, const airy_geometry *replayed)
 {
     const struct common *common = &p->geometry.common;
     struct service s = {
         .params = p, .common = common, .replayed = replayed, .lock = PTHREAD_MUTEX_INITIALIZER};
     airy_stream_receiver *receiver = NULL;
-    const char *allowed[ALLOWED_MAX];
+    struct curve curve = {.list = NULL};
     char hosts[4096];
     int code = live_stream_check(p);
     if (code != AIRY_EXIT_OK)
         return code;
     const int length = snprintf(hosts, sizeof(hosts), "%s", p->stream.allow ? p->stream.allow : "");
-    const size_t count = (size_t)length < sizeof(hosts) ? split_allowed(allowed, hosts) : 0;
-    if (p->stream.allow && count == 0)
-        return tool_usage(common, "--allow '%.80s': expected 1 to %d addresses with commas between",
-                          p->stream.allow, ALLOWED_MAX);
+    if ((size_t)length >= sizeof(hosts))
+        hosts[0] = 0; /* too many of them, which is refused */
     s.named = !p->output || strstr(p->output, "{series}");
+    code = curve_open(&curve, common, &p->stream.curve);
     tool_catch_interrupts();
-    const airy_stream_receiver_params params = {.endpoints = common->inputs.items,
-                                                .count = common->inputs.count,
-                                                .sockets = p->stream.sockets,
-                                                .bind = p->stream.bind,
-                                                .allow = p->stream.allow ? allowed : NULL,
-                                                .allow_count = count,
-                                                .queue = p->stream.queue,
-                                                .max_message = p->stream.max_message,
-                                                .memory = common->memory_limit / 4};
-    struct common rest = *common; /* for the integration */
-    rest.memory_limit -= params.memory;
-    airy_status status = airy_stream_receiver_create(&receiver, &params);
-    if (status == AIRY_OK && p->stream.publish)
-        status = airy_publisher_create(&s.publisher, p->stream.publish, 0);
-    if (status != AIRY_OK) /* an address; there is no path to look at */
-        code = status == AIRY_ERR_PARAM ? tool_usage(common, "%s", airy_last_error())
-                                        : tool_fail(common, "%s", airy_last_error());
-    else if ((status = team_open(&s.team, &rest)) != AIRY_OK)
-        code = tool_failed(common, status);
+    if (code == AIRY_EXIT_OK)
+        code = open_service(&s, &receiver, &curve, hosts);
     if (code == AIRY_EXIT_OK) {
         tool_say_device(common, s.team.devices[0]);
         code = serve(&s, receiver);
@@ -902,5 +919,6 @@ int live_stream_run(const struct integrate_params *p, const airy_geometry *repla
     team_close(&s.team);
     airy_publisher_destroy(&s.publisher);
     airy_stream_receiver_destroy(&receiver);
+    curve_close(&curve);
     return code;
 }

@@ -73,7 +73,8 @@ const struct opt stream_options[] = {
      .type = OPT_STRING,
      FIELD(publish),
      .argument = "ADDRESS",
-     .help = "patterns as they are made, on a ZeroMQ PUB socket, such as tcp://*:31002"},
+     .help = "patterns as they are made, on a ZeroMQ PUB socket, such as tcp://127.0.0.1:31002"},
+    CURVE_OPTIONS(struct integrate_params, stream.curve),
     {0},
 };
 
@@ -98,17 +99,20 @@ bool live_is_stream(const struct integrate_params *p)
 int live_stream_unused(const struct integrate_params *p)
 {
     const struct stream_opt *s = &p->stream;
-    const char *name = s->sockets       ? "sockets"
-                       : s->bind        ? "bind"
-                       : s->allow       ? "allow"
-                       : s->series      ? "series"
-                       : s->queue       ? "hwm"
-                       : s->max_message ? "max-message"
-                       : s->max_images  ? "max-images"
-                       : s->has_timeout ? "timeout"
-                       : s->drop        ? "drop"
-                       : s->publish     ? "publish"
-                                        : NULL;
+    const char *name = s->sockets        ? "sockets"
+                       : s->bind         ? "bind"
+                       : s->allow        ? "allow"
+                       : s->series       ? "series"
+                       : s->queue        ? "hwm"
+                       : s->max_message  ? "max-message"
+                       : s->max_images   ? "max-images"
+                       : s->has_timeout  ? "timeout"
+                       : s->drop         ? "drop"
+                       : s->publish      ? "publish"
+                       : s->curve.key    ? "curve-key"
+                       : s->curve.server ? "curve-server"
+                       : s->curve.allow  ? "curve-allow"
+                                         : NULL;
     return name
                ? tool_usage(&p->geometry.common,
                             "--%s is for streams (tcp://HOST:PORT), and the input is no such", name)
@@ -156,6 +160,10 @@ int live_stream_check(const struct integrate_params *p)
     if (p->stream.bind && p->stream.sockets > 1)
         return tool_usage(common, "--bind: the sender decides how often it connects; leave out "
                                   "--sockets");
+    const int keys =
+        curve_check(common, &p->stream.curve, !p->stream.bind, p->stream.bind || p->stream.publish);
+    if (keys != AIRY_EXIT_OK)
+        return keys;
     if (p->output && !named && !resume_is_complete(p)) {
         const int code = integrate_check_place(p, p->output);
         if (code != AIRY_EXIT_OK)

@@ -38,6 +38,7 @@ static const struct command *const commands[] = {
     &cmd_filter,
     &cmd_diff,
     &cmd_stream,
+    &cmd_keys,
     &cmd_watch,
     &cmd_oct_calibrate,
     &cmd_oct,

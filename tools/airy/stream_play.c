@@ -271,6 +271,7 @@ static int open_sockets(struct play *play)
         struct lane *lane = &play->lanes[play->count];
         const airy_stream_sender_params params = {.url = p->to.items[play->count],
                                                   .connect = p->connect,
+                                                  .keys = play->source->keys,
                                                   .high_water = (uint32_t)p->high_water};
         const airy_status status = airy_stream_sender_create(&lane->sender, &params);
         if (status == AIRY_ERR_PARAM)

@@ -18,7 +18,7 @@ extern const struct command cmd_devices, cmd_info, cmd_simulate, cmd_convert, cm
     cmd_threshold, cmd_reduce, cmd_label, cmd_sky, cmd_sources, cmd_simulate_sky,
     cmd_simulate_diracs, cmd_simulate_kernel, cmd_simulate_oct, cmd_oct, cmd_oct_calibrate,
     cmd_convolve, cmd_blur, cmd_filter, cmd_tune, cmd_calibrate, cmd_peaks, cmd_densify, cmd_merge,
-    cmd_stream, cmd_watch;
+    cmd_stream, cmd_keys, cmd_watch;
 /* Processes that other commands start; in no list. */
 extern const struct command cmd_bench_start, cmd_integrate_part;
 
