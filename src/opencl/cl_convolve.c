@@ -26,8 +26,6 @@ enum {
     MOST_EXACT = 96,          /* taps of a line for which there is such a kernel */
     LOCAL_REST = 64,          /* what a driver may add to local memory */
     SCRATCH_BYTES = 56 << 20, /* for what a pass leaves for the next */
-    TABLE = 256,              /* weights by value */
-    SMALL_TABLE = 64,
     TILE_GROUP = 256,
     TILE_MEMORY = 19 << 10,  /* bytes of local memory */
     SOLID_MEMORY = 38 << 10, /* of convolve_volume */
@@ -47,45 +45,19 @@ enum {
     UNIT = 16 /* bytes; local memory is counted in such */
 };
 
-/* Where a pass reads or writes; steps in elements: image, z, y. */
-struct place {
-    struct airy_cl_arg buffer;
-    airy_dtype dtype;
-    uint64_t offset;
-    size_t step[3];
-};
-
-/* A pass: which axes it goes along, over what, with which weights. */
-struct pass {
-    airy_queue *queue;
-    struct place src, dst;
-    struct airy_filter_axis axis[3]; /* of one tap where it does not go along */
-    airy_border border;
-    size_t images;
-    double outside;        /* what stands for elements that are not there */
-    bool add, in_place;    /* in_place: src is dst, which airy_filter_in_place admits */
-    const double *weights; /* of x in front, airy_filter_rounded, where there are two lines */
-    size_t weight_count;
-    airy_filter_geom geom;
-};
-
-/* A kernel and its group, with what it needs of local memory. */
-struct shape {
-    const char *file, *kernel, *options;
-    size_t group, memory; /* bytes; 0: none that is handed over */
-};
-
-static struct place place_of(const airy_array *array, const struct airy_filter_geometry *g)
+static struct airy_convolve_place place_of(const airy_array *array,
+                                           const struct airy_filter_geometry *g)
 {
-    struct place p = {
+    struct airy_convolve_place p = {
         .buffer = AIRY_CL_ARRAY(array), .dtype = array->dtype, .offset = airy_cl_offset(array)};
     airy_filter_steps(p.step, array, g);
     return p;
 }
 
 /* A tight array of n[0] x n[1] x n[2] for each image in scratch. */
-static airy_status place_scratch(struct place *p, airy_queue *queue, enum airy_scratch slot,
-                                 airy_dtype dtype, size_t images, const size_t n[3])
+static airy_status place_scratch(struct airy_convolve_place *p, airy_queue *queue,
+                                 enum airy_scratch slot, airy_dtype dtype, size_t images,
+                                 const size_t n[3])
 {
     airy_buffer *buffer;
     size_t size = airy_dtype_size(dtype);
@@ -96,13 +68,13 @@ static airy_status place_scratch(struct place *p, airy_queue *queue, enum airy_s
                  "%zu images of %zu x %zu x %zu do not fit the address space", images, n[0], n[1],
                  n[2]);
     AIRY_TRY(airy_queue_scratch(queue, slot, size, &buffer));
-    *p = (struct place){.buffer = AIRY_CL_BUFFER(buffer),
-                        .dtype = dtype,
-                        .step = {n[0] * n[1] * n[2], n[1] * n[2], n[2]}};
+    *p = (struct airy_convolve_place){.buffer = AIRY_CL_BUFFER(buffer),
+                                      .dtype = dtype,
+                                      .step = {n[0] * n[1] * n[2], n[1] * n[2], n[2]}};
     return AIRY_OK;
 }
 
-static void fill_geom(struct pass *pass)
+static void fill_geom(struct airy_convolve_pass *pass)
 {
     airy_filter_geom *g = &pass->geom;
     g->src_offset = (int64_t)pass->src.offset;
@@ -119,11 +91,6 @@ static void fill_geom(struct pass *pass)
     g->add = pass->add;
 }
 
-static size_t units_of(const struct pass *pass)
-{
-    return UNIT / airy_dtype_size(pass->dst.dtype);
-}
-
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -132,92 +99,6 @@ static size_t least(size_t a, size_t b)
 static size_t divide_up(size_t a, size_t b)
 {
     return (a + b - 1) / b;
-}
-
-/* Weights in the dtype of the result; what block has room for besides is left as it is. */
-static void convert_weights(void *block, const struct pass *pass)
-{
-    for (size_t i = 0; i < pass->weight_count; i++) {
-        if (pass->dst.dtype == AIRY_DTYPE_F32)
-            ((float *)block)[i] = (float)pass->weights[i];
-        else
-            ((double *)block)[i] = pass->weights[i];
-    }
-}
-
-/*
- * Weights on the device. They are copied before this returns, and the queue's order keeps a launch
- * before the next push.
- */
-static airy_status push_weights(const struct pass *pass, airy_buffer **buffer)
-{
-    const size_t size = pass->weight_count * airy_dtype_size(pass->dst.dtype);
-    void *block;
-    AIRY_TRY(airy_memory_calloc(&block, size, 1, "weights"));
-    convert_weights(block, pass);
-    airy_status status = airy_queue_scratch(pass->queue, AIRY_SCRATCH_SMALL, size, buffer);
-    if (status == AIRY_OK) {
-        const airy_array bytes = airy_cl_bytes_of(*buffer, size);
-        status = airy_cl_push(pass->queue, &bytes, block, false);
-    }
-    free(block);
-    return status;
-}
-
-/*
- * How many weights go by value: a copy to the device would take longer than many a pass. 0: too
- * many for that, or for what the device takes as arguments.
- */
-static size_t table_of(const struct pass *pass)
-{
-    enum { OTHERS = 64 /* bytes of the other arguments */ };
-    const size_t table = pass->weight_count <= SMALL_TABLE ? SMALL_TABLE : TABLE;
-    const size_t size = table * airy_dtype_size(pass->dst.dtype) + sizeof(pass->geom) + OTHERS;
-    const bool fits = pass->weight_count <= table &&
-                      size <= airy_cl_device(pass->queue->device)->max_arguments;
-    return fits ? table : 0;
-}
-
-static airy_status launch_box(struct pass *pass, const struct shape *shape, const size_t groups[3])
-{
-    char options[256];
-    double block[TABLE] = {0};
-    airy_buffer *buffer = NULL;
-    const airy_dtype from = pass->src.dtype, to = pass->dst.dtype;
-    const size_t elem = airy_dtype_size(to), table = table_of(pass);
-    snprintf(options, sizeof(options),
-             "-DT=%s -DW=%s -DVL=%zu -DGROUP=%zu -DTABLE=%zu -DFETCH=%zu%s",
-             airy_cl_types[from].name, airy_cl_types[to].name, units_of(pass), shape->group, table,
-             from == to ? elem : 0, shape->options);
-    const struct airy_cl_kernel_spec spec = {shape->file, shape->kernel, options};
-    if (table)
-        convert_weights(block, pass);
-    else
-        AIRY_TRY(push_weights(pass, &buffer));
-    const double wide = pass->outside;
-    const float narrow = (float)pass->outside;
-    struct airy_cl_arg args[6];
-    size_t n = 0;
-    args[n++] = pass->src.buffer;
-    args[n++] = table ? (struct airy_cl_arg){.value = block, .size = table * elem}
-                      : AIRY_CL_BUFFER(buffer);
-    args[n++] = pass->dst.buffer;
-    if (shape->memory)
-        args[n++] = AIRY_CL_LOCAL(shape->memory);
-    args[n++] = to == AIRY_DTYPE_F32 ? AIRY_CL_VALUE(narrow) : AIRY_CL_VALUE(wide);
-    args[n++] = AIRY_CL_VALUE(pass->geom);
-    const airy_filter_geom *g = &pass->geom;
-    const double bytes = (double)pass->images *
-                         ((double)(g->n[0] * g->n[1] * g->n[2]) * (double)airy_dtype_size(from) +
-                          (double)(g->out[0] * g->out[1] * g->out[2]) * (double)elem);
-    const size_t local[3] = {shape->group, 1, 1},
-                 global[3] = {groups[0] * shape->group, groups[1], groups[2]};
-    return airy_cl_launch(pass->queue, &spec, 3, global, local, bytes, args, n);
-}
-
-static airy_status launch(struct pass *pass, const struct shape *shape, size_t groups)
-{
-    return launch_box(pass, shape, (const size_t[3]){groups, 1, 1});
 }
 
 airy_status airy_cl_convolve_check(const airy_queue *queue, const struct airy_convolve_plan *plan)
@@ -233,43 +114,43 @@ airy_status airy_cl_convolve_check(const airy_queue *queue, const struct airy_co
     return AIRY_OK;
 }
 
-static size_t results_of(const struct pass *pass)
+static size_t results_of(const struct airy_convolve_pass *pass)
 {
     return pass->images * pass->axis[0].out * pass->axis[1].out * pass->axis[2].out;
 }
 
 /* Whether lines of `taps` at most are worth a kernel that is built for their number. */
-static bool is_worth(const struct pass *pass, size_t taps)
+static bool is_worth(const struct airy_convolve_pass *pass, size_t taps)
 {
     const size_t worth = airy_cl_device(pass->queue->device)->exact_results;
     return taps <= MOST_EXACT && results_of(pass) / (taps <= SHORT ? 1 : WORTH_LONG) >= worth;
 }
 
 /* The same of lines of x and y taps and one that knows where in a table its weights are. */
-static bool is_exact(const struct pass *pass, size_t x, size_t y)
+static bool is_exact(const struct airy_convolve_pass *pass, size_t x, size_t y)
 {
-    return is_worth(pass, x > y ? x : y) && table_of(pass);
+    return is_worth(pass, x > y ? x : y) && airy_convolve_table(pass);
 }
 
 /* Rows of the source begin at units, and its elements go to local memory as they are. */
-static bool has_units(const struct pass *pass)
+static bool has_units(const struct airy_convolve_pass *pass)
 {
     size_t odd = pass->src.offset;
     for (int i = 0; i < 3; i++)
         odd |= pass->src.step[i];
-    return pass->src.dtype == pass->dst.dtype && odd % units_of(pass) == 0;
+    return pass->src.dtype == pass->dst.dtype && odd % airy_convolve_units(pass) == 0;
 }
 
 /* Elements from the beginning of a unit to the first that a row of a tile looks at. */
-static int tile_shift(const struct pass *pass)
+static int tile_shift(const struct airy_convolve_pass *pass)
 {
-    const int64_t units = (int64_t)units_of(pass),
+    const int64_t units = (int64_t)airy_convolve_units(pass),
                   first = pass->axis[2].offset - (int64_t)(pass->axis[2].taps - 1);
     return (int)((first % units + units) % units);
 }
 
 /* Whether 32 bits are enough for a kernel to count elements of lines along an axis. */
-static bool is_countable(const struct pass *pass, int axis)
+static bool is_countable(const struct airy_convolve_pass *pass, int axis)
 {
     const int64_t most = INT32_MAX / 16, offset = pass->axis[axis].offset;
     return (int64_t)pass->axis[axis].n < most && (int64_t)pass->axis[axis].out < most &&
@@ -277,7 +158,7 @@ static bool is_countable(const struct pass *pass, int axis)
 }
 
 /* Whether what stands for elements outside of lines along an axis is found without a division. */
-static bool folds_once(const struct pass *pass, int axis)
+static bool folds_once(const struct airy_convolve_pass *pass, int axis)
 {
     const struct airy_filter_axis *a = &pass->axis[axis];
     const int64_t n = (int64_t)a->n, first = a->offset - (int64_t)(a->taps - 1),
@@ -291,17 +172,18 @@ static bool folds_once(const struct pass *pass, int axis)
  * 2048 x 2048 by 15 x 15 there 41.6 us in float (three rows 46.4), 74.9 in double; with passes down
  * more rows, a loop over rows of taps or more rows in registers 42 to 53.
  */
-static airy_status run_exact(struct pass *pass)
+static airy_status run_exact(struct airy_convolve_pass *pass)
 {
     enum { CODE = 30 << 10, EACH_CODE = 16, MOST_ROWS = 3 };
     const struct airy_filter_axis *a = pass->axis;
-    const size_t code = a[2].taps * a[1].taps * units_of(pass) * EACH_CODE;
+    const size_t code = a[2].taps * a[1].taps * airy_convolve_units(pass) * EACH_CODE;
     const int rows = MOST_ROWS * code <= CODE ? MOST_ROWS : MOST_ROWS - 1;
     const uint32_t most = pass->queue->device->info.max_group;
     const size_t group = most < 128   ? 64
                          : most < 256 ? 128
                                       : 256,
-                 across = AIRY_FILTER_WIDE / units_of(pass), high = group / across * (size_t)rows;
+                 across = AIRY_FILTER_WIDE / airy_convolve_units(pass),
+                 high = group / across * (size_t)rows;
     char options[96];
     const int used = snprintf(options, sizeof(options), " -DTAPS_X=%zuu -DTAPS_Y=%zuu -DROWS=%d",
                               a[2].taps, a[1].taps, rows);
@@ -309,14 +191,15 @@ static airy_status run_exact(struct pass *pass)
         snprintf(options + used, sizeof(options) - (size_t)used, " -DSHIFT=%d", tile_shift(pass));
     fill_geom(pass);
     pass->geom.strips = (uint32_t)divide_up(a[2].out, AIRY_FILTER_WIDE);
-    const struct shape shape = {"convolve_exact.cl", "convolve_exact", options, group, 0};
-    return launch_box(
+    const struct airy_convolve_shape shape = {"convolve_exact.cl", "convolve_exact", options, group,
+                                              0};
+    return airy_convolve_launch_box(
         pass, &shape,
         (const size_t[3]){divide_up(a[1].out, high), pass->geom.strips, a[0].out * pass->images});
 }
 
 /* All taps in kernels that are built for their number, or in blocks. */
-static airy_status run_direct(struct pass *pass)
+static airy_status run_direct(struct airy_convolve_pass *pass)
 {
     const struct airy_filter_axis *a = pass->axis;
     const size_t x = a[2].taps, y = a[1].taps;
@@ -333,9 +216,9 @@ static airy_status run_direct(struct pass *pass)
     fill_geom(pass);
     pass->geom.strips = (uint32_t)divide_up(a[2].out, AIRY_FILTER_WIDE);
     pass->geom.segments = (uint32_t)divide_up(a[1].out, high);
-    const struct shape shape = {"convolve.cl", "convolve_direct", options, group, 0};
-    return launch(pass, &shape,
-                  (size_t)pass->geom.strips * pass->geom.segments * a[0].out * pass->images);
+    const struct airy_convolve_shape shape = {"convolve.cl", "convolve_direct", options, group, 0};
+    return airy_convolve_launch(
+        pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * a[0].out * pass->images);
 }
 
 /*
@@ -344,7 +227,7 @@ static airy_status run_direct(struct pass *pass)
  * more elements twice; with long ones units wait for the last groups, TAIL of them beside each other
  * on a unit.
  */
-static void set_segments(struct pass *pass, size_t out, size_t taps, size_t each_step,
+static void set_segments(struct airy_convolve_pass *pass, size_t out, size_t taps, size_t each_step,
                          size_t others)
 {
     enum { TAIL = 3, MOST = 1024 };
@@ -366,10 +249,10 @@ static void set_segments(struct pass *pass, size_t out, size_t taps, size_t each
 }
 
 /* The local memory of convolve_xy, in units, for groups of `group`. */
-static size_t plan_xy(struct pass *pass, size_t group)
+static size_t plan_xy(struct airy_convolve_pass *pass, size_t group)
 {
     const struct airy_filter_axis *a = pass->axis;
-    const size_t vl = units_of(pass), x = airy_filter_rounded((uint32_t)a[2].taps),
+    const size_t vl = airy_convolve_units(pass), x = airy_filter_rounded((uint32_t)a[2].taps),
                  y = airy_filter_rounded((uint32_t)a[1].taps), line = (group + x) / vl;
     airy_filter_geom *g = &pass->geom;
     g->pitch = (uint32_t)(line + line / 8);
@@ -379,16 +262,16 @@ static size_t plan_xy(struct pass *pass, size_t group)
     return g->weights + (x + y) / vl;
 }
 
-static size_t plan_march(struct pass *pass, size_t taps, size_t group)
+static size_t plan_march(struct airy_convolve_pass *pass, size_t taps, size_t group)
 {
-    const size_t vl = units_of(pass);
+    const size_t vl = airy_convolve_units(pass);
     pass->geom.ring = 0;
     pass->geom.weights = (uint32_t)(airy_filter_slots((uint32_t)taps) * EACH * group / vl);
     return pass->geom.weights + airy_filter_rounded((uint32_t)taps) / vl;
 }
 
 /* The largest group whose local memory is there; 0: none. */
-static size_t choose_group(struct pass *pass, size_t taps, bool xy, size_t *memory)
+static size_t choose_group(struct airy_convolve_pass *pass, size_t taps, bool xy, size_t *memory)
 {
     const airy_device_info *info = &pass->queue->device->info;
     for (size_t group = 128; group >= 32; group /= 2) {
@@ -402,8 +285,8 @@ static size_t choose_group(struct pass *pass, size_t taps, bool xy, size_t *memo
 /* Build options of kernels along lines of x and y taps; returns their length. */
 enum { LINE_OPTIONS = 64 };
 
-static int line_options(char options[LINE_OPTIONS], const struct pass *pass, int kernel, size_t x,
-                        size_t y)
+static int line_options(char options[LINE_OPTIONS], const struct airy_convolve_pass *pass,
+                        int kernel, size_t x, size_t y)
 {
     int used = snprintf(options, LINE_OPTIONS, " -DKERNEL=%d", kernel);
     if (is_exact(pass, x, y))
@@ -413,7 +296,7 @@ static int line_options(char options[LINE_OPTIONS], const struct pass *pass, int
 }
 
 /* Whether kernels of filter_tile.h can do it: floats in rows that begin at units, few taps. */
-static bool is_tiled(const struct pass *pass, size_t most_taps, size_t memory)
+static bool is_tiled(const struct airy_convolve_pass *pass, size_t most_taps, size_t memory)
 {
     const struct airy_filter_axis *a = pass->axis;
     const airy_device_info *info = &pass->queue->device->info;
@@ -425,15 +308,16 @@ static bool is_tiled(const struct pass *pass, size_t most_taps, size_t memory)
 }
 
 /* Tiles across and down, of `high` rows of results. */
-static void count_tiles(size_t count[2], const struct pass *pass, size_t high)
+static void count_tiles(size_t count[2], const struct airy_convolve_pass *pass, size_t high)
 {
     count[0] = divide_up(pass->axis[2].out, AIRY_FILTER_WIDE);
     count[1] = divide_up(pass->axis[1].out, high);
 }
 
 /* registers: a bound for an item on NVIDIA's devices, if the kernel knows REQUIRED; 0: none. */
-static airy_status launch_tiles(struct pass *pass, const char *file, const char *kernel,
-                                size_t rows, unsigned registers, const size_t groups[3])
+static airy_status launch_tiles(struct airy_convolve_pass *pass, const char *file,
+                                const char *kernel, size_t rows, unsigned registers,
+                                const size_t groups[3])
 {
     const struct airy_filter_axis *a = pass->axis;
     char options[128], bound[AIRY_CL_BOUND];
@@ -441,8 +325,8 @@ static airy_status launch_tiles(struct pass *pass, const char *file, const char 
     snprintf(options, sizeof(options),
              " -DTAPS_X=%zuu -DTAPS_Y=%zuu -DTAPS_Z=%zuu -DROWS=%zuu -DSHIFT=%d %s", a[2].taps,
              a[1].taps, a[0].taps, rows, tile_shift(pass), bound);
-    const struct shape shape = {file, kernel, options, TILE_GROUP, 0};
-    return launch_box(pass, &shape, groups);
+    const struct airy_convolve_shape shape = {file, kernel, options, TILE_GROUP, 0};
+    return airy_convolve_launch_box(pass, &shape, groups);
 }
 
 /*
@@ -451,7 +335,7 @@ static airy_status launch_tiles(struct pass *pass, const char *file, const char 
  * H200, float; with double convolve_xy is the faster one. The kernel counts in 32 bits, finds what is
  * outside without divisions, and takes one launch.
  */
-static bool is_small(const struct pass *pass)
+static bool is_small(const struct airy_convolve_pass *pass)
 {
     const struct airy_filter_axis *a = pass->axis;
     const bool counts = is_countable(pass, 2) && is_countable(pass, 1),
@@ -466,7 +350,7 @@ static bool is_small(const struct pass *pass)
  * As run_xy. An item makes 13 rows where all groups run at a time, to which end its registers are
  * bound, and else 7, so that the last groups end with the others.
  */
-static airy_status run_tile(struct pass *pass)
+static airy_status run_tile(struct airy_convolve_pass *pass)
 {
     enum {
         DOWN = 2 * TILE_GROUP / AIRY_FILTER_WIDE, /* items of two columns */
@@ -495,8 +379,8 @@ static airy_status run_tile(struct pass *pass)
  * the last groups end with the others. Work is counted in steps; `others` groups stand beside each
  * other, `resident` of all are on a unit at a time.
  */
-static void set_waves(struct pass *pass, size_t out, size_t back, size_t each_step, size_t others,
-                      size_t resident)
+static void set_waves(struct airy_convolve_pass *pass, size_t out, size_t back, size_t each_step,
+                      size_t others, size_t resident)
 {
     enum { MOST = 64 };
     const size_t steps = divide_up(out, each_step),
@@ -519,14 +403,14 @@ static void set_waves(struct pass *pass, size_t out, size_t back, size_t each_st
  * H200, but 0.73 instead of 0.63 by 17. Planes beyond a border with a value are what is outside
  * times the sums of x and y where z is a pass of its own, which differs from theirs by a rounding.
  */
-static bool is_solid(const struct pass *pass)
+static bool is_solid(const struct airy_convolve_pass *pass)
 {
     return (pass->border != AIRY_BORDER_VALUE || pass->outside == 0) && pass->axis[0].taps > 1 &&
            is_tiled(pass, MOST_SOLID, SOLID_MEMORY);
 }
 
 /* Along all three axes. weights: all lines. */
-static airy_status run_solid(struct pass *pass)
+static airy_status run_solid(struct airy_convolve_pass *pass)
 {
     enum { ROWS = 32, RESIDENT = 2, DOWN = TILE_GROUP / AIRY_FILTER_WIDE /* items of a column */ };
     size_t tiles[2];
@@ -543,7 +427,7 @@ static airy_status run_solid(struct pass *pass)
  * many columns that lines are not cut short for the sake of idle units: 0.30 ms instead of 0.37 for
  * 100 x 1024 x 1024 by 17 taps on an H200, 0.65 instead of 0.71 by 41.
  */
-static bool is_slide(const struct pass *pass)
+static bool is_slide(const struct airy_convolve_pass *pass)
 {
     const airy_device_info *info = &pass->queue->device->info;
     const struct airy_filter_axis *a = pass->axis;
@@ -555,7 +439,7 @@ static bool is_slide(const struct pass *pass)
 }
 
 /* As run_xy. Groups of 64 where taps take more registers: 0.65 ms instead of 0.69 by 41. */
-static airy_status run_slide(struct pass *pass)
+static airy_status run_slide(struct airy_convolve_pass *pass)
 {
     const struct airy_filter_axis *a = pass->axis;
     const size_t planes = a[0].out * pass->images,
@@ -565,8 +449,10 @@ static airy_status run_slide(struct pass *pass)
     set_segments(pass, a[1].out, a[1].taps, SLIDE_SPAN, pass->geom.strips * planes);
     char options[LINE_OPTIONS];
     line_options(options, pass, 1, a[2].taps, a[1].taps);
-    const struct shape shape = {"convolve_slide.cl", "convolve_slide", options, group, 0};
-    return launch(pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * planes);
+    const struct airy_convolve_shape shape = {"convolve_slide.cl", "convolve_slide", options, group,
+                                              0};
+    return airy_convolve_launch(pass, &shape,
+                                (size_t)pass->geom.strips * pass->geom.segments * planes);
 }
 
 /*
@@ -575,21 +461,21 @@ static airy_status run_slide(struct pass *pass)
  * for the sake of idle units. For 100 x 1024 x 1024 on an H200 z takes 0.23 ms by 17 taps, 0.28 by
  * 41 and 0.46 by 81, where a march takes 0.27, 0.35 and 0.60.
  */
-static bool is_quads(const struct pass *pass, int axis, size_t memory)
+static bool is_quads(const struct airy_convolve_pass *pass, int axis, size_t memory)
 {
     const airy_device_info *info = &pass->queue->device->info;
     const struct airy_filter_axis *a = &pass->axis[axis];
     size_t odd = pass->dst.offset | pass->axis[2].out;
     for (int i = 0; i < 3; i++)
         odd |= pass->dst.step[i];
-    return pass->dst.dtype == AIRY_DTYPE_F32 && odd % units_of(pass) == 0 && !pass->add &&
-           results_of(pass) / a->out >= (size_t)QUADS_GROUP * info->units &&
+    return pass->dst.dtype == AIRY_DTYPE_F32 && odd % airy_convolve_units(pass) == 0 &&
+           !pass->add && results_of(pass) / a->out >= (size_t)QUADS_GROUP * info->units &&
            info->max_group >= QUADS_GROUP && info->local_mem >= memory + LOCAL_REST &&
            is_worth(pass, a->taps);
 }
 
 /* Along y (1) or z (0). */
-static bool is_quads_column(const struct pass *pass, int axis)
+static bool is_quads_column(const struct airy_convolve_pass *pass, int axis)
 {
     const struct airy_filter_axis *a = &pass->axis[axis];
     const size_t blocks = airy_filter_slots((uint32_t)a->taps) + QUADS_STEP / EACH - 1;
@@ -598,7 +484,7 @@ static bool is_quads_column(const struct pass *pass, int axis)
 }
 
 /* As run_column. */
-static airy_status run_quads(struct pass *pass, int axis)
+static airy_status run_quads(struct airy_convolve_pass *pass, int axis)
 {
     const struct airy_filter_axis *a = pass->axis;
     fill_geom(pass);
@@ -612,8 +498,10 @@ static airy_status run_quads(struct pass *pass, int axis)
         set_segments(pass, a[axis].out, a[axis].taps, QUADS_STEP, pass->geom.strips * pass->images);
     char options[LINE_OPTIONS];
     snprintf(options, sizeof(options), " -DKERNEL=2 -DTAPS_X=1u -DTAPS_Y=%zuu", a[axis].taps);
-    const struct shape shape = {"convolve_quads.cl", "convolve_quads", options, QUADS_GROUP, 0};
-    return launch(pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * pass->images);
+    const struct airy_convolve_shape shape = {"convolve_quads.cl", "convolve_quads", options,
+                                              QUADS_GROUP, 0};
+    return airy_convolve_launch(pass, &shape,
+                                (size_t)pass->geom.strips * pass->geom.segments * pass->images);
 }
 
 /*
@@ -621,18 +509,18 @@ static airy_status run_quads(struct pass *pass, int axis)
  * double. With float convolve_tile is the faster one. Whatever the number of results, as along y
  * comes first, which rounds otherwise.
  */
-static bool is_sweep(const struct pass *pass)
+static bool is_sweep(const struct airy_convolve_pass *pass)
 {
     const struct airy_filter_axis *a = pass->axis;
     const airy_device_info *info = &pass->queue->device->info;
     const bool few = a[2].taps > 1 && a[1].taps > 1 && a[2].taps <= AIRY_FILTER_SWEPT &&
                      a[1].taps <= AIRY_FILTER_SWEPT;
     return pass->dst.dtype == AIRY_DTYPE_F64 && few && info->max_group >= SWEEP_GROUP &&
-           info->local_mem >= SWEEP_MEMORY && table_of(pass);
+           info->local_mem >= SWEEP_MEMORY && airy_convolve_table(pass);
 }
 
 /* As run_xy. */
-static airy_status run_sweep(struct pass *pass)
+static airy_status run_sweep(struct airy_convolve_pass *pass)
 {
     enum { RESIDENT = 4 };
     const struct airy_filter_axis *a = pass->axis;
@@ -645,12 +533,14 @@ static airy_status run_sweep(struct pass *pass)
     set_waves(pass, a[1].out, back, EACH, pass->geom.strips * planes, RESIDENT);
     char options[LINE_OPTIONS];
     line_options(options, pass, 1, a[2].taps, a[1].taps);
-    const struct shape shape = {"convolve_sweep.cl", "convolve_sweep", options, SWEEP_GROUP, 0};
-    return launch(pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * planes);
+    const struct airy_convolve_shape shape = {"convolve_sweep.cl", "convolve_sweep", options,
+                                              SWEEP_GROUP, 0};
+    return airy_convolve_launch(pass, &shape,
+                                (size_t)pass->geom.strips * pass->geom.segments * planes);
 }
 
 /* Along x and y, or one of them with one tap along the other. weights: both lines. */
-static airy_status run_xy(struct pass *pass, size_t group, size_t memory)
+static airy_status run_xy(struct airy_convolve_pass *pass, size_t group, size_t memory)
 {
     const struct airy_filter_axis *a = pass->axis;
     const size_t planes = a[0].out * pass->images;
@@ -661,26 +551,30 @@ static airy_status run_xy(struct pass *pass, size_t group, size_t memory)
     set_segments(pass, a[1].out, a[1].taps, EACH, pass->geom.strips * planes);
     char options[LINE_OPTIONS];
     line_options(options, pass, 1, a[2].taps, a[1].taps);
-    const struct shape shape = {"convolve_lines.cl", "convolve_xy", options, group, memory};
-    return launch(pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * planes);
+    const struct airy_convolve_shape shape = {"convolve_lines.cl", "convolve_xy", options, group,
+                                              memory};
+    return airy_convolve_launch(pass, &shape,
+                                (size_t)pass->geom.strips * pass->geom.segments * planes);
 }
 
-static airy_status run_x(struct pass *pass)
+static airy_status run_x(struct airy_convolve_pass *pass)
 {
     const struct airy_filter_axis *a = pass->axis;
-    const size_t group = 64, vl = units_of(pass),
+    const size_t group = 64, vl = airy_convolve_units(pass),
                  line = (group * EACH + airy_filter_rounded((uint32_t)a[2].taps)) / vl;
     fill_geom(pass);
     pass->geom.weights = (uint32_t)(line + line / 8);
     pass->geom.strips = (uint32_t)divide_up(a[2].out, group * EACH);
     const size_t memory = UNIT *
                           (pass->geom.weights + airy_filter_rounded((uint32_t)a[2].taps) / vl);
-    const struct shape shape = {"convolve_lines.cl", "convolve_x", " -DKERNEL=3", group, memory};
-    return launch(pass, &shape, (size_t)pass->geom.strips * a[1].out * a[0].out * pass->images);
+    const struct airy_convolve_shape shape = {"convolve_lines.cl", "convolve_x", " -DKERNEL=3",
+                                              group, memory};
+    return airy_convolve_launch(pass, &shape,
+                                (size_t)pass->geom.strips * a[1].out * a[0].out * pass->images);
 }
 
 /* Along y (1) or z (0). */
-static airy_status run_column(struct pass *pass, int axis)
+static airy_status run_column(struct airy_convolve_pass *pass, int axis)
 {
     const struct airy_filter_axis *a = pass->axis;
     const size_t columns = a[2].out * a[1 - axis].out;
@@ -702,10 +596,13 @@ static airy_status run_column(struct pass *pass, int axis)
         pass->geom.segments = (uint32_t)divide_up(a[axis].out, EACH);
     char options[LINE_OPTIONS];
     line_options(options, pass, 2, 1, a[axis].taps);
-    const struct shape march = {"convolve_lines.cl", "convolve_march", options, group, memory},
-                       run = {"convolve_lines.cl", "convolve_run", " -DKERNEL=4", across, 0},
-                       *shape = group ? &march : &run;
-    return launch(pass, shape, (size_t)pass->geom.strips * pass->geom.segments * pass->images);
+    const struct airy_convolve_shape march = {"convolve_lines.cl", "convolve_march", options, group,
+                                              memory},
+                                     run = {"convolve_lines.cl", "convolve_run", " -DKERNEL=4",
+                                            across, 0},
+                                     *shape = group ? &march : &run;
+    return airy_convolve_launch(pass, shape,
+                                (size_t)pass->geom.strips * pass->geom.segments * pass->images);
 }
 
 static double sum_of(const double *v, size_t n)
@@ -753,25 +650,25 @@ static airy_status make_lines(struct lines *lines, const struct airy_filter_axis
     return AIRY_OK;
 }
 
-static void set_weights(struct pass *pass, const struct lines *lines, int axis)
+static void set_weights(struct airy_convolve_pass *pass, const struct lines *lines, int axis)
 {
     pass->weights = lines->line[axis];
     pass->weight_count = pass->axis[axis].taps;
 }
 
 /* Taps of x and y do not fit local memory together. */
-static bool is_far(const struct pass *pass)
+static bool is_far(const struct airy_convolve_pass *pass)
 {
-    struct pass copy = *pass;
+    struct airy_convolve_pass copy = *pass;
     size_t memory;
     return copy.axis[2].taps > 1 && copy.axis[1].taps > 1 &&
            choose_group(&copy, 0, true, &memory) == 0;
 }
 
 /* Along y of what a pass along x left in its result. */
-static struct pass pass_y(const struct pass *whole)
+static struct airy_convolve_pass pass_y(const struct airy_convolve_pass *whole)
 {
-    struct pass y = *whole;
+    struct airy_convolve_pass y = *whole;
     y.src = y.dst;
     y.in_place = true;
     y.axis[0] = as_it_is(y.axis[0].out);
@@ -785,11 +682,12 @@ static struct pass pass_y(const struct pass *whole)
  * by 29. Rows beyond a border with a value are what is outside times the sum of x where y is a pass
  * of its own, which differs from theirs by a rounding.
  */
-static bool is_quads_plane(const struct pass *pass)
+static bool is_quads_plane(const struct airy_convolve_pass *pass)
 {
     const struct airy_filter_axis *a = pass->axis;
-    const size_t line = divide_up(AIRY_FILTER_ACROSS + a[2].taps + 2, units_of(pass)) | 1;
-    const struct pass y = pass_y(pass);
+    const size_t line = divide_up(AIRY_FILTER_ACROSS + a[2].taps + 2, airy_convolve_units(pass)) |
+                        1;
+    const struct airy_convolve_pass y = pass_y(pass);
     return a[2].taps > FEW_QUADS && a[1].taps > FEW_QUADS &&
            (pass->border != AIRY_BORDER_VALUE || pass->outside == 0) &&
            airy_filter_in_place((int64_t)a[1].n, (int64_t)a[1].out, a[1].offset,
@@ -797,9 +695,10 @@ static bool is_quads_plane(const struct pass *pass)
            is_quads(pass, 2, QUADS_HIGH * line * UNIT) && is_quads_column(&y, 1);
 }
 
-static airy_status run_quads_plane(const struct pass *whole, const struct lines *lines)
+static airy_status run_quads_plane(const struct airy_convolve_pass *whole,
+                                   const struct lines *lines)
 {
-    struct pass x = *whole, y = pass_y(whole);
+    struct airy_convolve_pass x = *whole, y = pass_y(whole);
     const struct airy_filter_axis *a = x.axis;
     x.axis[1] = as_it_is(a[1].n);
     set_weights(&x, lines, 2);
@@ -812,18 +711,20 @@ static airy_status run_quads_plane(const struct pass *whole, const struct lines 
     if (has_units(&x))
         snprintf(options + used, sizeof(options) - (size_t)used, " -DUNITS=1 -DSHIFT=%d",
                  tile_shift(&x));
-    const struct shape shape = {"convolve_quads.cl", "convolve_quads_x", options, QUADS_GROUP, 0};
-    AIRY_TRY(launch(&x, &shape, (size_t)x.geom.strips * x.geom.segments * a[0].out * x.images));
+    const struct airy_convolve_shape shape = {"convolve_quads.cl", "convolve_quads_x", options,
+                                              QUADS_GROUP, 0};
+    AIRY_TRY(airy_convolve_launch(&x, &shape,
+                                  (size_t)x.geom.strips * x.geom.segments * a[0].out * x.images));
     set_weights(&y, lines, 1);
     return run_quads(&y, 1);
 }
 
-static airy_status run_plane(struct pass *pass, const struct lines *lines);
+static airy_status run_plane(struct airy_convolve_pass *pass, const struct lines *lines);
 
 /* x for all rows to scratch, then y: where both at a time do not fit local memory. */
-static airy_status run_plane_apart(const struct pass *pass, const struct lines *lines)
+static airy_status run_plane_apart(const struct airy_convolve_pass *pass, const struct lines *lines)
 {
-    struct pass x = *pass, y = *pass;
+    struct airy_convolve_pass x = *pass, y = *pass;
     const size_t n[3] = {pass->axis[0].out, pass->axis[1].n, pass->axis[2].out};
     struct lines apart;
     static const double one[1] = {1};
@@ -843,7 +744,7 @@ static airy_status run_plane_apart(const struct pass *pass, const struct lines *
 }
 
 /* Along x and y, which may be of one tap. */
-static airy_status run_plane(struct pass *pass, const struct lines *lines)
+static airy_status run_plane(struct airy_convolve_pass *pass, const struct lines *lines)
 {
     const size_t x = pass->axis[2].taps, y = pass->axis[1].taps;
     size_t memory;
@@ -872,11 +773,11 @@ static airy_status run_plane(struct pass *pass, const struct lines *lines)
  * Along x and y to dst, and along z in place. Not with so few columns that a march of each from
  * one end to the other leaves the device idle.
  */
-static bool runs_in_place(const struct pass *pass)
+static bool runs_in_place(const struct airy_convolve_pass *pass)
 {
     enum { COLUMNS = 512 /* a compute unit */ };
     const struct airy_filter_axis *a = pass->axis;
-    struct pass copy = *pass;
+    struct airy_convolve_pass copy = *pass;
     size_t memory;
     return !pass->add &&
            airy_filter_in_place((int64_t)a[0].n, (int64_t)a[0].out, a[0].offset,
@@ -886,10 +787,10 @@ static bool runs_in_place(const struct pass *pass)
            choose_group(&copy, a[0].taps, false, &memory);
 }
 
-static airy_status run_in_place(const struct pass *whole, const struct lines *lines)
+static airy_status run_in_place(const struct airy_convolve_pass *whole, const struct lines *lines)
 {
     const struct airy_filter_axis *a = whole->axis;
-    struct pass plane = *whole, z = *whole;
+    struct airy_convolve_pass plane = *whole, z = *whole;
     plane.axis[0] = as_it_is(a[0].n);
     AIRY_TRY(run_plane(&plane, lines));
     z.src = z.dst;
@@ -905,7 +806,7 @@ static airy_status run_in_place(const struct pass *whole, const struct lines *li
  * Along x and y to scratch, then along z: some rows of all planes at a time, so that scratch stays
  * small. Whole images where several fit; all rows where y has to look back over its own scratch.
  */
-static airy_status run_volume(const struct pass *whole, const struct lines *lines)
+static airy_status run_volume(const struct airy_convolve_pass *whole, const struct lines *lines)
 {
     const struct airy_filter_axis *a = whole->axis;
     const size_t row = a[0].n * a[2].out * airy_dtype_size(whole->dst.dtype);
@@ -918,7 +819,7 @@ static airy_status run_volume(const struct pass *whole, const struct lines *line
         rows = divide_up(divide_up(a[1].out, divide_up(a[1].out, rows)), EACH) * EACH;
     for (size_t image = 0; image < whole->images; image += images)
         for (size_t y = 0; y < a[1].out; y += rows) {
-            struct pass plane = *whole, z = *whole;
+            struct airy_convolve_pass plane = *whole, z = *whole;
             plane.images = z.images = least(images, whole->images - image);
             plane.axis[0] = as_it_is(a[0].n);
             plane.axis[1].offset += (int64_t)y;
@@ -940,15 +841,15 @@ static airy_status run_volume(const struct pass *whole, const struct lines *line
     return AIRY_OK;
 }
 
-static struct pass pass_of(airy_queue *queue, const struct airy_convolve_plan *plan)
+static struct airy_convolve_pass pass_of(airy_queue *queue, const struct airy_convolve_plan *plan)
 {
     const struct airy_filter_geometry *g = &plan->geometry;
-    struct pass pass = {.queue = queue,
-                        .src = place_of(plan->src, g),
-                        .dst = place_of(plan->dst, g),
-                        .border = g->border,
-                        .images = g->images,
-                        .outside = g->border_value};
+    struct airy_convolve_pass pass = {.queue = queue,
+                                      .src = place_of(plan->src, g),
+                                      .dst = place_of(plan->dst, g),
+                                      .border = g->border,
+                                      .images = g->images,
+                                      .outside = g->border_value};
     memcpy(pass.axis, g->axis, sizeof(pass.axis));
     return pass;
 }
@@ -958,7 +859,7 @@ static airy_status run_product(airy_queue *queue, const struct airy_convolve_pla
                                double *const line[3], bool add)
 {
     struct lines lines;
-    struct pass pass = pass_of(queue, plan);
+    struct airy_convolve_pass pass = pass_of(queue, plan);
     pass.add = add;
     AIRY_TRY(make_lines(&lines, pass.axis, line));
     pass.weights = lines.all;
@@ -982,7 +883,7 @@ static airy_status run_product(airy_queue *queue, const struct airy_convolve_pla
 /* A kernel along one axis is a product, with its weights as they are. */
 static airy_status direct(airy_queue *queue, const struct airy_convolve_plan *plan)
 {
-    struct pass pass = pass_of(queue, plan);
+    struct airy_convolve_pass pass = pass_of(queue, plan);
     AIRY_TRY(airy_cl_convolve_check(queue, plan));
     pass.weights = plan->kernel;
     pass.weight_count = pass.axis[0].taps * pass.axis[1].taps * pass.axis[2].taps;

@@ -179,6 +179,7 @@ void check_stack(struct check *c)
     check_stack_write(c);
     check_stack_master(c);
     check_stack_layout(c);
+    check_stack_chunks(c);
     check_stack_hostile(c);
     check_stack_bounds(c);
     check_stack_damage(c);

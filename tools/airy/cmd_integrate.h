@@ -133,6 +133,10 @@ bool integrate_is_hdf5_name(const char *path);
 /* Neither the output nor what an interrupted run left of it is in the way. Exit code. */
 int integrate_check_place(const struct integrate_params *params, const char *output);
 
+/* --explain: what the run would do, on standard output. --verbose: what was chosen. Exit codes. */
+int integrate_explain(const struct integration *job);
+int integrate_say_choices(const struct integration *job);
+
 /* After Ctrl-C: what is done, and the way on where anything is kept. Exit code. */
 int integrate_stopped(const struct integration *job, size_t done);
 
