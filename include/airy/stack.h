@@ -223,7 +223,9 @@ AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_met
 AIRY_API airy_status airy_image_write_stated(const airy_image *image, const char *path, bool force,
                                              const airy_stack_meta *meta, const uint8_t *mask);
 /**
- * Demand that all files of a stack state the same geometry, for callers that use the first one's.
+ * Demand that all files of a stack state the same geometry, for callers that use the first one's; so
+ * must the frames of one EDF or TIFF that have headers of their own, and the files that a virtual
+ * dataset is made of (of more than 256, so many between the first and the last).
  * Lengths are the same to 1e-4 of them, beam centres to 0.1 pixel, angles to 1e-4 rad; what a file
  * does not state is not compared. The files of a long series that are not looked into when the
  * stack is opened are compared when their frames are read, which fails then. Call it before frames

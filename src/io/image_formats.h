@@ -67,6 +67,9 @@ struct airy_tiff_index {
     uint64_t *directories; /* [pages]; both are released with free() */
     uint64_t *pixels;      /* [pages], or NULL */
     char *text;            /* the first page's description, or NULL; released with free() */
+    /* In: called for each page that has a description of its own, another than the first; or NULL. */
+    airy_status (*described)(void *user, size_t page, const char *text);
+    void *user;
 };
 airy_status airy_tiff_list(struct airy_tiff_index *index, int fd, uint64_t size);
 /* The page whose directory is there, of that shape. */

@@ -262,6 +262,21 @@ static airy_status note_page(struct airy_tiff_index *index, TIFF *tiff, const ai
 }
 
 /* index: NULL, or where each page is noted. */
+/* Descriptions that are as the first page's say nothing new. */
+static airy_status note_text(const struct airy_tiff_index *index, TIFF *tiff, size_t page)
+{
+    enum { LONGEST = 1 << 16 };
+    const char *text = NULL;
+    if (!index->described || !TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &text) || !text ||
+        (page > 0 && index->text && strcmp(text, index->text) == 0))
+        return AIRY_OK;
+    char *cut = strndup(text, LONGEST);
+    AIRY_FAIL_IF(!cut, AIRY_ERR_MEMORY, "out of memory for a description");
+    const airy_status status = index->described(index->user, page, cut);
+    free(cut);
+    return status;
+}
+
 static airy_status count_pages(airy_image *image, struct airy_tiff_index *index,
                                struct tiff_file *f)
 {
@@ -275,6 +290,8 @@ static airy_status count_pages(airy_image *image, struct airy_tiff_index *index,
         const airy_status status = describe_page(&page, f->tiff);
         if (status != AIRY_OK)
             return airy_fail_context(status, "page %zu", pages + 1);
+        if (index)
+            AIRY_TRY(note_text(index, f->tiff, pages));
         if (index)
             AIRY_TRY(note_page(index, f->tiff, &page));
         if (pages++ == 0)
@@ -477,7 +494,7 @@ static airy_status list_pages(struct airy_tiff_index *index, struct tiff_file *f
 airy_status airy_tiff_list(struct airy_tiff_index *index, int fd, uint64_t size)
 {
     struct tiff_file f = {.fd = fd, .size = size};
-    struct airy_tiff_index made = {.pages = 0};
+    struct airy_tiff_index made = {.described = index->described, .user = index->user};
     const airy_status status = list_pages(&made, &f);
     if (f.tiff)
         TIFFClose(f.tiff);

@@ -10,6 +10,7 @@
 #include "codec/byte_offset.h"
 #include "io/gunzip.h"
 #include "io/plain_file.h"
+#include "io/stack_internal.h"
 
 enum {
     USUAL_HEADER = 1 << 13,
@@ -173,6 +174,30 @@ static airy_status add_start(struct airy_plain_frames *f, uint64_t start)
     return AIRY_OK;
 }
 
+/* The header of a frame beside those before it. */
+static airy_status note_header(struct airy_plain_frames *f, size_t frame, const char *text)
+{
+    struct airy_header header;
+    unsigned known = 0, fresh = 0;
+    airy_plain_header(&header, text);
+    if (!header.parts)
+        return AIRY_OK;
+    if (!f->stated.parts)
+        f->stated = header;
+    for (const struct airy_frame_header *o = f->others; o; o = o->next)
+        for (unsigned part = 1; part <= AIRY_GEOMETRY_TILT; part <<= 1)
+            known |= airy_header_differ(&f->stated, &o->header, part);
+    for (unsigned part = 1; part <= AIRY_GEOMETRY_TILT; part <<= 1)
+        fresh |= airy_header_differ(&f->stated, &header, part) & ~known;
+    if (!fresh)
+        return AIRY_OK;
+    struct airy_frame_header *other;
+    AIRY_TRY(airy_memory_calloc((void **)&other, 1, sizeof(*other), "the header of a frame"));
+    *other = (struct airy_frame_header){.next = f->others, .frame = frame, .header = header};
+    f->others = other;
+    return AIRY_OK;
+}
+
 static airy_status index_edf(struct airy_plain_frames *f, const struct source *s)
 {
     struct airy_image_header header;
@@ -181,7 +206,11 @@ static airy_status index_edf(struct airy_plain_frames *f, const struct source *s
     size_t images = 0;
     do {
         struct airy_plain_frames part = {0};
-        AIRY_TRY(parse_at(&header, s, at, airy_edf_parse, images ? NULL : &f->text));
+        char *text = NULL;
+        AIRY_TRY(parse_at(&header, s, at, airy_edf_parse, images ? &text : &f->text));
+        const airy_status noted = note_header(f, f->frames, images ? text : f->text);
+        free(text);
+        AIRY_TRY(noted);
         AIRY_TRY(take_shape(&part, &header.image));
         if (images++ == 0) {
             first = part;
@@ -232,9 +261,14 @@ static airy_status index_cbf(struct airy_plain_frames *f, const struct source *s
     return index_image(f, AIRY_FORMAT_CBF, path);
 }
 
+static airy_status note_page_header(void *user, size_t page, const char *text)
+{
+    return note_header(user, page, text);
+}
+
 static airy_status index_tiff(struct airy_plain_frames *f, int fd, uint64_t size)
 {
-    struct airy_tiff_index index;
+    struct airy_tiff_index index = {.described = note_page_header, .user = f};
     AIRY_TRY(airy_tiff_list(&index, fd, size));
     const airy_status status = take_shape(f, &index.shape);
     f->text = index.text;
@@ -364,6 +398,11 @@ airy_status airy_plain_index(struct airy_plain_frames *frames, const char *path,
 
 void airy_plain_release(struct airy_plain_frames *frames)
 {
+    while (frames->others) {
+        struct airy_frame_header *dead = frames->others;
+        frames->others = dead->next;
+        free(dead);
+    }
     free(frames->starts);
     free(frames->held);
     free(frames->text);

@@ -7,6 +7,7 @@
 
 #include "airy/stack.h"
 #include "base/md5.h"
+#include "io/header_geometry.h"
 #include "io/image_formats.h"
 
 enum airy_plain_kind {
@@ -15,6 +16,13 @@ enum airy_plain_kind {
     AIRY_PLAIN_PAGES,       /* of TIFF */
     AIRY_PLAIN_IMAGE,       /* frames of FITS, one of others, through their readers */
     AIRY_PLAIN_HELD         /* in memory, as the file has to be read as a whole */
+};
+
+/* A frame whose own header states another geometry than the first that states one in its file. */
+struct airy_frame_header {
+    struct airy_frame_header *next;
+    size_t frame;
+    struct airy_header header;
 };
 
 /* What a file's headers say; all of it was checked against the file's size. */
@@ -35,6 +43,8 @@ struct airy_plain_frames {
     uint8_t *held;     /* HELD: pixels of all frames; else NULL or what gzip unpacked */
     char *text;        /* TIFF: its description; header of EDF and CBF, cut to 64 KiB; or NULL */
     const char *codec; /* "none", "byte-offset", "gzip", ... */
+    struct airy_header stated;        /* EDF, TIFF: by the first frame that states a geometry */
+    struct airy_frame_header *others; /* the first of each part of it that differs; or NULL */
 };
 
 /*

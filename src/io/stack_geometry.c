@@ -19,6 +19,42 @@ static airy_status hold_hdf5(airy_stack *stack, const char *path, unsigned *diff
                     : AIRY_OK;
 }
 
+/* Files that are looked into, which takes milliseconds each: of more, so many between them. */
+enum { MOST_SOURCES = 256 };
+
+/*
+ * Sources of virtual datasets state what they were taken with. They must agree with each other; what
+ * the file of the virtual dataset states is for all of them.
+ */
+static airy_status hold_sources(const airy_stack *stack, unsigned *differs)
+{
+    struct airy_header like = {0};
+    const char *like_path = NULL, *last = NULL;
+    size_t count = 0, next = 0, seen = 0;
+    for (size_t i = 0; i < stack->segment_count; i++)
+        count += stack->segments[i].is_source;
+    for (size_t i = 0; i < stack->segment_count && stack->held; i++) {
+        const struct stack_segment *segment = &stack->segments[i];
+        struct airy_header header;
+        if (!segment->is_source || segment->broken || !segment->path ||
+            (last && strcmp(last, segment->path) == 0))
+            continue;
+        if (seen++ < next && seen < count)
+            continue;
+        next = seen + (count > MOST_SOURCES ? count / MOST_SOURCES : 0);
+        last = segment->path;
+        AIRY_TRY(airy_stack_header(&header, last));
+        *differs = header.parts && like.parts ? airy_header_differ(&like, &header, stack->held) : 0;
+        if (*differs)
+            return airy_header_refuse(*differs, &like, like_path, &header, last);
+        if (header.parts && !like.parts) {
+            like = header;
+            like_path = last;
+        }
+    }
+    return AIRY_OK;
+}
+
 /* single: an input alone is looked into, too. */
 static airy_status hold(airy_stack *stack, bool single, unsigned *differs)
 {
@@ -34,7 +70,7 @@ static airy_status hold(airy_stack *stack, bool single, unsigned *differs)
         if (stack->segments[i].plain)
             status = airy_plain_hold(&stack->segments[i], stack, &stack->like, &stack->like_path,
                                      differs);
-    return status;
+    return status == AIRY_OK ? hold_sources(stack, differs) : status;
 }
 
 airy_status airy_stack_hold_geometry(airy_stack *stack, unsigned parts, unsigned *differs)

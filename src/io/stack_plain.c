@@ -161,6 +161,7 @@ static airy_status settle_head(airy_stack *stack, struct stack_plain *plain,
     plain->head = *plain->known[i];
     plain->head.starts = NULL;
     plain->head.held = NULL;
+    plain->head.others = NULL;
     plain->head.text = plain->head.text ? strdup(plain->head.text) : NULL;
     return airy_stack_settle_frame(stack, plain->head.height, plain->head.width, plain->head.dtype,
                                    job->paths[i], job->paths[i]);
@@ -353,25 +354,50 @@ struct airy_place airy_plain_place(const airy_stack *stack, const struct stack_s
     return place;
 }
 
+/* A frame of a file whose own header differs from `like`, of path. */
+static unsigned find_other(const struct airy_plain_frames *frames, const struct airy_header *like,
+                           const char *path, unsigned held, const char *name, airy_status *status)
+{
+    for (const struct airy_frame_header *o = frames ? frames->others : NULL; o; o = o->next) {
+        const unsigned part = like->parts ? airy_header_differ(like, &o->header, held) : 0;
+        char frame[4200];
+        snprintf(frame, sizeof(frame), "%s frame %zu", name, o->frame);
+        if (part) {
+            *status = airy_header_refuse(part, like, path, &o->header, frame);
+            return part;
+        }
+    }
+    return 0;
+}
+
 /* Of a file that was not looked into before. */
 static airy_status check_header(const airy_stack *stack, const struct airy_plain_frames *found,
                                 const char *path)
 {
     struct airy_header header;
+    airy_status status = AIRY_OK;
     if (!stack->held || !stack->like.parts)
         return AIRY_OK;
     airy_plain_header(&header, found->text);
     const unsigned part = header.parts ? airy_header_differ(&stack->like, &header, stack->held) : 0;
-    return part ? airy_header_refuse(part, &stack->like, stack->like_path, &header, path) : AIRY_OK;
+    if (part)
+        return airy_header_refuse(part, &stack->like, stack->like_path, &header, path);
+    (void)find_other(found, &stack->like, stack->like_path, stack->held, path, &status);
+    return status;
 }
 
 airy_status airy_plain_hold(const struct stack_segment *segment, const airy_stack *stack,
                             struct airy_header *like, const char **path, unsigned *differs)
 {
     const struct stack_plain *plain = segment->plain;
-    for (size_t i = 0; i < plain->count; i++) {
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < plain->count && status == AIRY_OK; i++) {
+        const struct airy_plain_frames *known = plain->known[i];
         const struct airy_header *header = &plain->headers[i];
         const char *name = stack->files[segment->file + i].path;
+        /* A first frame that states nothing leaves it to the others of its file. */
+        if (known && !header->parts)
+            header = &known->stated;
         if (header->parts && !like->parts) {
             *like = *header;
             *path = name;
@@ -379,8 +405,9 @@ airy_status airy_plain_hold(const struct stack_segment *segment, const airy_stac
         *differs = header->parts ? airy_header_differ(like, header, stack->held) : 0;
         if (*differs)
             return airy_header_refuse(*differs, like, *path, header, name);
+        *differs = find_other(known, like, *path, stack->held, name, &status);
     }
-    return AIRY_OK;
+    return status;
 }
 
 static airy_status read_from(const airy_stack *stack, const struct stack_segment *segment, size_t i,

@@ -166,7 +166,10 @@ static airy_status add_sound(struct resolver *r, struct known_source *known, hid
 {
     const airy_status status =
         airy_stack_add_segment(r->stack, &known->segment, source, file, dataset);
-    return status == AIRY_OK ? AIRY_OK : add_cut(r, known, file, dataset, status);
+    if (status != AIRY_OK)
+        return add_cut(r, known, file, dataset, status);
+    r->stack->segments[known->segment].is_source = strcmp(file, r->path) != 0;
+    return AIRY_OK;
 }
 
 /* The segment of a source dataset; shape: its own. */

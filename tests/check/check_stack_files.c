@@ -1,6 +1,7 @@
 /* Stacks of files that are not HDF5: each format against the frames it was made of. */
 #include "check_stack.h"
 
+#include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -509,10 +510,139 @@ static void check_late(struct check *c)
     }
 }
 
+/* Of one file: all its frames, whatever the first of them says; part 0: they agree. */
+static void check_alone(struct check *c, const char *path, unsigned differs, const char *values)
+{
+    airy_stack *stack = NULL;
+    unsigned found = 77;
+    if (!CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    if (differs) {
+        CHECK_FAILS(c, airy_stack_hold_geometry(stack, 31, &found), AIRY_ERR_FORMAT, values);
+        CHECK_OK(c, airy_stack_hold_geometry(stack, 31 & ~differs, NULL));
+    } else {
+        CHECK_OK(c, airy_stack_hold_geometry(stack, 31, &found));
+    }
+    CHECK(c, found == differs);
+    airy_stack_destroy(&stack);
+}
+
+/* Images of one EDF, each with lines of its own. */
+static const char *spill_images(struct check *c, const char *const lines[], size_t count)
+{
+    char text[4096];
+    int n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += snprintf(text + n, sizeof(text) - (size_t)n,
+                      "{\nDim_1 = 2 ;\nDim_2 = 1 ;\nDataType = UnsignedByte ;\n%s}\nab", lines[i]);
+    return stack_spill(c, "images.edf", text, (size_t)n);
+}
+
+static void put_entry(uint8_t *to, uint16_t tag, uint16_t type, uint32_t count, uint32_t value)
+{
+    memcpy(to, &tag, 2);
+    memcpy(to + 2, &type, 2);
+    memcpy(to + 4, &count, 4);
+    memcpy(to + 8, &value, 4);
+}
+
+/* A TIFF of pages of 2 x 1 bytes with descriptions; byte order is this machine's, the least. */
+static const char *spill_pages(struct check *c, const char *const texts[], size_t count)
+{
+    enum { ENTRIES = 9, DIRECTORY = 2 + 12 * ENTRIES + 4, PAGE = DIRECTORY + 128 };
+    uint8_t bytes[8 + 4 * PAGE] = {'I', 'I', 42, 0, 8};
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t at = (uint32_t)(8 + i * PAGE), text = at + DIRECTORY,
+                       next = i + 1 < count ? at + PAGE : 0;
+        uint8_t *entry = bytes + at + 2;
+        bytes[at] = ENTRIES;
+        strcpy((char *)bytes + text, texts[i]);
+        put_entry(entry, 256, 3, 1, 2);
+        put_entry(entry + 12, 257, 3, 1, 1);
+        put_entry(entry + 24, 258, 3, 1, 8);
+        put_entry(entry + 36, 259, 3, 1, 1);
+        put_entry(entry + 48, 262, 3, 1, 1);
+        put_entry(entry + 60, 270, 2, (uint32_t)strlen(texts[i]) + 1, text);
+        put_entry(entry + 72, 273, 4, 1, text + 126);
+        put_entry(entry + 84, 278, 3, 1, 1);
+        put_entry(entry + 96, 279, 4, 1, 2);
+        memcpy(entry + 108, &next, 4);
+    }
+    return stack_spill(c, "pages.tif", bytes, 8 + count * PAGE);
+}
+
+/* Frames of one file with headers of their own. */
+static void check_frames_apart(struct check *c)
+{
+    static const char near[] = "SampleDistance = 0.2 ;\nWaveLength = 1e-10 ;\n",
+                      far[] = "SampleDistance = 0.3 ;\n", other[] = "WaveLength = 2e-10 ;\n";
+    const enum airy_geometry_part D = AIRY_GEOMETRY_DISTANCE, W = AIRY_GEOMETRY_WAVELENGTH;
+    check_alone(c, spill_images(c, (const char *const[]){near, near, ""}, 3), 0, "");
+    check_alone(c, spill_images(c, (const char *const[]){near, near, far}, 3), D,
+                "images.edf, but 0.3 m in");
+    check_alone(c, spill_images(c, (const char *const[]){near, far}, 2), D, "images.edf frame 1");
+    check_alone(c, spill_images(c, (const char *const[]){"", near, far}, 3), D, "0.2 m");
+    check_alone(c, spill_images(c, (const char *const[]){near, near, other}, 3), W, "2e-10 m in");
+    if (!AIRY_HAVE_TIFF)
+        return;
+    static const char a[] = "# Detector_distance 0.2 m\r\n# Pixel_size 172e-6 m x 172e-6 m\r\n",
+                      b[] = "# Detector_distance 0.2001 m\r\n";
+    check_alone(c, spill_pages(c, (const char *const[]){a, a}, 2), 0, "");
+    check_alone(c, spill_pages(c, (const char *const[]){a, a, b}, 3), D, "0.2 m in");
+    check_alone(c, spill_pages(c, (const char *const[]){a, b}, 2), D, "pages.tif frame 1");
+}
+
+/* A frame in a file of its own that states a distance. */
+static const char *put_stated(struct check *c, const char *folder, const char *name, double dist)
+{
+    const char *path = path_of(c, folder, name);
+    airy_geometry geometry = {.dist = dist, .wavelength = 1e-10, .poni1 = 0.01, .poni2 = 0.01};
+    geometry.detector.height = geometry.detector.width = 4;
+    geometry.detector.pixel1 = geometry.detector.pixel2 = 1e-4;
+    const airy_stack_writer_params params = {
+        .dtype = AIRY_DTYPE_U8, .frames = 1, .height = 4, .width = 4, .geometry = &geometry};
+    const uint8_t pixels[16] = {0};
+    airy_stack_writer *writer = NULL;
+    if (CHECK_OK(c, airy_stack_writer_create(&writer, path, &params)) &&
+        CHECK_OK(c, airy_stack_writer_add(writer, 0, pixels, sizeof(pixels))))
+        CHECK_OK(c, airy_stack_writer_finish(writer));
+    airy_stack_writer_destroy(&writer);
+    return path;
+}
+
+/* Sources of a virtual dataset must agree; its own file may state other values for all of them. */
+static void check_sources_apart(struct check *c)
+{
+    const char *folder = check_tmp(c), *sources[3] = {put_stated(c, folder, "a.h5", 0.2),
+                                                      put_stated(c, folder, "b.h5", 0.2),
+                                                      put_stated(c, folder, "c.h5", 0.3)};
+    for (size_t last = 1; last < 3; last++) {
+        const char *path = path_of(c, folder, last == 1 ? "same.h5" : "apart.h5");
+        const hsize_t shape[3] = {2, 4, 4}, one[3] = {1, 4, 4};
+        const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                    creation = H5Pcreate(H5P_DATASET_CREATE),
+                    space = H5Screate_simple(3, shape, NULL), part = H5Screate_simple(3, one, NULL);
+        for (size_t i = 0; i < 2; i++) {
+            const hsize_t start[3] = {i, 0, 0};
+            H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, one, NULL);
+            H5Pset_virtual(creation, space, sources[i * last], "/entry/data/data", part);
+        }
+        H5Sselect_all(space);
+        H5Dclose(H5Dcreate2(file, "data", H5T_STD_U8LE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+        H5Sclose(part);
+        H5Sclose(space);
+        H5Pclose(creation);
+        H5Fclose(file);
+        check_alone(c, path, last == 1 ? 0 : AIRY_GEOMETRY_DISTANCE, "a.h5, but 0.3 m in");
+    }
+}
+
 static void check_geometries(struct check *c)
 {
     if (!check_case(c, "stack_files_geometries"))
         return;
+    check_frames_apart(c);
+    check_sources_apart(c);
     check_partial(c);
     check_two(c,
               STATED "SampleDistance = 0.200005 ;\nCenter_1 = 5.05 ;\nCenter_2 = 6 ;\nWaveLength = "
