@@ -290,6 +290,7 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
                     !geometry->detector.corners && airy_unit_is_positive(params->unit) &&
                     !airy_unit_is_singular(params->unit),
         .chi_zero = params->chi_zero,
+        .joins_at_zero = histogram && two,
         .azimuth_unit = second,
         .turn = angles ? 2 * PI : 0,
         .width = geometry->detector.width,

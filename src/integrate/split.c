@@ -67,7 +67,10 @@ static void azimuth_of(const struct airy_split_rule *rule, const struct airy_pos
     airy_pose_radial(pose, rule->azimuth_unit, c1, c2, n, out);
 }
 
-/* n points from (c1, c2): radial, and chi if asked for. pyFAI keeps the results as floats. */
+/*
+ * n points from (c1, c2): radial, and chi if asked for. pyFAI keeps the results as floats, chi after it
+ * has been counted from 0.
+ */
 static void find_corners(const struct airy_split_rule *rule, const struct airy_pose *pose,
                          double *radial, double *chi, double c1, double c2, size_t n)
 {
@@ -78,8 +81,9 @@ static void find_corners(const struct airy_split_rule *rule, const struct airy_p
         return;
     for (size_t j = 0; j < n; j++)
         radial[j] = (double)(float)radial[j];
+    const bool from_zero = rule->chi_zero && rule->turn > 0 && has_corners(rule->split);
     for (size_t j = 0; chi && j < n; j++)
-        chi[j] = (double)(float)chi[j];
+        chi[j] = (double)(float)(from_zero ? chi_from_zero(chi[j]) : chi[j]);
 }
 
 static void radial_centers(const struct airy_split_rule *rule, double *out, size_t y)
@@ -567,18 +571,20 @@ static void emit_areas(struct sink *sink, const struct airy_split_rule *rule,
 /*
  * pyFAI's rule: a quadrilateral that turns the wrong way round lies on chi's discontinuity, and
  * its negative corners are moved by a turn. Where chi starts at 0 no corner is negative, so
- * nothing moves, and in two dimensions, where the turn is 360 rad, nothing is moved back. The area's
- * formula (half of the first product only) is pyFAI's too.
+ * nothing moves, and in two dimensions, where the turn is 360 rad, nothing is moved back. Its
+ * histogram in two dimensions knows the turn and where chi starts. The area's formula (half of the
+ * first product only) is pyFAI's too.
  */
 void airy_split_join(const struct airy_split_rule *rule, const double x[4], double y[4])
 {
-    const double area = 0.5 * (x[2] - x[0]) * (y[3] - y[1]) - (y[2] - y[0]) * (x[3] - x[1]);
+    const double area = 0.5 * (x[2] - x[0]) * (y[3] - y[1]) - (y[2] - y[0]) * (x[3] - x[1]),
+                 middle = rule->chi_zero && rule->joins_at_zero ? PI : 0;
     if (!(rule->pose.flip1 != rule->pose.flip2 ? area < 0 : area > 0) ||
-        (rule->chi_zero && rule->chi.bins > 0))
+        (rule->chi_zero && rule->chi.bins > 0 && !rule->joins_at_zero))
         return;
     for (int k = 0; k < 4; k++)
-        y[k] = y[k] < 0 ? y[k] + 2 * PI : y[k];
-    if (0.25 * (y[0] + y[1] + y[2] + y[3]) > PI)
+        y[k] = y[k] < middle ? y[k] + 2 * PI : y[k];
+    if (0.25 * (y[0] + y[1] + y[2] + y[3]) > middle + PI)
         for (int k = 0; k < 4; k++)
             y[k] -= 2 * PI;
 }
@@ -676,7 +682,8 @@ static inline bool azimuth_touches(const struct airy_split_rule *rule, double a,
 
 double airy_split_compat_chi(const struct airy_split_rule *rule, double chi)
 {
-    return rule->chi_zero && rule->turn > 0 ? chi_from_zero(chi) : chi;
+    /* A corner is counted from 0 already, and may have been rounded to a whole turn. */
+    return rule->chi_zero && rule->turn > 0 && chi < 0 ? chi_from_zero(chi) : chi;
 }
 
 /*

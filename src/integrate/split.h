@@ -32,6 +32,7 @@ struct airy_split_rule {
     bool folded;   /* an axis jumps where qip changes its sign, and pixels stay on one side */
     bool relative; /* chi is asked for only by how much it differs within a pixel */
     bool chi_zero;
+    bool joins_at_zero; /* pyFAI's histogram: a pixel on the discontinuity is whole there, too */
     size_t width;
     struct airy_split_axis radial; /* in the unit */
     struct airy_split_axis chi; /* rad, or azimuth_unit where that has no turn; bins 0: patterns of
