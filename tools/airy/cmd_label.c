@@ -174,17 +174,6 @@ static int say_thresholds(const struct label_params *p, const struct found *f)
     return AIRY_EXIT_OK;
 }
 
-/*
- * What a clip kept may be a part of noise of few values, such as low counts: nothing or one value, or
- * whole numbers of a deviation that is not large beside their steps.
- */
-static bool may_be_coarse(const airy_statistics *kept)
-{
-    return kept->count == 0 || kept->min == kept->max ||
-           (kept->std < 2 && kept->median == floor(kept->median) && kept->min == floor(kept->min) &&
-            kept->max == floor(kept->max));
-}
-
 /* The clip's deviation becomes that of such noise. */
 static airy_status measure_coarse(airy_clip_result *clip, airy_queue *queue, const airy_array *src,
                                   const airy_array *mask)
@@ -192,7 +181,7 @@ static airy_status measure_coarse(airy_clip_result *clip, airy_queue *queue, con
     airy_coarse_result few = {0};
     airy_statistics all = clip->kept;
     airy_status status = AIRY_OK;
-    if (!may_be_coarse(&clip->kept))
+    if (!device_image_may_be_coarse(&clip->kept))
         return AIRY_OK;
     if (all.count == 0)
         status = airy_statistics_get(queue, &all, src, mask, AIRY_STATISTICS_MEDIAN);

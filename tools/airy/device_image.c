@@ -516,3 +516,10 @@ json_t *statistics_json(const airy_statistics *s)
                      tool_json_number(s->mean), "median", tool_json_number(s->median), "std",
                      tool_json_number(s->std));
 }
+
+bool device_image_may_be_coarse(const airy_statistics *kept)
+{
+    return kept->count == 0 || kept->min == kept->max ||
+           (kept->std < 2 && kept->median == floor(kept->median) && kept->min == floor(kept->min) &&
+            kept->max == floor(kept->max));
+}

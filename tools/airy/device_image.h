@@ -112,4 +112,10 @@ json_t *json_shape(const size_t *shape, int ndim);
 /* Counts, extremes and moments as {count, nan, ...}; nan: everything that is not finite. */
 json_t *statistics_json(const airy_statistics *s);
 
+/*
+ * What a clip kept may be a part of noise of few values, such as low counts: nothing or one value, or
+ * whole numbers of a deviation that is not large beside their steps.
+ */
+bool device_image_may_be_coarse(const airy_statistics *kept);
+
 #endif

@@ -56,9 +56,8 @@ static airy_status drop_infinite(struct device_image *d)
 }
 
 /*
- * Where half of all pixels have the least value, as in images of few counts, a clip leaves one or
- * two values or nothing, and their deviation is 0 or too small. The estimator of backgrounds is made
- * for such images.
+ * Of images of few counts a clip leaves some values, one or nothing, and their deviation is too small
+ * or 0. The estimator of backgrounds is made for such images.
  */
 static airy_status measure_counts(struct found *found, struct device_image *d,
                                   const airy_clip_result *clip)
@@ -66,8 +65,9 @@ static airy_status measure_counts(struct found *found, struct device_image *d,
     const airy_background_params params = {.mesh = {32768, 32768}};
     airy_background *background = NULL;
     airy_background_info info;
-    if (clip->clipped == 0 || (clip->kept.count > 0 && clip->kept.median != clip->kept.min &&
-                               clip->kept.median != clip->kept.max))
+    if (clip->clipped == 0 ||
+        (!device_image_may_be_coarse(&clip->kept) && clip->kept.median != clip->kept.min &&
+         clip->kept.median != clip->kept.max))
         return AIRY_OK;
     const airy_status status =
         airy_background_create(&background, d->queue, d->src, NULL, &params, &info);
