@@ -147,7 +147,7 @@ static size_t damage(struct sender *s, size_t size)
 
 static void send_unfinished(struct sender *s, int fd)
 {
-    const uint64_t size = draw(s, 4) ? 1 + draw(s, 64 << 20) : draw_number(s);
+    const uint64_t size = draw(s, 4) ? 1 + draw(s, 32 << 20) : draw_number(s);
     bool good = zmtp_head(fd, size, draw(s, 2));
     for (uint64_t sent = 0; good && sent + ROOM < size && draw(s, 1000) && time(NULL) < until;
          sent += ROOM)
@@ -214,8 +214,8 @@ static void act(struct sender *s, int kind)
         else
             send_several(s, fd, kind);
     }
-    if (draw(s, 2))
-        usleep((useconds_t)draw(s, 200000));
+    if (kind == 3 || kind == 4 || draw(s, 2)) /* what is not finished is to stay a while */
+        usleep((useconds_t)draw(s, kind == 3 || kind == 4 ? 1500000 : 200000));
     close(fd);
     atomic_fetch_add(&done[kind], 1);
 }

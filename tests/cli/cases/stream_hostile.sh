@@ -21,7 +21,7 @@ kill $guard
 $airy diff ../file.h5 o.h5 && echo same
 peak=$(sort -n ../peaks | tail -n 1)
 echo "peak $peak kB" >&2
-[ "$peak" -lt ${HOSTILE_PEAK:-400000} ] && echo "memory is bounded"
+[ "$peak" -lt ${HOSTILE_PEAK:-700000} ] && echo "memory is bounded"
 echo * ../tmp/*
 [ "$(du -k . | cut -f 1)" -lt 4000 ] && echo "disk is bounded"
 grep -E '"(received|integrated|conflicts|rivals)"' ../report
