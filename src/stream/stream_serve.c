@@ -617,12 +617,17 @@ static void count_look(struct receiver *r, bool waited)
     r->looked_ns = now;
 }
 
-/* A text that a connection has, which the message keeps; "" where it has none. */
-static void get_peer(char peer[AIRY_STREAM_PEER_BYTES], zmq_msg_t *bytes)
+/*
+ * A text that a connection has, which the message keeps; false: it has none, as one that was reset
+ * before anybody asked for its address.
+ */
+static bool get_peer(char peer[AIRY_STREAM_PEER_BYTES], zmq_msg_t *bytes)
 {
     const char *key = zmq_msg_gets(bytes, "User-Id"),
                *found = key && *key ? key : zmq_msg_gets(bytes, "Peer-Address");
-    snprintf(peer, AIRY_STREAM_PEER_BYTES, "%s", found ? found : "");
+    const bool known = found && *found;
+    snprintf(peer, AIRY_STREAM_PEER_BYTES, "%s", known ? found : "an unknown address");
+    return known;
 }
 
 /* Connections that were ended since the last look. The lock is held. */
@@ -647,7 +652,8 @@ static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
     airy_status status = airy_stream_parse(m, zmq_msg_data(bytes), size);
     if (status == AIRY_OK && zmq_msg_more(bytes))
         status = airy_fail(AIRY_ERR_FORMAT, "a message of several parts, expected one");
-    get_peer(r->peer, bytes);
+    if (!get_peer(r->peer, bytes) && status == AIRY_OK && s->receiver->bound)
+        status = airy_fail(AIRY_ERR_IO, "its sender has no address any more");
     if (status == AIRY_OK && m->type == AIRY_STREAM_IMAGE)
         r->digest = airy_stream_digest(&s->seen, &m->image);
     pthread_mutex_lock(&s->lock);
