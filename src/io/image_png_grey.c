@@ -10,11 +10,18 @@
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
+/*
+ * With the last row libpng unpacks all that is left of the compressed data. A row takes few more
+ * bytes than it has, but they may lie in chunks of one byte, each with 12 more.
+ */
+enum { LAST_FACTOR = 16, LAST_ROOM = 1 << 16 };
+
 struct png_input {
     png_structp png;
     png_infop info;
     int fd;
     uint64_t at, size;
+    uint64_t most; /* where the bytes end that the rows being read may take */
     char why[200]; /* libpng's sentence */
 };
 
@@ -36,9 +43,18 @@ static void read_bytes(png_structp png, png_bytep data, size_t size)
     struct png_input *in = png_get_io_ptr(png);
     if (size > in->size - in->at)
         png_error(png, "the file is cut");
+    if (in->at > in->most)
+        png_error(png, "its compressed data are more than the image");
     if (airy_file_pread(in->fd, data, size, in->at) != AIRY_OK)
         png_error(png, "the file cannot be read");
     in->at += size;
+}
+
+/* Texts and profiles are not used, and a file may have any number of them that unpack to much. */
+static void leave_texts(png_structp png)
+{
+    static const png_byte names[] = "tEXt\0zTXt\0iTXt\0iCCP\0sPLT\0eXIf";
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, names, sizeof(names) / 5);
 }
 
 /* libpng leaves by longjmp: nothing in here that would have to be freed. false: see why. */
@@ -46,6 +62,7 @@ static bool read_header(struct png_input *in)
 {
     if (setjmp(png_jmpbuf(in->png)))
         return false;
+    leave_texts(in->png);
     png_set_read_fn(in->png, in, read_bytes);
     png_read_info(in->png, in->info);
     return true;
@@ -62,8 +79,12 @@ static bool read_rows(struct png_input *in, const airy_image *image)
     const int passes = png_set_interlace_handling(in->png);
     png_start_read_image(in->png);
     for (int pass = 0; pass < passes; pass++)
-        for (size_t y = 0; y < image->shape[0]; y++)
+        for (size_t y = 0; y < image->shape[0]; y++) {
+            if (pass + 1 == passes && y + 1 == image->shape[0])
+                in->most = in->at + LAST_FACTOR * (uint64_t)pitch + LAST_ROOM;
             png_read_row(in->png, (png_bytep)image->data + y * pitch, NULL);
+        }
+    in->most = UINT64_MAX;
     png_read_end(in->png, NULL);
     return true;
 }
@@ -106,7 +127,7 @@ static airy_status read_open(airy_image *image, struct png_input *in)
 
 airy_status airy_image_read_png(airy_image *image, const char *path)
 {
-    struct png_input in = {.fd = -1};
+    struct png_input in = {.fd = -1, .most = UINT64_MAX};
     airy_image made = {0};
     AIRY_TRY(airy_file_open(&in.fd, &in.size, path));
     const airy_status status = read_open(&made, &in);

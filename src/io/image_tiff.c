@@ -22,7 +22,7 @@
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
-enum { MAX_PAGES = 1 << 20, STRIP = 1 << 20 };
+enum { MAX_PAGES = 1 << 20, STRIP = 1 << 20, MAX_TILE = 64 << 20 };
 
 struct tiff_file {
     TIFF *tiff;
@@ -368,6 +368,9 @@ static airy_status read_tiles(uint8_t *out, const airy_image *page, struct tiff_
                  AIRY_ERR_FORMAT, "TIFF: tiles of %u x %u pixels and %lld bytes", tile_height,
                  tile_width, (long long)bytes);
     AIRY_TRY(check_ratio(f, want));
+    AIRY_FAIL_IF(want > MAX_TILE && want / height / width > size, AIRY_ERR_FORMAT,
+                 "TIFF: tiles of %zu bytes are larger than the page, expected at most %d", want,
+                 (int)MAX_TILE);
     uint8_t *tile = NULL;
     AIRY_TRY(airy_image_alloc((void **)&tile, want));
     airy_status status = AIRY_OK;

@@ -151,6 +151,11 @@ static int read_curve(const struct simulate_params *p, double **q, double **curv
     while (code == AIRY_EXIT_OK && fgets(line, sizeof(line), file)) {
         number++;
         const char *text = line + strspn(line, " \t");
+        if (!line[0]) {
+            code = tool_fail(common, "--curve %s line %zu: a zero byte, so it is no text", p->curve,
+                             number);
+            break;
+        }
         if (*text == '#' || *text == '\n' || *text == '\r' || !*text)
             continue;
         if (n == room) {

@@ -314,6 +314,9 @@ static int read_numbers(const struct common *common, const char *option, const c
         bool good = true;
         while (good && fgets(line, sizeof(line), file)) {
             double v = 0;
+            good = line[0] != 0; /* fgets gives no empty line but of zero bytes */
+            if (!good)
+                break;
             line[strcspn(line, "\r\n")] = 0;
             if (!line[0] || line[0] == '#')
                 continue;

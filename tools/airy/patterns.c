@@ -169,7 +169,7 @@ static void skip_chi_header(FILE *file, size_t *number, struct patterns *pattern
     const int first = tool_has_suffix(path, ".chi") ? fgetc(file) : EOF;
     if (first == EOF || ungetc(first, file) == EOF || first == '#')
         return;
-    for (size_t lines = 0; lines < 4 && fgets(line, sizeof(line), file);) {
+    for (size_t lines = 0; lines < 4 && fgets(line, sizeof(line), file) && line[0];) {
         const bool ends = strchr(line, '\n') != NULL;
         line[strcspn(line, "\r\n")] = 0;
         if (lines == 1 && ends)
@@ -200,6 +200,10 @@ static int read_points(double **points, size_t *count, int *columns, struct patt
         if (*text == '#' && sscanf(text + 1, "%63s", word) == 1 &&
             airy_unit_parse(&unit, word) == AIRY_OK)
             snprintf(patterns->label, sizeof(patterns->label), "%s", airy_unit_label(unit));
+        if (!line[0]) {
+            code = tool_fail(common, "%s line %zu: a zero byte, so it is no text", path, number);
+            break;
+        }
         if (*text == '#' || *text == '\n' || *text == '\r' || !*text)
             continue;
         if (*count == room) {
