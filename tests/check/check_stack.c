@@ -182,6 +182,7 @@ void check_stack(struct check *c)
     check_stack_chunks(c);
     check_stack_hostile(c);
     check_stack_bounds(c);
+    check_image_bounds(c);
     check_stack_damage(c);
     check_stack_table(c);
     check_stack_frames(c);

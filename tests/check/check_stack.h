@@ -17,6 +17,7 @@ void check_stack_chunks(struct check *c);
 void check_stack_master(struct check *c);
 void check_stack_hostile(struct check *c);
 void check_stack_bounds(struct check *c);
+void check_image_bounds(struct check *c);
 void check_stack_damage(struct check *c);
 void check_stack_files(struct check *c);
 void check_stack_table(struct check *c);

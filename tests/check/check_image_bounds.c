@@ -1,0 +1,152 @@
+/*
+ * Small files that unpack to more than their headers account for. The deflate streams are made
+ * here, of one literal and copies of 258 bytes.
+ */
+#include "check_stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "airy/image.h"
+
+struct bytes {
+    uint8_t *at;
+    size_t size;
+    uint64_t bits; /* of a deflate stream, the lowest first */
+    int bit_count;
+};
+
+static void add(struct bytes *b, const void *data, size_t size)
+{
+    if (size > 0)
+        memcpy(b->at + b->size, data, size);
+    b->size += size;
+}
+
+static void add_bits(struct bytes *b, unsigned value, int count)
+{
+    b->bits |= (uint64_t)value << b->bit_count;
+    for (b->bit_count += count; b->bit_count >= 8; b->bit_count -= 8, b->bits >>= 8)
+        b->at[b->size++] = (uint8_t)b->bits;
+}
+
+static void add_big_endian(struct bytes *b, uint32_t value)
+{
+    const uint8_t text[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8),
+                             (uint8_t)value};
+    add(b, text, sizeof(text));
+}
+
+/* zlib's two bytes, a block of fixed codes for 1 + 258 `copies` zeros, and their Adler-32. */
+static void add_zeros(struct bytes *b, size_t copies)
+{
+    add(b, "\x78\x01", 2);
+    add_bits(b, 3, 3);
+    add_bits(b, 0x0c, 8); /* the literal 0, 00110000 from its highest bit on */
+    for (size_t i = 0; i < copies; i++) {
+        add_bits(b, 0xa3, 8); /* the length 258, 11000101 from its highest bit on */
+        add_bits(b, 0, 5);    /* the distance 1 */
+    }
+    add_bits(b, 0, 7);
+    add_bits(b, 0, (8 - b->bit_count) % 8);
+    add_big_endian(b, (uint32_t)((1 + 258 * copies) % 65521) << 16 | 1);
+}
+
+static void add_chunk(struct bytes *b, const char *name, const void *data, size_t size)
+{
+    add_big_endian(b, (uint32_t)size);
+    const size_t from = b->size;
+    add(b, name, 4);
+    add(b, data, size);
+    add_big_endian(b, stack_crc32(b->at + from, b->size - from));
+}
+
+/* A grey PNG of a side, `texts` compressed texts, and pixels that unpack to 258 bytes a copy. */
+static const char *put_png(struct check *c, const char *name, uint32_t side, size_t texts,
+                           size_t copies)
+{
+    struct bytes file = {.at = check_alloc(c, copies * 2 + texts * (1 << 13) + 4096)},
+                 packed = {.at = check_alloc(c, copies * 2 + 64)},
+                 text = {.at = check_alloc(c, 1 << 13)}, header = {.at = check_alloc(c, 16)};
+    add(&file, "\x89PNG\r\n\x1a\n", 8);
+    add_big_endian(&header, side);
+    add_big_endian(&header, side);
+    add(&header, "\x08\0\0\0\0", 5);
+    add_chunk(&file, "IHDR", header.at, header.size);
+    add(&text, "a\0", 3);
+    add_zeros(&text, 4096);
+    for (size_t i = 0; i < texts; i++)
+        add_chunk(&file, "zTXt", text.at, text.size);
+    add_zeros(&packed, copies);
+    add_chunk(&file, "IDAT", packed.at, packed.size);
+    add_chunk(&file, "IEND", NULL, 0);
+    return stack_spill(c, name, file.at, file.size);
+}
+
+static double processor_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void check_png_bombs(struct check *c)
+{
+    if (!check_case(c, "bounds_png"))
+        return;
+    airy_image image;
+    /* 158 MB of zeros for 100 x 101 bytes of rows with their filters. */
+    const char *much = put_png(c, "much.png", 100, 0, 613000);
+    CHECK_FAILS(c, airy_image_read(&image, much), AIRY_ERR_CORRUPT,
+                "its compressed data are more than the image");
+    /* Texts of 1 MB each, which nobody reads: 2 GB in all would take seconds. */
+    const char *texts = put_png(c, "texts.png", 8, 2000, 1);
+    const double begin = processor_time();
+    if (CHECK_OK(c, airy_image_read(&image, texts)))
+        airy_image_free(&image);
+    CHECK(c, processor_time() - begin < 1);
+}
+
+/* One tile of `side` pixels for a page of 16 x 16, of zeros. */
+static const char *put_tile(struct check *c, const char *name, uint32_t side, size_t copies)
+{
+    const struct {
+        uint16_t tag, type;
+        uint32_t count, value;
+    } tags[] = {
+        {256, 4, 1, 16},   {257, 4, 1, 16},
+        {258, 3, 1, 8},    {259, 3, 1, 8},
+        {262, 3, 1, 1},    {277, 3, 1, 1},
+        {322, 4, 1, side}, {323, 4, 1, side},
+        {324, 4, 1, 134},  {325, 4, 1, (uint32_t)(copies * 13 / 8)},
+    };
+    struct bytes b = {.at = check_alloc(c, copies * 2 + 4096)};
+    const uint16_t count = sizeof(tags) / sizeof(tags[0]);
+    add(&b, "II*\0\x08\0\0\0", 8);
+    add(&b, &count, 2);
+    add(&b, tags, sizeof(tags));
+    add(&b, "\0\0\0\0", 4);
+    add_zeros(&b, copies);
+    return stack_spill(c, name, b.at, b.size);
+}
+
+static void check_tiff_tile(struct check *c)
+{
+    if (!check_case(c, "bounds_tiff"))
+        return;
+    airy_image image;
+    const char *large = put_tile(c, "large.tif", 16384, 1100000),
+               *some = put_tile(c, "some.tif", 64, 40);
+    CHECK_FAILS(c, airy_image_read(&image, large), AIRY_ERR_FORMAT, "larger than the page");
+    if (CHECK_OK(c, airy_image_read(&image, some)))
+        airy_image_free(&image);
+}
+
+void check_image_bounds(struct check *c)
+{
+    check_png_bombs(c);
+    if (AIRY_HAVE_TIFF)
+        check_tiff_tile(c);
+}
