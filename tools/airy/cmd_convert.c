@@ -37,6 +37,9 @@ static const struct opt convert_options[] = {
     {0},
 };
 
+/* Bytes from which on the memory that is left is looked at. */
+#define LARGE ((size_t)64 << 20)
+
 /* Bytes that libraries take to open a file; libhdf5 1.10 crashes where it gets nothing. */
 #define LIBRARIES ((rlim_t)32 << 20)
 
@@ -69,11 +72,31 @@ static int limit_memory(const struct common *common)
     return AIRY_EXIT_OK;
 }
 
-/* What the limit of the system lets pass because of LIBRARIES. */
+/* Bytes of memory that are left on the host. */
+static uint64_t left_on_host(void)
+{
+    airy_device *host = NULL;
+    airy_device_info info = {.memory_free = 0};
+    if (airy_device_create(&host, "cpu", NULL) != AIRY_OK ||
+        airy_device_get_info(host, &info) != AIRY_OK)
+        info.memory_free = 0;
+    airy_device_destroy(&host);
+    return info.memory_free ? info.memory_free : UINT64_MAX;
+}
+
+/*
+ * What the limit of the system lets pass because of LIBRARIES, and what is granted now but not there
+ * later: the file may name any number of frames.
+ */
 static int check_size(const struct common *common, size_t size)
 {
     if (common->memory_limit && size > common->memory_limit)
         return tool_fail(common, "an image of %zu bytes is too large; raise --memory-limit", size);
+    if (size >= LARGE && size > left_on_host())
+        return tool_fail(common,
+                         "an image of %zu bytes is more than the memory that is left; choose some "
+                         "of its frames by --frames",
+                         size);
     return AIRY_EXIT_OK;
 }
 
