@@ -281,6 +281,10 @@ static airy_status check_chunk(const struct chunk_walk *w, const hsize_t *index)
     AIRY_FAIL_IF(want != 0 && w->probe->length != want, AIRY_ERR_CORRUPT,
                  "a stored chunk has %llu bytes, expected %llu",
                  (unsigned long long)w->probe->length, (unsigned long long)want);
+    AIRY_FAIL_IF(H5Pget_nfilters(w->creation) > 0 && w->probe->length > chunk_limit(w->bytes),
+                 AIRY_ERR_CORRUPT,
+                 "a stored chunk has %llu bytes, too many for the %llu of its shape",
+                 (unsigned long long)w->probe->length, (unsigned long long)w->bytes);
     return w->probe->hits == 1 && airy_filter_framed(w->creation, mask) ? check_header(w) : AIRY_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/hdf5_inflate.h"
 #include "io/file_sink.h"
 #include "io/hdf5_put.h"
 #include "io/hdf5_sources.h"
@@ -89,13 +90,16 @@ static airy_status get_type(airy_image *image, hid_t type, const char *what)
 static airy_status read_values(airy_image *image, hid_t dataset, size_t bytes, const char *what)
 {
     AIRY_TRY(airy_image_alloc(&image->data, bytes));
+    bool done = false;
+    airy_status status = image->is_complex ? AIRY_OK : airy_hdf5_inflate_all(&done, dataset, image);
+    if (status != AIRY_OK)
+        return airy_fail_context(status, "%s", what);
+    if (done)
+        return AIRY_OK;
     const hid_t element = airy_hdf5_element(image->dtype, image->is_complex);
-    const bool failed = element < 0 ||
-                        airy_hdf5_read_as(dataset, element, H5S_ALL, H5S_ALL, image->data) < 0;
-    const airy_status status =
-        failed ? airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
-                                "%s cannot be read", what)
-               : AIRY_OK;
+    if (element < 0 || airy_hdf5_read_as(dataset, element, H5S_ALL, H5S_ALL, image->data) < 0)
+        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
+                                "%s cannot be read", what);
     if (element >= 0)
         H5Tclose(element);
     return status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/hdf5_inflate.h"
 #include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
@@ -190,7 +191,11 @@ static airy_status read_frame(const airy_stack *stack, struct open_dataset *slot
         status = airy_sources_check(dataset, start, count, segment->name);
     if (status == AIRY_OK)
         status = check_chunks(slot, row, start, count);
-    if (status == AIRY_OK && airy_hdf5_read(dataset, stack->dtype, memory, space, pixels) < 0)
+    bool done = false;
+    if (status == AIRY_OK)
+        status = airy_hdf5_inflate(&done, dataset, stack->dtype, start, count, pixels);
+    if (status == AIRY_OK && !done &&
+        airy_hdf5_read(dataset, stack->dtype, memory, space, pixels) < 0)
         status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
                                 "libhdf5 cannot read it");
     if (memory >= 0)

@@ -4,6 +4,7 @@
  */
 #include "check_stack.h"
 
+#include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,19 +40,20 @@ static void add_big_endian(struct bytes *b, uint32_t value)
     add(b, text, sizeof(text));
 }
 
-/* zlib's two bytes, a block of fixed codes for 1 + 258 `copies` zeros, and their Adler-32. */
-static void add_zeros(struct bytes *b, size_t copies)
+/* zlib's two bytes, a block of fixed codes for so many zeros and 258 a copy, and their Adler-32. */
+static void add_zeros(struct bytes *b, size_t literals, size_t copies)
 {
     add(b, "\x78\x01", 2);
     add_bits(b, 3, 3);
-    add_bits(b, 0x0c, 8); /* the literal 0, 00110000 from its highest bit on */
+    for (size_t i = 0; i < literals; i++)
+        add_bits(b, 0x0c, 8); /* the literal 0, 00110000 from its highest bit on */
     for (size_t i = 0; i < copies; i++) {
         add_bits(b, 0xa3, 8); /* the length 258, 11000101 from its highest bit on */
         add_bits(b, 0, 5);    /* the distance 1 */
     }
     add_bits(b, 0, 7);
     add_bits(b, 0, (8 - b->bit_count) % 8);
-    add_big_endian(b, (uint32_t)((1 + 258 * copies) % 65521) << 16 | 1);
+    add_big_endian(b, (uint32_t)((literals + 258 * copies) % 65521) << 16 | 1);
 }
 
 static void add_chunk(struct bytes *b, const char *name, const void *data, size_t size)
@@ -76,10 +78,10 @@ static const char *put_png(struct check *c, const char *name, uint32_t side, siz
     add(&header, "\x08\0\0\0\0", 5);
     add_chunk(&file, "IHDR", header.at, header.size);
     add(&text, "a\0", 3);
-    add_zeros(&text, 4096);
+    add_zeros(&text, 1, 4096);
     for (size_t i = 0; i < texts; i++)
         add_chunk(&file, "zTXt", text.at, text.size);
-    add_zeros(&packed, copies);
+    add_zeros(&packed, 1, copies);
     add_chunk(&file, "IDAT", packed.at, packed.size);
     add_chunk(&file, "IEND", NULL, 0);
     return stack_spill(c, name, file.at, file.size);
@@ -128,7 +130,7 @@ static const char *put_tile(struct check *c, const char *name, uint32_t side, si
     add(&b, &count, 2);
     add(&b, tags, sizeof(tags));
     add(&b, "\0\0\0\0", 4);
-    add_zeros(&b, copies);
+    add_zeros(&b, 1, copies);
     return stack_spill(c, name, b.at, b.size);
 }
 
@@ -144,8 +146,106 @@ static void check_tiff_tile(struct check *c)
         airy_image_free(&image);
 }
 
+enum { ROWS = 128, COLUMNS = 256, PIXELS = ROWS * COLUMNS };
+
+static hid_t create_stack(const char *path, bool shuffled, hid_t *dataset)
+{
+    const hsize_t shape[3] = {2, ROWS, COLUMNS}, chunk[3] = {1, ROWS, COLUMNS};
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                creation = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(3, shape, NULL);
+    H5Pset_chunk(creation, 3, chunk);
+    if (shuffled)
+        H5Pset_shuffle(creation);
+    H5Pset_deflate(creation, 1);
+    *dataset =
+        H5Dcreate2(file, "data", H5T_NATIVE_UINT16, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Sclose(space);
+    H5Pclose(creation);
+    return file;
+}
+
+/* Both chunks of zeros, whatever their shape needs. */
+static void put_chunks(struct check *c, const char *path, bool shuffled, size_t literals,
+                       size_t copies)
+{
+    hid_t dataset;
+    const hid_t file = create_stack(path, shuffled, &dataset);
+    struct bytes b = {.at = check_alloc(c, copies * 2 + literals + 64)};
+    add_zeros(&b, literals, copies);
+    for (hsize_t i = 0; i < 2; i++)
+        H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){i, 0, 0}, b.size, b.at);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+
+static airy_status read_frame(const char *path, size_t frame, uint16_t *pixels)
+{
+    airy_stack *stack;
+    airy_status status = stack_open(&stack, path);
+    if (status != AIRY_OK)
+        return status;
+    status = airy_stack_read(stack, frame, pixels, PIXELS * sizeof(*pixels));
+    airy_stack_destroy(&stack);
+    return status;
+}
+
+static void expect_corrupt(struct check *c, const char *path, const char *part)
+{
+    airy_image image;
+    static uint16_t pixels[PIXELS];
+    char name[600];
+    snprintf(name, sizeof(name), "%s::/data", path);
+    CHECK_FAILS(c, airy_image_read(&image, name), AIRY_ERR_CORRUPT, part);
+    CHECK_FAILS(c, read_frame(path, 1, pixels), AIRY_ERR_CORRUPT, part);
+}
+
+static void expect_values(struct check *c, const char *path, const uint16_t *want)
+{
+    airy_image image;
+    static uint16_t pixels[PIXELS];
+    char name[600];
+    snprintf(name, sizeof(name), "%s::/data", path);
+    if (CHECK_OK(c, airy_image_read(&image, name))) {
+        CHECK(c, memcmp(image.data, want, 2 * PIXELS * sizeof(*want)) == 0);
+        airy_image_free(&image);
+    }
+    CHECK_OK(c, read_frame(path, 1, pixels));
+    CHECK(c, memcmp(pixels, want + PIXELS, sizeof(pixels)) == 0);
+}
+
+static void check_deflate(struct check *c)
+{
+    if (!check_case(c, "bounds_deflate"))
+        return;
+    static uint16_t values[2 * PIXELS];
+    char path[512];
+    snprintf(path, sizeof(path), "%s/packed.h5", check_tmp(c));
+    for (int shuffled = 0; shuffled < 2; shuffled++) {
+        memset(values, 0, sizeof(values));
+        put_chunks(c, path, shuffled, 4, 254); /* 65536 bytes, as their shape needs */
+        expect_values(c, path, values);
+        put_chunks(c, path, shuffled, 5, 254);
+        expect_corrupt(c, path, "more than the 65536 bytes of its shape");
+        put_chunks(c, path, shuffled, 1, 30000);
+        expect_corrupt(c, path, "more than the 65536 bytes of its shape");
+        put_chunks(c, path, shuffled, 3, 254);
+        expect_corrupt(c, path, "unpacks to 65535 bytes, expected the 65536");
+        put_chunks(c, path, shuffled, 1, 120000); /* more than its shape could take, packed */
+        expect_corrupt(c, path, "too many for the 65536 of its shape");
+        for (int i = 0; i < 2 * PIXELS; i++)
+            values[i] = (uint16_t)(i * 40503 + i / 7);
+        hid_t dataset;
+        const hid_t file = create_stack(path, shuffled, &dataset);
+        H5Dwrite(dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+        H5Dclose(dataset);
+        H5Fclose(file);
+        expect_values(c, path, values);
+    }
+}
+
 void check_image_bounds(struct check *c)
 {
+    check_deflate(c);
     check_png_bombs(c);
     if (AIRY_HAVE_TIFF)
         check_tiff_tile(c);
