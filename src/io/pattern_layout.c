@@ -906,7 +906,7 @@ airy_status airy_pattern_layout_open(struct airy_pattern_layout *layout, const c
 {
     memset(layout, 0, sizeof(*layout));
     airy_pattern_row_bytes(layout->row, spec);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     AIRY_FAIL_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
                  "cannot resume '%s': %s", path, strerror(errno));
     airy_status status = airy_hdf5_lock();

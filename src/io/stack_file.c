@@ -140,7 +140,7 @@ static airy_status close_file(struct airy_stack_file *f)
 
 airy_status airy_stack_sync(const char *path)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const int failed = fd < 0 || fsync(fd) != 0 ? errno : 0;
     if (fd >= 0)
         close(fd);

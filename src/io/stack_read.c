@@ -142,7 +142,7 @@ static airy_status fail_at(const airy_stack *stack, size_t frame, airy_status st
 
 static airy_status open_again(int *fd, const struct stack_file *file)
 {
-    *fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    *fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     AIRY_FAIL_IF(*fd < 0, AIRY_ERR_IO, "cannot open '%s' again: %s", file->path, strerror(errno));
     struct stat about;
     const bool same = fstat(*fd, &about) == 0 && about.st_dev == file->device &&

@@ -204,7 +204,7 @@ bool follow_read(struct follow *f, const airy_stack_place *place)
     if (f->fd < 0 || strcmp(f->name, place->path) != 0) {
         if (f->fd >= 0)
             close(f->fd);
-        f->fd = open(place->path, O_RDONLY | O_CLOEXEC);
+        f->fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         snprintf(f->name, sizeof(f->name), "%s", place->path);
     }
     for (size_t done = 0; f->fd >= 0 && done < place->size;) {

@@ -29,7 +29,7 @@ static airy_status read_stored(void *bytes, struct stream_file *file, const airy
         if (file->path)
             close(file->fd);
         file->path = NULL;
-        file->fd = open(place->path, O_RDONLY | O_CLOEXEC);
+        file->fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (file->fd < 0) {
             tool_fail(common, "%s: cannot be opened: %s", place->path, strerror(errno));
             return AIRY_ERR_STOPPED;
