@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "airy/file.h"
 #include "airy/image.h"
 
 struct bytes {
@@ -243,8 +245,48 @@ static void check_deflate(struct check *c)
     }
 }
 
+/* The text behind its mark, from a file and from a pipe. */
+static void expect_text(struct check *c, const char *path, const char *want)
+{
+    FILE *file;
+    char text[64] = "";
+    if (!CHECK_OK(c, airy_file_open_text(&file, path)))
+        return;
+    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+    CHECK(c, strcmp(text, want) == 0);
+    rewind(file); /* a pipe's text is there a second time */
+    CHECK(c, fgetc(file) != EOF);
+    fclose(file);
+}
+
+static void check_text(struct check *c)
+{
+    if (!check_case(c, "bounds_text"))
+        return;
+    static const char marked[] = "\xef\xbb\xbf"
+                                 "1 2\n";
+    FILE *file;
+    int ends[2];
+    char name[64];
+    expect_text(c, stack_spill(c, "marked", marked, sizeof(marked) - 1), "1 2\n");
+    expect_text(c, stack_spill(c, "short", "a", 1), "a");
+    if (!CHECK(c, pipe(ends) == 0))
+        return;
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", ends[0]);
+    CHECK(c, write(ends[1], marked, sizeof(marked) - 1) == (ssize_t)sizeof(marked) - 1);
+    close(ends[1]);
+    expect_text(c, name, "1 2\n");
+    close(ends[0]);
+    CHECK_FAILS(c, airy_file_open_text(&file, check_tmp(c)), AIRY_ERR_IO, "a folder");
+    CHECK_FAILS(c, airy_file_open_text(&file, "/dev/zero"), AIRY_ERR_IO, "a device");
+    CHECK_FAILS(c, airy_file_open_text(&file, "/none/x"), AIRY_ERR_NOT_FOUND, "/none/x: ");
+    CHECK_FAILS(c, airy_file_open_text(NULL, "x"), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_file_open_text(&file, NULL), AIRY_ERR_PARAM, "missing");
+}
+
 void check_image_bounds(struct check *c)
 {
+    check_text(c);
     check_deflate(c);
     check_png_bombs(c);
     if (AIRY_HAVE_TIFF)
