@@ -5,8 +5,8 @@ airy=${1:?usage: options.sh AIRY}
 cat <<'TEXT'
 ## Every option
 
-What each command takes beside `--external-folder`, `--json`, `--force`, `--quiet`,
-`--verbose`, `--help` and `--version`. `scripts/options.sh` makes this list of the help, and a test
+What each command takes beside `--external-folder`, `--no-verify`, `--json`, `--force`,
+`--quiet`, `--verbose`, `--help` and `--version`. `scripts/options.sh` makes this list of the help, and a test
 compares them.
 TEXT
 "$airy" --help | sed -n '/^Commands$/,/^$/s/^  \([a-z][a-z ]*[a-z]\)  .*/\1/p' | while read -r command; do
@@ -21,7 +21,7 @@ TEXT
         /^  (-., )?--/ {
             sub(/^  /, "")
             sub(/  .*/, "")
-            if ($0 !~ /^--(external-folder DIR|json|force|quiet|verbose|version)$|--help$/) put($0)
+            if ($0 !~ /^--(external-folder DIR|no-verify|json|force|quiet|verbose|version)$|--help$/) put($0)
         }
         END { if (at) print line }'
 done

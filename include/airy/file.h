@@ -105,6 +105,14 @@ AIRY_API void airy_file_remove_half_made(void);
  */
 AIRY_API airy_status airy_external_folder_allow(const char *folder);
 
+/**
+ * Verify the checksums that CBF files (Content-MD5) and FITS files (DATASUM, CHECKSUM) carry, which
+ * is the default, or leave them out to save the time that they take. It holds for the whole
+ * process, for stacks (beside airy_stack_params) and images that are opened from now on. What
+ * libraries verify while they unpack (HDF5, PNG, gzip) is not concerned. Any thread.
+ */
+AIRY_API void airy_checksums_verify(bool verify);
+
 #ifdef __cplusplus
 }
 #endif

@@ -53,13 +53,16 @@ typedef struct airy_stack_info {
     size_t max_chunk;      /**< bytes of the largest stored frame; of such datasets the largest of
                                 those and an eighth, which another frame may exceed */
     size_t files;
-    const char *dataset; /**< first dataset, "FILE::/entry/data/data_000001"; lives as long as
+    const char *dataset;  /**< first dataset, "FILE::/entry/data/data_000001"; lives as long as
                               the stack */
-    const char *filters; /**< "bitshuffle-lz4", "shuffle+gzip", "none"; lives as long as the
+    const char *filters;  /**< "bitshuffle-lz4", "shuffle+gzip", "none"; lives as long as the
                               stack */
-    size_t lost;         /**< of the frames, those of files that were missing or cut, as far as
+    size_t lost;          /**< of the frames, those of files that were missing or cut, as far as
                               that was seen when the stack was opened; stored_bytes has none of
                               them */
+    const char *channel;  /**< of several channels the one that the frames are of; "": there are
+                               none. Both live as long as the stack. */
+    const char *channels; /**< names of all of them, "threshold_1, threshold_2" */
 } airy_stack_info;
 
 /**
@@ -155,6 +158,13 @@ AIRY_API airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_inf
  */
 AIRY_API airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels,
                                      size_t size);
+
+/**
+ * Count the frames of HDF5 files that were never written, or not all of them, which
+ * airy_stack_read refuses by AIRY_ERR_UNWRITTEN. The indices of all frames are read, no pixels.
+ * Errors: AIRY_ERR_PARAM. Any thread.
+ */
+AIRY_API airy_status airy_stack_count_unwritten(const airy_stack *stack, size_t *count);
 
 /** Where the bytes of a frame lie, for programs that read them by themselves. */
 typedef struct airy_stack_place {

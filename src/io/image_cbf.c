@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "codec/byte_offset.h"
+#include "io/checksums.h"
 #include "io/header_write.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
@@ -200,7 +201,7 @@ static airy_status read_open(airy_image *image, int fd, uint64_t size)
     AIRY_TRY(airy_image_alloc((void **)&stored, header.stored));
     status = airy_file_pread(fd, stored, header.stored, header.bytes);
     airy_image *made = &header.image;
-    if (status == AIRY_OK && header.has_md5) {
+    if (status == AIRY_OK && header.has_md5 && airy_checksums_wanted()) {
         struct airy_md5 md5;
         airy_md5_begin(&md5);
         airy_md5_add(&md5, stored, header.stored);

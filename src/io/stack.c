@@ -390,6 +390,8 @@ airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info)
                               .files = airy_max_size(stack->file_count, 1),
                               .dataset = first->name,
                               .filters = first->filters ? first->filters : "none",
-                              .lost = stack->lost};
+                              .lost = stack->lost,
+                              .channel = stack->channel,
+                              .channels = stack->channels};
     return AIRY_OK;
 }

@@ -117,7 +117,7 @@ airy_status airy_stack_find_channel(airy_stack *stack, struct stack_channel *cha
                                     const hsize_t *shape)
 {
     struct names names;
-    char list[800];
+    char list[AIRY_STACK_CHANNELS];
     *channel = (struct stack_channel){.count = 1};
     if (ndim < 4 || shape[ndim - 3] > MAX_CHANNELS ||
         !find_names(&names, file, name, (size_t)shape[ndim - 3])) {
@@ -139,6 +139,7 @@ airy_status airy_stack_find_channel(airy_stack *stack, struct stack_channel *cha
     AIRY_FAIL_IF(channel->index == names.count, AIRY_ERR_NOT_FOUND,
                  "%s::%s has no channel '%s'; its channels are %s", path, name, wanted, list);
     memcpy(stack->channel, names.text[channel->index], sizeof(stack->channel));
+    memcpy(stack->channels, list, sizeof(stack->channels));
     return AIRY_OK;
 }
 

@@ -13,6 +13,7 @@ enum {
     AIRY_STACK_MAX_FRAMES = 1 << 26, /* of chunked and virtual datasets, whose frames have a
                                         table */
     AIRY_STACK_CHANNEL = 64,         /* bytes of a channel's name */
+    AIRY_STACK_CHANNELS = 800,       /* of a list of them; more are cut */
 };
 
 /* A file with frames in it, read by pread. */
@@ -94,8 +95,9 @@ struct airy_stack {
     struct stack_part *parts; /* for values of frames */
     size_t part_count;
     struct stack_library *library;
-    const char *wanted_channel;       /* while it is made; NULL: none was asked for */
-    char channel[AIRY_STACK_CHANNEL]; /* that its frames are of; "": there are no channels */
+    const char *wanted_channel;         /* while it is made; NULL: none was asked for */
+    char channel[AIRY_STACK_CHANNEL];   /* that its frames are of; "": there are no channels */
+    char channels[AIRY_STACK_CHANNELS]; /* the names of all, with ", " between */
     unsigned held; /* airy_geometry_part: files that are looked into when they are read must state
                       these as `like` does, the header of like_path */
     struct airy_header like;
@@ -225,6 +227,8 @@ airy_status airy_stack_table_fill(const airy_stack *stack, const struct stack_se
 /* The dataset of a segment, open; it stays so until the lock is given back. Lock held. */
 airy_status airy_stack_library_dataset(const airy_stack *stack, size_t segment, hid_t *dataset);
 /* One frame of a segment through libhdf5, native pixels; takes the lock. */
+/* AIRY_ERR_UNWRITTEN where not all of a frame was ever written; nothing is read. */
+airy_status airy_stack_library_written(const airy_stack *stack, size_t segment, size_t frame);
 airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, size_t frame,
                                     void *pixels);
 airy_status airy_stack_library_open(airy_stack *stack);

@@ -213,6 +213,26 @@ airy_status airy_stack_library_dataset(const airy_stack *stack, size_t segment, 
     return AIRY_OK;
 }
 
+airy_status airy_stack_library_written(const airy_stack *stack, size_t segment, size_t frame)
+{
+    hsize_t start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK];
+    size_t row;
+    struct open_dataset *slot;
+    AIRY_TRY(airy_hdf5_lock());
+    airy_status status = get_slot(stack, segment, &slot);
+    const hid_t space = status == AIRY_OK ? H5Dget_space(slot->dataset) : -1;
+    if (status == AIRY_OK && !select_frame(stack, slot, space, frame, start, count, &row))
+        status = airy_fail(AIRY_ERR_IO, "the dataset's shape has changed since it was opened");
+    if (status == AIRY_OK && stack->segments[segment].sources_missing)
+        status = airy_sources_check(slot->dataset, start, count, stack->segments[segment].name);
+    if (status == AIRY_OK)
+        status = check_chunks(slot, row, start, count);
+    if (space >= 0)
+        H5Sclose(space);
+    airy_hdf5_unlock();
+    return status;
+}
+
 airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, size_t frame,
                                     void *pixels)
 {

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/thread.h"
+#include "io/checksums.h"
 #include "io/plain_file.h"
 #include "io/plain_frames.h"
 #include "io/stack_internal.h"
@@ -297,7 +298,7 @@ airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, si
     struct looking job = {.plain = plain, .paths = paths};
     plain->count = count;
     plain->is_raw = raw != NULL;
-    plain->verify = !stack->unverified;
+    plain->verify = !stack->unverified && airy_checksums_wanted();
     plain->raw = raw ? *raw : (airy_raw_frames){0};
     airy_status status = make_tables(plain, &job, count);
     if (status == AIRY_OK)

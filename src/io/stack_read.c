@@ -225,6 +225,32 @@ static airy_status read_pixels(const airy_stack *stack, const struct stack_segme
     return read_bytes(file, pixels, stack->frame_bytes, place.offset);
 }
 
+/* Whether a frame was never written, or not all of it; frames that cannot be looked up were. */
+static bool is_unwritten(const airy_stack *stack, size_t frame)
+{
+    size_t inside;
+    const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
+    if (segment->plain || segment->broken ||
+        (segment->table && airy_stack_table_fill(stack, segment, inside) != AIRY_OK))
+        return false;
+    const struct airy_place place = get_place(stack, segment, inside, NULL);
+    return place.kind == AIRY_PLACE_FILL ||
+           (place.kind == AIRY_PLACE_LIBRARY &&
+            airy_stack_library_written(stack, (size_t)(segment - stack->segments), inside) ==
+                AIRY_ERR_UNWRITTEN);
+}
+
+airy_status airy_stack_count_unwritten(const airy_stack *stack, size_t *count)
+{
+    size_t found = 0;
+    AIRY_FAIL_IF(!stack || !count, AIRY_ERR_PARAM,
+                 "airy_stack_count_unwritten: an argument is NULL");
+    for (size_t i = 0; i < stack->frames; i++)
+        found += is_unwritten(stack, i);
+    *count = found;
+    return AIRY_OK;
+}
+
 airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels, size_t size)
 {
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_read: stack is NULL");

@@ -80,8 +80,12 @@ static void check_unwritten_chunks(struct check *c, hsize_t rows, bool filled)
     airy_stack *stack = NULL;
     airy_image image = {0};
     uint16_t pixels[PIXELS];
+    size_t unwritten = 0;
     if (!CHECK_OK(c, stack_open(&stack, path)))
         return;
+    CHECK_OK(c, airy_stack_count_unwritten(stack, &unwritten));
+    CHECK(c, unwritten == 2);
+    CHECK_FAILS(c, airy_stack_count_unwritten(stack, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_OK(c, airy_stack_read(stack, 0, pixels, sizeof(pixels)));
     CHECK(c, pixels[PIXELS - 1] == 5);
     CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)), AIRY_ERR_UNWRITTEN,
@@ -202,6 +206,11 @@ static void check_channels(struct check *c)
         check_channel(c, path, "2", 1);
         check_channel(c, path, "difference", 2);
         airy_stack *stack = NULL;
+        airy_stack_info told;
+        if (CHECK_OK(c, stack_open(&stack, path)) && CHECK_OK(c, airy_stack_get_info(stack, &told)))
+            CHECK(c, strcmp(told.channel, "threshold_1") == 0 &&
+                         strcmp(told.channels, "threshold_1, threshold_2, difference") == 0);
+        airy_stack_destroy(&stack);
         CHECK_FAILS(c,
                     airy_stack_create_with(&stack, &path, 1,
                                            &(airy_stack_params){.channel = "threshold_3"}),
@@ -220,6 +229,7 @@ static void check_channels(struct check *c)
     if (CHECK_OK(c, stack_open(&stack, scan)) && CHECK_OK(c, airy_stack_get_info(stack, &info)))
         CHECK(c, info.frames == 6);
     airy_stack_destroy(&stack);
+    CHECK(c, info.channel[0] == 0 && info.channels[0] == 0);
     CHECK_FAILS(
         c, airy_stack_create_with(&stack, &scan, 1, &(airy_stack_params){.channel = "threshold_2"}),
         AIRY_ERR_NOT_FOUND, "has no channels");

@@ -33,6 +33,9 @@
  * helper series MASTER SOURCE EACH [IMAGES]
  *     the frames of SOURCE::/entry/data/data in files of EACH frames, MASTER_1.h5 and on, and
  *     MASTER.h5 with links to them; it says that there are IMAGES
+ * helper channels FILE
+ *     u16 frames [3 images][2 channels, low and high][4][5] in chunks of one; pixels are
+ *     100 * image + 10 * channel + 1; those of the last image were never written
  * helper feed PIPE FILE COUNT
  *     write COUNT bytes of FILE into PIPE, say "taken" when they were read out of it, and fall silent
  * helper catalog GOT WANT
@@ -672,6 +675,36 @@ static int make_series(const char *name, const char *source, const char *each, c
     return good && H5Fclose(file) >= 0 ? 0 : fail("the series cannot be written");
 }
 
+static int make_channels(const char *path)
+{
+    const hsize_t shape[4] = {3, 2, 4, 5}, chunk[4] = {1, 1, 4, 5}, two = 2;
+    const char *const names[2] = {"low", "high"};
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                links = H5Pcreate(H5P_LINK_CREATE), creation = H5Pcreate(H5P_DATASET_CREATE),
+                space = H5Screate_simple(4, shape, NULL), list = H5Screate_simple(1, &two, NULL),
+                text = H5Tcopy(H5T_C_S1);
+    bool good = H5Pset_create_intermediate_group(links, 1) >= 0 &&
+                H5Pset_chunk(creation, 4, chunk) >= 0 && H5Tset_size(text, H5T_VARIABLE) >= 0;
+    const hid_t set = H5Dcreate2(file, "/entry/data/data", H5T_NATIVE_UINT16, space, links,
+                                 creation, H5P_DEFAULT),
+                channel = H5Dcreate2(file, "/entry/data/channel", text, list, links, H5P_DEFAULT,
+                                     H5P_DEFAULT);
+    good = good && set >= 0 && H5Dwrite(channel, text, H5S_ALL, H5S_ALL, H5P_DEFAULT, names) >= 0;
+    for (hsize_t i = 0; good && i < 4; i++) {
+        const hsize_t start[4] = {i / 2, i % 2, 0, 0};
+        uint16_t pixels[20];
+        for (size_t k = 0; k < 20; k++)
+            pixels[k] = (uint16_t)(100 * start[0] + 10 * start[1] + 1);
+        const hid_t memory = H5Screate_simple(4, chunk, NULL);
+        good = H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, chunk, NULL) >= 0 &&
+               H5Dwrite(set, H5T_NATIVE_UINT16, memory, space, H5P_DEFAULT, pixels) >= 0;
+        H5Sclose(memory);
+    }
+    H5Dclose(channel);
+    H5Dclose(set);
+    return H5Fclose(file) >= 0 && good ? 0 : fail("the channels cannot be written");
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
@@ -704,6 +737,8 @@ int main(int argc, char **argv)
         return turn_frames(argv[2]);
     if (strcmp(what, "series") == 0 && (argc == 5 || argc == 6))
         return make_series(argv[2], argv[3], argv[4], argc == 6 ? argv[5] : NULL);
+    if (strcmp(what, "channels") == 0)
+        return make_channels(argv[2]);
     if (strcmp(what, "feed") == 0 && argc == 5)
         return feed(argv[2], argv[3], argv[4]);
     if (strcmp(what, "catalog") == 0 && argc == 4)

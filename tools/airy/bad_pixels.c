@@ -3,8 +3,11 @@
 #include <math.h>
 
 #include "image_util.h"
+#include "stack_opt.h"
 
 const struct opt bad_pixels_options[] = {
+    {.heading = "Input"},
+    STACK_CHANNEL_OPTION(struct bad_pixels_head, common),
     {.heading = "Bad pixels"},
     BAD_PIXELS_MASK_OPTION(struct bad_pixels_head, bad,
                            "image of the same shape, or of one frame for all of a stack; pixels "

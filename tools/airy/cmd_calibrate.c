@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stack_opt.h"
 #include "cmd_calibrate.h"
 #include "geometry_opt.h"
 
@@ -22,6 +23,8 @@ struct calibrate_params {
 #define SEEN(member)  .seen = offsetof(struct calibrate_params, member)
 
 static const struct opt calibrate_options[] = {
+    {.heading = "Input"},
+    STACK_CHANNEL_OPTION(struct calibrate_params, geometry.common),
     {.heading = "Calibrant"},
     {.name = "calibrant",
      .type = OPT_STRING,
@@ -253,7 +256,7 @@ static int read_meta(struct job *job, airy_stack_meta *meta)
     if (airy_image_is_plain(path))
         return AIRY_EXIT_OK;
     airy_stack *stack = NULL;
-    airy_status status = airy_stack_create(&stack, &path, 1);
+    airy_status status = stack_open_one(&stack, common, path);
     if (status == AIRY_OK)
         status = airy_stack_get_meta(stack, meta);
     airy_stack_destroy(&stack);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stack_opt.h"
 #include "stack_out.h"
 
 struct compress_params {
@@ -22,6 +23,8 @@ static const char *parse_filter(void *field, const char *text)
 }
 
 static const struct opt output_options[] = {
+    {.heading = "Input"},
+    STACK_CHANNEL_OPTION(struct compress_params, common),
     {.heading = "Output"},
     {.name = "output",
      .letter = 'o',
@@ -140,7 +143,7 @@ static int copy_stack(const struct compress_params *p, const airy_codec_params *
     airy_stack *stack = NULL;
     airy_stack_info info;
     airy_stack_meta meta;
-    airy_status status = airy_stack_create(&stack, &input, 1);
+    airy_status status = stack_open_one(&stack, common, input);
     if (status == AIRY_OK)
         status = airy_stack_get_info(stack, &info);
     if (status == AIRY_OK)

@@ -16,6 +16,7 @@ struct convert_params {
 
 static const struct opt convert_options[] = {
     {.heading = "Input"},
+    STACK_CHANNEL_OPTION(struct convert_params, common),
     {.name = "frames",
      .type = OPT_PARSED,
      .offset = offsetof(struct convert_params, frames),
@@ -172,7 +173,7 @@ static int check_header(const struct convert_params *p)
     airy_stack_info info;
     int code = AIRY_EXIT_OK;
     if (airy_image_check_format(p->output, AIRY_DTYPE_F64, 3) != AIRY_OK && /* not all it may be */
-        airy_stack_create(&stack, &input, 1) == AIRY_OK &&
+        stack_open_one(&stack, &p->common, input) == AIRY_OK &&
         airy_stack_get_info(stack, &info) == AIRY_OK)
         code = tool_check_format(&p->common, p->output, info.dtype, info.frames > 1 ? 3 : 0);
     airy_stack_destroy(&stack);
@@ -223,7 +224,8 @@ static int load(airy_image *image, const struct convert_params *p)
         const int checked = check_header(p);
         if (checked != AIRY_EXIT_OK)
             return checked;
-        const airy_status status = airy_image_read(image, input);
+        const airy_status status = p->common.channel ? stack_read_image(image, &p->common, input)
+                                                     : airy_image_read(image, input);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
     int code = image_is_fits_name(p->output) && airy_image_is_fits(input) ? load_planes(image, p)
@@ -231,7 +233,7 @@ static int load(airy_image *image, const struct convert_params *p)
     if (code != AIRY_EXIT_OK || image->data)
         return code;
     airy_image_free(image);
-    const airy_status status = airy_stack_create(&stack, &input, 1);
+    const airy_status status = stack_open_one(&stack, &p->common, input);
     bool is_complex = false;
     if (status == AIRY_ERR_UNSUPPORTED)
         code = load_complex(image, p, &is_complex);
@@ -261,13 +263,14 @@ static void find_about(struct about *about, const struct convert_params *p)
                                 AIRY_GEOMETRY_CENTER | AIRY_GEOMETRY_WAVELENGTH |
                                 AIRY_GEOMETRY_TILT;
     const struct opt_list *inputs = &p->common.inputs;
-    const struct raw_opt raw = {.unverified = true}; /* the sums were looked at with the pixels */
+    const airy_stack_params params = {.channel = p->common.channel,
+                                      .unverified = true}; /* that was done with the pixels */
     airy_stack *stack = NULL;
     airy_stack_info info;
     *about = (struct about){.known = false};
     if (image_is_fits_name(p->output) || tool_has_suffix(p->output, ".npy") ||
         tool_has_suffix(p->output, ".png") || airy_image_is_fits(inputs->items[0]) ||
-        stack_open(&stack, inputs, &raw) != AIRY_OK)
+        airy_stack_create_with(&stack, inputs->items, 1, &params) != AIRY_OK)
         return;
     airy_status status = airy_stack_get_info(stack, &info);
     if (status == AIRY_OK)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stack_opt.h"
 #include "filter_opt.h"
 
 struct filter_params {
@@ -59,7 +60,7 @@ static const struct kind kinds[] = {
     STENCIL("dog", AIRY_STENCIL_DOG, "sigma sigma2 truncate dtype",
             "blur by --sigma S less blur by --sigma2 S"),
 };
-static const char options_of_all[] = "planes border plan output";
+static const char options_of_all[] = "channel planes border plan output";
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static const char *parse_rank(void *field, const char *text)
@@ -75,6 +76,8 @@ static const char *parse_rank(void *field, const char *text)
 #define FIELD(member) .offset = offsetof(struct filter_params, member)
 
 static const struct opt filter_options[] = {
+    {.heading = "Input"},
+    STACK_CHANNEL_OPTION(struct filter_params, common),
     {.heading = "Filter"},
     {.name = "size",
      .type = OPT_STRING,
@@ -635,6 +638,7 @@ const struct command cmd_filter = {
     .tables = {filter_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct filter_params),
+    .word_first = true,
     .min_inputs = 0,
     .max_inputs = 2,
     .check = check_filter,

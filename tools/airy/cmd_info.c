@@ -18,7 +18,7 @@ struct info_params {
 static const struct opt info_options[] = {
     {.heading = "Input"},
     STACK_RAW_OPTION(struct info_params, raw),
-    STACK_VERIFY_OPTION(struct info_params, raw),
+    STACK_CHANNEL_OPTION(struct info_params, raw),
     {.heading = "Instead of a file"},
     {.name = "detectors",
      .type = OPT_FLAG,
@@ -118,16 +118,34 @@ static json_t *limits_json(double frame)
     return json;
 }
 
+/* ["threshold_1", "threshold_2"]; null where there are none. */
+static json_t *channels_json(const airy_stack_info *info)
+{
+    if (!*info->channel)
+        return json_null();
+    json_t *list = json_array();
+    for (const char *at = info->channels; *at;) {
+        const char *end = strstr(at, ", ");
+        char name[128];
+        snprintf(name, sizeof(name), "%.*s", end ? (int)(end - at) : (int)strlen(at), at);
+        json_array_append_new(list, tool_json_string(name));
+        at = end ? end + 2 : at + strlen(at);
+    }
+    return list;
+}
+
 /* The stack in the file; NULL when there is none (why says it). */
 static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *raw, char why[512])
 {
     airy_stack *stack = NULL;
     airy_stack_info info;
     airy_stack_meta meta;
+    size_t unwritten = 0;
     json_t *json = NULL;
     snprintf(why, 512, "%s", "");
     if (stack_open(&stack, paths, raw) == AIRY_OK && airy_stack_get_info(stack, &info) == AIRY_OK &&
-        airy_stack_get_meta(stack, &meta) == AIRY_OK) {
+        airy_stack_get_meta(stack, &meta) == AIRY_OK &&
+        airy_stack_count_unwritten(stack, &unwritten) == AIRY_OK) {
         const double frame = (double)info.height * (double)info.width *
                              (double)airy_dtype_size(info.dtype);
         const double stored = (double)info.stored_bytes,
@@ -142,6 +160,10 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
             stack_path_name(info.path), "files", (json_int_t)info.files, "bytes_per_frame", frame,
             "ratio", stored > 0 ? all / stored : 0.0, "geometry", geometry, "mask", meta.has_mask,
             "saturation", saturation, "frames_that_fit", limits_json(frame));
+        json_object_set_new(json, "unwritten_frames", json_integer((json_int_t)unwritten));
+        json_object_set_new(json, "channels", channels_json(&info));
+        json_object_set_new(json, "channel",
+                            *info.channel ? tool_json_string(info.channel) : json_null());
     } else {
         snprintf(why, 512, "%s", airy_last_error());
     }
@@ -153,6 +175,22 @@ static void print_fit(const char *what, const json_t *frames)
 {
     if (json_is_integer(frames))
         printf("    %-34s %lld frames\n", what, (long long)json_integer_value(frames));
+}
+
+static void print_channels(const json_t *stack)
+{
+    size_t i;
+    json_t *name;
+    const json_t *all = json_object_get(stack, "channels");
+    if (!json_is_array(all))
+        return;
+    printf("  frames are those of channel %s; there are", tool_json_shown(stack, "channel"));
+    json_array_foreach(all, i, name)
+    {
+        char shown[TOOL_SHOWN];
+        printf("%s %s", i ? "," : "", tool_shown(shown, json_string_value(name)));
+    }
+    putchar('\n');
 }
 
 static void print_stack(const json_t *stack)
@@ -175,6 +213,10 @@ static void print_stack(const json_t *stack)
     if (lost)
         printf("  %lld frame%s cannot be read, of files that are missing or cut\n", lost,
                tool_s((size_t)lost));
+    const long long unwritten = json_integer_value(json_object_get(stack, "unwritten_frames"));
+    if (unwritten)
+        printf("  %lld frame%s never written\n", unwritten, unwritten == 1 ? " was" : "s were");
+    print_channels(stack);
     if (json_is_object(g)) {
         const json_t *wavelength = json_object_get(g, "wavelength");
         printf("  geometry %s, distance %.6g m, PONI %.6g, %.6g m, wavelength",
@@ -386,12 +428,12 @@ static void print_detector(const json_t *json)
                json_number_value(json_object_get(sensor, "thickness")));
 }
 
-static int info_hdf5(const struct common *common, const char *path)
+static int info_hdf5(const struct info_params *p, const char *path)
 {
+    const struct common *common = &p->common;
     airy_hdf5_entry *entries = NULL;
     size_t count = 0;
     char file[4096], why[512] = "", cut_why[512] = "";
-    static const struct raw_opt no_raw;
     const char *dataset = strstr(path, "::");
     snprintf(file, sizeof(file), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)),
              path);
@@ -401,11 +443,11 @@ static int info_hdf5(const struct common *common, const char *path)
     json_t *cut = cut_json(common, file, cut_why),
            *detector = dataset ? NULL : detector_json(common, file),
            *result = dataset || detector ? NULL : result_json(file, entries, count),
-           *stack = result || detector ? NULL : stack_json(&common->inputs, &no_raw, why);
+           *stack = result || detector ? NULL : stack_json(&common->inputs, &p->raw, why);
     int code = AIRY_EXIT_OK;
     if (!stack && *cut_why)
         memcpy(why, cut_why, sizeof(why));
-    if (!stack && dataset)
+    if (!stack && (dataset || p->raw.channel))
         code = tool_fail(common, "%s", why);
     else if (common->json) {
         json_t *list = json_array();
@@ -577,7 +619,7 @@ static int run_info(void *user)
         return info_poni(&p->common, path);
     if (airy_image_is_plain(path))
         return info_image(&p->common, path);
-    return info_hdf5(&p->common, path);
+    return info_hdf5(p, path);
 }
 
 const struct command cmd_info = {

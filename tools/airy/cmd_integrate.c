@@ -52,7 +52,6 @@ static const struct opt integrate_options[] = {
     {.heading = "Input"},
     STACK_RAW_OPTION(struct integrate_params, raw),
     STACK_CHANNEL_OPTION(struct integrate_params, raw),
-    STACK_VERIFY_OPTION(struct integrate_params, raw),
     {.heading = "Result"},
     {.name = "output",
      .letter = 'o',

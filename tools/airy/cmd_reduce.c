@@ -25,7 +25,6 @@ static const struct opt reduce_options[] = {
     {.heading = "Input"},
     STACK_RAW_OPTION(struct reduce_params, raw),
     STACK_CHANNEL_OPTION(struct reduce_params, raw),
-    STACK_VERIFY_OPTION(struct reduce_params, raw),
     {.heading = "Reduction"},
     {.name = "by",
      .type = OPT_PARSED,

@@ -1,6 +1,7 @@
 /* airy threshold: a mask of what is above a value. */
 #include <string.h>
 
+#include "stack_opt.h"
 #include "device_image.h"
 
 struct threshold_params {
@@ -13,6 +14,8 @@ struct threshold_params {
 #define FIELD(member) .offset = offsetof(struct threshold_params, member)
 
 static const struct opt threshold_options[] = {
+    {.heading = "Input"},
+    STACK_CHANNEL_OPTION(struct threshold_params, common),
     {.heading = "Threshold"},
     {.name = "above",
      .type = OPT_FLOAT,

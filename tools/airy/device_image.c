@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compare.h"
+#include "stack_opt.h"
 
 /* What a mask says of each pixel of the image, of its shape or of one frame for all. */
 static int fill_from_mask(uint8_t *bad, const struct device_image *d, const struct common *common,
@@ -146,7 +147,7 @@ static int push_image(struct device_image *d, const struct common *common,
 static int read_image(struct device_image *d, const struct common *common, const char *path)
 {
     *d = (struct device_image){.device = NULL};
-    const airy_status status = airy_image_read_real(&d->image, path);
+    const airy_status status = stack_read_image(&d->image, common, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     image_say_odd_cards(common, path, &d->image);
@@ -416,7 +417,7 @@ bool device_image_say_mask(const struct common *common, const struct bad_pixels 
     size_t count = 0;
     const bool looks = !given->mask && !given->has_dummy && !airy_image_is_plain(input) &&
                        !tool_has_suffix(input, "mask");
-    if (looks && !opened && airy_stack_create(&stack, &input, 1) == AIRY_OK)
+    if (looks && !opened && stack_open_one(&stack, common, input) == AIRY_OK)
         opened = stack;
     if (looks && opened && airy_stack_get_info(opened, &info) == AIRY_OK &&
         airy_stack_get_meta(opened, &meta) == AIRY_OK && meta.has_mask)

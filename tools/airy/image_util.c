@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stack_opt.h"
+
 double image_limit(airy_dtype dtype)
 {
     if (airy_dtype_is_float(dtype))
@@ -200,7 +202,7 @@ int image_read_plane(const struct common *common, const char *path, struct image
     *image = (airy_image){.data = NULL};
     if (airy_image_is_fits(path))
         return read_of_fits(image, plane, common, path);
-    if (airy_stack_create(&stack, &path, 1) == AIRY_OK) {
+    if (stack_open_one(&stack, common, path) == AIRY_OK) {
         const airy_status status = read_of_stack(image, plane, stack, &size);
         airy_stack_destroy(&stack);
         if (status != AIRY_OK && size && !image->data)
@@ -368,7 +370,7 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
     /* FITS has a unit in its header, which a stack does not have. */
     const airy_status status = plain && airy_image_is_fits(path)
                                    ? AIRY_ERR_UNSUPPORTED
-                                   : airy_stack_create(&l.stack, &path, 1);
+                                   : stack_open_one(&l.stack, common, path);
     int code = status == AIRY_OK ? load_of_stack(&l, common)
                : plain           ? load_of_image(&l, common)
                                  : tool_failed(common, status);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stack_opt.h"
 #include "compare.h"
 #include "manual.h"
 #include "tool.h"
@@ -169,6 +170,8 @@ static int check_and_run(const struct command *command, void *params)
         code = compare_check(common);
     if (code == AIRY_EXIT_OK && !command->part)
         code = tool_check_files(common);
+    if (code == AIRY_EXIT_OK)
+        code = stack_check_channel(common);
     if (code != AIRY_EXIT_OK)
         return code;
     if (!command->own_signals)
@@ -187,6 +190,7 @@ static int run_command(const struct command *command, int argc, char **argv)
         world_hush(argc, argv);
     int code = opt_parse(command, params, argc, argv);
     const struct common *common = params;
+    airy_checksums_verify(!common->unverified);
     if (code == AIRY_EXIT_OK) {
         if (common->help)
             opt_help(command);

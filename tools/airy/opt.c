@@ -92,6 +92,12 @@ static const struct opt common_options[] = {
      .fallback = "the folder of the HDF5 file",
      .help = "also read raw data that HDF5 files keep in other files (external storage) from this "
              "folder and from folders in it; may be given several times"},
+    {.name = "no-verify",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct common, unverified),
+     .help =
+         "do not verify the checksums that CBF and FITS files carry, to save the time that they "
+         "take"},
     {.name = "json",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, json),

@@ -93,6 +93,8 @@ struct common {
     int compat; /* airy_compat */
     bool profile;
     const char *profile_file;
+    const char *channel; /* --channel of commands without a raw_opt; NULL: not given */
+    bool unverified;     /* --no-verify */
     bool json, explain, force, quiet, verbose, help, version;
 };
 
@@ -121,6 +123,7 @@ struct command {
     bool writes_image; /* those are OPT_WRITTEN_IMAGE */
     int writes_holds;  /* 1 + the dtype of results, 0: any */
     bool part;         /* started by another command, which has looked at the files */
+    bool word_first;   /* the first input is no file */
     bool reads_pipe;   /* an input may be '-', standard input */
     bool own_signals;  /* from its start on it says itself what Ctrl-C and the like do */
     int (*check)(void *params); /* what the options say by themselves, before any file is looked at;

@@ -63,7 +63,7 @@ static int open_stack(struct plane_runs *r, bool *opened)
 {
     const char *input = r->common->inputs.items[0];
     airy_stack_info info;
-    *opened = airy_stack_create(&r->stack, &input, 1) == AIRY_OK &&
+    *opened = stack_open_one(&r->stack, r->common, input) == AIRY_OK &&
               airy_stack_get_info(r->stack, &info) == AIRY_OK;
     if (!*opened)
         return AIRY_EXIT_OK;

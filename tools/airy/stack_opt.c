@@ -1,5 +1,6 @@
 #include "stack_opt.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool parse_size(size_t *size, const char *text, size_t length)
@@ -53,8 +54,7 @@ static airy_status open_as(airy_stack **stack, const struct opt_list *inputs,
 {
     const airy_stack_params params = {.raw = raw->given ? &raw->frames : NULL,
                                       .growing = growing && !raw->given,
-                                      .channel = raw->channel,
-                                      .unverified = raw->unverified};
+                                      .channel = raw->channel};
     return airy_stack_create_with(stack, inputs->items, inputs->count, &params);
 }
 
@@ -67,6 +67,70 @@ airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs
                                const struct raw_opt *raw)
 {
     return open_as(stack, inputs, raw, true);
+}
+
+/* The file that --channel is about; NULL: there is none. */
+static const char *first_file(const struct common *common)
+{
+    const size_t at = common->command->word_first;
+    return common->inputs.count > at ? common->inputs.items[at] : NULL;
+}
+
+/* NULL: none, or the path is another one than the first input. */
+static const char *channel_of(const struct common *common, const char *path)
+{
+    const char *first = first_file(common);
+    return first && strcmp(path, first) == 0 ? common->channel : NULL;
+}
+
+airy_status stack_open_one(airy_stack **stack, const struct common *common, const char *path)
+{
+    const airy_stack_params params = {.channel = channel_of(common, path)};
+    return airy_stack_create_with(stack, &path, 1, &params);
+}
+
+int stack_check_channel(const struct common *common)
+{
+    airy_stack *stack = NULL;
+    const char *path = first_file(common);
+    if (!common->channel || !path)
+        return AIRY_EXIT_OK;
+    const airy_status status = stack_open_one(&stack, common, path);
+    airy_stack_destroy(&stack);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+static airy_status read_frames(airy_image *image, const airy_stack *stack)
+{
+    airy_stack_info info;
+    airy_status status = airy_stack_get_info(stack, &info);
+    size_t frame = 0, all = 0;
+    if (status != AIRY_OK)
+        return status;
+    const bool large =
+        __builtin_mul_overflow(info.height * airy_dtype_size(info.dtype), info.width, &frame) ||
+        __builtin_mul_overflow(frame, info.frames, &all);
+    *image = (airy_image){.dtype = info.dtype,
+                          .ndim = 3,
+                          .shape = {info.frames, info.height, info.width},
+                          .data = large ? NULL : malloc(all)};
+    if (!image->data)
+        return AIRY_ERR_MEMORY;
+    for (size_t i = 0; i < info.frames && status == AIRY_OK; i++)
+        status = airy_stack_read(stack, i, (char *)image->data + i * frame, frame);
+    return status;
+}
+
+airy_status stack_read_image(airy_image *image, const struct common *common, const char *path)
+{
+    airy_stack *stack = NULL;
+    if (!channel_of(common, path))
+        return airy_image_read_real(image, path);
+    airy_status status = stack_open_one(&stack, common, path);
+    if (status == AIRY_OK)
+        status = read_frames(image, stack);
+    airy_stack_destroy(&stack);
+    return status;
 }
 
 int stack_choose(size_t *count, const struct common *common, const size_t frames[3], size_t there)

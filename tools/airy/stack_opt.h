@@ -6,7 +6,6 @@
 
 struct raw_opt {
     bool given;
-    bool unverified;
     airy_raw_frames frames;
     const char *channel; /* --channel; NULL: not given */
 };
@@ -23,20 +22,12 @@ const char *stack_parse_raw(void *field, const char *text);
                 "unless big"                                                                       \
     }
 
+/* Of a struct raw_opt, or of struct common. */
 #define STACK_CHANNEL_OPTION(params, member)                                                       \
     {                                                                                              \
         .name = "channel", .type = OPT_STRING, .offset = offsetof(params, member.channel),         \
         .argument = "NAME|N", .fallback = "the first, with a warning",                             \
         .help = "channel of a detector with several, such as threshold_1, or its number from 1 on" \
-    }
-
-/* The row behind it, of the same member. */
-#define STACK_VERIFY_OPTION(params, member)                                                        \
-    {                                                                                              \
-        .name = "no-verify", .type = OPT_FLAG, .offset = offsetof(params, member.unverified),      \
-        .help =                                                                                    \
-            "do not verify the checksums that CBF and FITS files carry, to save the time that "    \
-            "they take"                                                                            \
     }
 
 /* All inputs as one stack. */
@@ -45,6 +36,15 @@ airy_status stack_open(airy_stack **stack, const struct opt_list *inputs,
 /* The same while they are being written, see airy_stack_create_growing. */
 airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs,
                                const struct raw_opt *raw);
+/* One path; of the first input the channel that common has. */
+airy_status stack_open_one(airy_stack **stack, const struct common *common, const char *path);
+/* --channel of common is one of the first input's channels. Exit code. */
+int stack_check_channel(const struct common *common);
+/*
+ * An image as airy_image_read_real gives it; of the first input, where --channel is given, the
+ * frames of that channel alone.
+ */
+airy_status stack_read_image(airy_image *image, const struct common *common, const char *path);
 /*
  * How many frames --frames takes of what has so many; all of them are there, else AIRY_EXIT_FAILED
  * after a line on stderr.
