@@ -9,6 +9,7 @@
 #include "geometry_opt.h"
 #include "simulated.h"
 #include "stack_out.h"
+#include "text_lines.h"
 
 struct simulate_params {
     struct geometry_params geometry;
@@ -142,21 +143,17 @@ static int read_curve(const struct simulate_params *p, double **q, double **curv
 {
     const struct common *common = &p->geometry.common;
     char why[TEXT_WHY];
-    FILE *file = tool_open_text(why, p->curve);
-    if (!file)
+    struct text_lines lines = {.common = common,
+                               .option = "--curve ",
+                               .path = p->curve,
+                               .file = tool_open_text(why, p->curve)};
+    if (!lines.file)
         return tool_fail(common, "--curve %s: cannot be opened (%s)", p->curve, why);
-    char line[512];
-    size_t room = 0, n = 0, number = 0;
+    size_t room = 0, n = 0;
     int code = AIRY_EXIT_OK;
-    while (code == AIRY_EXIT_OK && fgets(line, sizeof(line), file)) {
-        number++;
+    for (const char *line; (line = text_next(&lines, &code)) != NULL;) {
         const char *text = line + strspn(line, " \t");
-        if (!line[0]) {
-            code = tool_fail(common, "--curve %s line %zu: a zero byte, so it is no text", p->curve,
-                             number);
-            break;
-        }
-        if (*text == '#' || *text == '\n' || *text == '\r' || !*text)
+        if (*text == '#' || !*text)
             continue;
         if (n == room) {
             room = room ? 2 * room : 1024;
@@ -172,13 +169,13 @@ static int read_curve(const struct simulate_params *p, double **q, double **curv
             (sscanf(text, "%lf%*[ \t,;]%lf", &pair[0], &pair[1]) != 2 || !isfinite(pair[0]) ||
              !(pair[1] >= 0) || !isfinite(pair[1]) || (n && pair[0] <= (*q)[n - 1])))
             code = tool_fail(common, "--curve %s line %zu: expected q (ascending) and counts >= 0",
-                             p->curve, number);
+                             p->curve, lines.number);
         if (code == AIRY_EXIT_OK) {
             (*q)[n] = pair[0];
             (*curve)[n++] = pair[1];
         }
     }
-    fclose(file);
+    fclose(lines.file);
     if (code == AIRY_EXIT_OK && n < 2)
         code = tool_fail(common, "--curve %s: has %zu point%s, expected 2 or more", p->curve, n,
                          tool_s(n));

@@ -6,6 +6,7 @@
 
 #include "simulated_oct.h"
 #include "stack_out.h"
+#include "text_lines.h"
 
 enum { WAVELENGTH_TERMS = 6, MOST_REFLECTORS = 1000, BLOCK = 32 /* lines made at a time */ };
 static const size_t BATCH_BYTES = (size_t)64 << 20; /* of frames made between two writes */
@@ -307,27 +308,26 @@ static int read_numbers(const struct common *common, const char *option, const c
         airy_image_free(&image);
     } else {
         char why[TEXT_WHY];
-        FILE *file = tool_open_text(why, path);
-        if (!file)
+        char named[64];
+        snprintf(named, sizeof(named), "%s ", option);
+        struct text_lines lines = {
+            .common = common, .option = named, .path = path, .file = tool_open_text(why, path)};
+        if (!lines.file)
             return tool_fail(common, "%s %s: cannot be opened (%s)", option, path, why);
-        char line[256];
-        bool good = true;
-        while (good && fgets(line, sizeof(line), file)) {
+        int code = AIRY_EXIT_OK;
+        for (const char *line; (line = text_next(&lines, &code)) != NULL;) {
             double v = 0;
-            good = line[0] != 0; /* fgets gives no empty line but of zero bytes */
-            if (!good)
-                break;
-            line[strcspn(line, "\r\n")] = 0;
             if (!line[0] || line[0] == '#')
                 continue;
-            good = opt_number(line, &v);
+            if (!opt_number(line, &v))
+                code = tool_fail(common, "%s %s: line '%.40s' is not a number", option, path, line);
             if (n < count)
                 to[n] = v;
-            n += good;
+            n++;
         }
-        fclose(file);
-        if (!good)
-            return tool_fail(common, "%s %s: line '%.40s' is not a number", option, path, line);
+        fclose(lines.file);
+        if (code != AIRY_EXIT_OK)
+            return code;
     }
     for (size_t i = 0; i < n && i < count; i++)
         if (!isfinite(to[i]))

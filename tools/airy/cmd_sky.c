@@ -7,6 +7,7 @@
 
 #include "catalog.h"
 #include "device_image.h"
+#include "text_lines.h"
 
 struct sky_params {
     struct common common;
@@ -321,35 +322,27 @@ static int read_table(struct points *points, const struct common *common, const 
     struct reading r = {
         .common = common, .option = option, .path = path, .kind = kind, .listed = no_names};
     char why[TEXT_WHY];
-    FILE *file = tool_open_text(why, path);
-    if (!file)
+    char named[32];
+    snprintf(named, sizeof(named), "--%s ", option);
+    struct text_lines lines = {
+        .common = common, .option = named, .path = path, .file = tool_open_text(why, path)};
+    if (!lines.file)
         return tool_fail(common, "--%s %s: cannot be opened (%s)", option, path, why);
-    char line[4096];
     int code = AIRY_EXIT_OK;
     if (tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".vot") ||
         tool_has_suffix(path, ".xml"))
         code = tool_fail(common,
                          "--%s %s: tables of FITS and VOTable are only written; give it as .csv",
                          option, path);
-    while (code == AIRY_EXIT_OK && fgets(line, sizeof(line), file)) {
-        r.line++;
+    for (const char *line; (line = text_next(&lines, &code)) != NULL;) {
+        r.line = lines.number;
         const char *text = line + strspn(line, blank);
-        if (!strchr(line, '\n') && !feof(file))
-            code = tool_fail(common, "--%s %s line %zu: longer than %zu bytes, or no text", option,
-                             path, r.line, sizeof(line) - 2);
-        else if (line[strcspn(line, "\r")] && !strchr("\r\n", line[strcspn(line, "\r") + 1]))
-            code = tool_fail(common,
-                             "--%s %s line %zu: lines that end in a carriage return alone; convert "
-                             "them to line feeds",
-                             option, path, r.line);
-        else if (*text == '#' && !r.known)
+        if (*text == '#' && !r.known)
             read_remark(&r, text);
         else if (*text && *text != '#')
             code = read_row(&r, points, line);
     }
-    if (code == AIRY_EXIT_OK && ferror(file))
-        code = tool_fail(common, "--%s %s: cannot be read (%s)", option, path, strerror(errno));
-    fclose(file);
+    fclose(lines.file);
     return code;
 }
 

@@ -1,4 +1,5 @@
 #include "patterns.h"
+#include "text_lines.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -180,31 +181,41 @@ static void skip_chi_header(FILE *file, size_t *number, struct patterns *pattern
     }
 }
 
+/* How many numbers a line has, at most three, and nothing else but a comment; 0: it is no such line. */
+static int take_columns(double v[3], const char *text)
+{
+    int count = 0;
+    v[2] = 0;
+    for (char *end; count < 3; count++, text = end + strspn(end, " \t,;")) {
+        v[count] = strtod(text, &end);
+        if (end == text)
+            break;
+        if (*end && !strchr(" \t,;", *end))
+            return 0;
+    }
+    return !*text || *text == '#' ? count : 0;
+}
+
 /* Lines of two or three numbers: points[3 n], malloc'ed. */
 static int read_points(double **points, size_t *count, int *columns, struct patterns *patterns,
                        const struct common *common, const char *path)
 {
     char why[TEXT_WHY];
-    FILE *file = tool_open_text(why, path);
-    if (!file)
+    struct text_lines lines = {
+        .common = common, .option = "", .path = path, .file = tool_open_text(why, path)};
+    if (!lines.file)
         return tool_fail(common, "%s: cannot be opened (%s)", path, why);
-    char line[1024];
-    size_t number = 0, room = 0;
+    size_t room = 0;
     int code = AIRY_EXIT_OK;
-    skip_chi_header(file, &number, patterns, path);
-    while (code == AIRY_EXIT_OK && fgets(line, sizeof(line), file)) {
-        number++;
+    skip_chi_header(lines.file, &lines.number, patterns, path);
+    for (const char *line; (line = text_next(&lines, &code)) != NULL;) {
         const char *text = line + strspn(line, " \t");
         airy_unit unit;
         char word[64];
         if (*text == '#' && sscanf(text + 1, "%63s", word) == 1 &&
             airy_unit_parse(&unit, word) == AIRY_OK)
             snprintf(patterns->label, sizeof(patterns->label), "%s", airy_unit_label(unit));
-        if (!line[0]) {
-            code = tool_fail(common, "%s line %zu: a zero byte, so it is no text", path, number);
-            break;
-        }
-        if (*text == '#' || *text == '\n' || *text == '\r' || !*text)
+        if (*text == '#' || !*text)
             continue;
         if (*count == room) {
             room = room ? 2 * room : 1024;
@@ -216,15 +227,14 @@ static int read_points(double **points, size_t *count, int *columns, struct patt
             *points = more;
         }
         double *v = *points + 3 * *count;
-        v[2] = 0;
-        const int got = sscanf(text, "%lf%*[ \t,;]%lf%*[ \t,;]%lf", &v[0], &v[1], &v[2]);
+        const int got = take_columns(v, text);
         if (got < 2 || (*columns && got != *columns))
             code = tool_fail(common, "%s line %zu: expected two or three columns of numbers", path,
-                             number);
+                             lines.number);
         *columns = got;
         ++*count;
     }
-    fclose(file);
+    fclose(lines.file);
     if (code == AIRY_EXIT_OK && *count == 0)
         code = tool_fail(common, "%s: has no lines of numbers", path);
     return code;
