@@ -71,6 +71,15 @@ def write(airy):
     run(airy, "integrate", "st.h5", *azint, "--bins", "300x8", "-o", "two.h5")
     run(airy, "reduce", "st.h5", "-o", "mean.h5", "--quiet")
     run(airy, "peaks", "st.h5", "--poni", "st.poni", "-o", "peaks.h5", "--quiet")
+    for name in ("frame.cbf", "frame.edf", "frame.tif", "frame.h5"):
+        run(airy, "convert", "st.h5", "--frames", "2", "-o", name, "--quiet")
+    run(airy, "convert", "st.h5", "-o", "all.h5", "--quiet")
+    run(airy, "simulate", "sky", "sky.fits", "--quiet")
+    run(airy, "simulate", "oct", "oct.raw", "--samples", "64", "--lines", "6", "--frames", "3", "--quiet")
+    with open("plan.json", "w", encoding="ascii") as file:
+        file.write('{"samples": 64, "lines": 6, "dtype": "u16", "output": "complex"}')
+    for name, more in (("complex.npy", ()), ("complex.h5", ()), ("pairs.npy", ("--complex-as-pairs",))):
+        run(airy, "oct", "oct.raw", "--plan", "plan.json", "-o", name, "--quiet", *more)
 
 
 def masters(neggia):
@@ -188,6 +197,67 @@ def rest():
             assert image.cutoff_pick is not None if hasattr(image, "cutoff_pick") else True
 
 
+def geometry_of(name):
+    """Pixel size, distance (m), beam centre (pixels) and wavelength (A) of a header, as its own format has them."""
+    with need("fabio").open(name) as image:
+        header = image.header
+        assert np.array_equal(image.data, truth()[2]), "other pixels"
+    if name.endswith(".edf"):
+        return [float(header[key]) for key in ("PSize_1", "SampleDistance", "Center_1", "Center_2")] + [float(header["WaveLength"]) * 1e10]
+    text = header.get("_array_data.header_contents") or header["imageDescription"]
+    assert name != "frame.cbf" or header["_array_data.header_convention"].startswith("PILATUS")
+    words = {line.split()[1].rstrip(":"): line.split()[2:] for line in text.splitlines() if line.startswith("# ")}
+    center = [float(word.strip("(),")) for word in words["Beam_xy"][:2]]
+    return [float(words["Pixel_size"][0]), float(words["Detector_distance"][0]), *center, float(words["Wavelength"][0])]
+
+
+def images():
+    want = [172e-6, 0.15, 0.04 / 172e-6, 0.05 / 172e-6, 12.398419843320026 / 12]
+    for name in ("frame.cbf", "frame.edf", "frame.tif"):
+        @case(12, "fabio", name + ", its geometry")
+        def _(name=name):
+            got = geometry_of(name)
+            assert np.allclose(got, want, rtol=1e-12, atol=0), got
+    for name, count in (("frame.h5", 1), ("all.h5", FRAMES)):
+        @case(12, "fabio", name)
+        def _(name=name, count=count):
+            with need("fabio").open(name) as image:
+                assert image.nframes == count
+
+        @case(12, "h5py", name + ", detectorSpecific")
+        def _(name=name, count=count):
+            with need("h5py").File(name) as file:
+                detector = file["entry/instrument/detector"]
+                mask = detector["detectorSpecific/pixel_mask"]
+                assert mask.dtype == np.uint32 and mask.chunks is None and not mask[()].any()
+                assert detector["detectorSpecific/nimages"][()] == count
+                assert abs(detector["detector_distance"][()] - 0.15) < 1e-12
+
+    @case(13, "astropy", "sky.fits, BUNIT")
+    def _():
+        need("astropy")
+        from astropy import units
+        from astropy.io import fits
+        with fits.open("sky.fits") as hdus:
+            assert units.Unit(hdus[0].header["BUNIT"]) == units.Jy / units.beam
+
+    @case(14, "astropy", "sky.fits, CHECKSUM and DATASUM")
+    def _():
+        need("astropy")
+        from astropy.io import fits
+        with fits.open("sky.fits", checksum=True) as hdus:
+            assert hdus[0].verify_checksum() == 1 and hdus[0].verify_datasum() == 1
+
+    @case("oct", "NumPy, h5py", "complex.npy, complex.h5")
+    def _():
+        numbers, pairs = np.load("complex.npy"), np.load("pairs.npy")
+        assert numbers.dtype == np.complex64 and numbers.shape == (3, 6, 32) and pairs.shape == (3, 6, 32, 2)
+        assert (numbers.view(np.float32).reshape(pairs.shape) == pairs).all()
+        with need("h5py").File("complex.h5") as file:
+            dataset = file["entry/oct/result/complex"]
+            assert dataset.dtype == np.complex64 and (dataset[()] == numbers).all()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--airy", default="build/tools/airy/airy")
@@ -203,6 +273,7 @@ def main():
         masters(neggia)
         powder(gsas)
         rest()
+        images()
         os.chdir("/")
     for row in rows:
         print("{:>3}  {:14}  {:36}  {:8} {}".format(*row))
