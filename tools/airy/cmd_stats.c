@@ -162,6 +162,50 @@ static int add_numbers(const struct stats_params *p, const struct plane *d,
     return code;
 }
 
+/* Element i of integers of 64 bits is closer to the end of the range than element k. */
+static bool is_beyond(const airy_image *image, size_t i, size_t k, bool upwards)
+{
+    const int64_t *signeds = image->data;
+    const uint64_t *unsigneds = image->data;
+    if (airy_dtype_is_signed(image->dtype))
+        return upwards ? signeds[i] > signeds[k] : signeds[i] < signeds[k];
+    return upwards ? unsigneds[i] > unsigneds[k] : unsigneds[i] < unsigneds[k];
+}
+
+/*
+ * Extremes of integers of 64 bits in all digits: f64 holds 53 bits, so that several of them may be
+ * the one that was found. bad: of the pixels, or NULL; at: the place that was found, of these.
+ */
+static json_t *exact_extreme(const airy_image *image, const uint8_t *bad, size_t first,
+                             size_t count, size_t at, bool upwards)
+{
+    const double found = airy_image_value(image, first + at);
+    size_t most = first + at;
+    for (size_t i = first; i < first + count; i++)
+        if (airy_image_value(image, i) == found && !(bad && bad[i]) &&
+            is_beyond(image, i, most, upwards))
+            most = i;
+    return airy_dtype_is_signed(image->dtype)
+               ? json_integer((json_int_t)((const int64_t *)image->data)[most])
+               : tool_json_unsigned(((const uint64_t *)image->data)[most]);
+}
+
+/* min and max of plane i of a run, where they are such integers. */
+static void add_exact(const struct plane_runs *runs, size_t i, const airy_statistics *s,
+                      json_t *json)
+{
+    const airy_image *image = &runs->d.image;
+    const bool wide = image->dtype == AIRY_DTYPE_U64 || image->dtype == AIRY_DTYPE_I64;
+    if (!wide || !image->data || s->count == 0)
+        return;
+    const int ndim = image->ndim;
+    const size_t count = runs->each ? image->shape[ndim - 2] * image->shape[ndim - 1]
+                                    : tool_count(image->shape, ndim);
+    const uint8_t *bad = runs->is_bad ? runs->is_bad : runs->d.is_bad;
+    json_object_set_new(json, "min", exact_extreme(image, bad, i * count, count, s->min_at, false));
+    json_object_set_new(json, "max", exact_extreme(image, bad, i * count, count, s->max_at, true));
+}
+
 /* What was found of a run of planes, or of the image. */
 static int add_run(const struct stats_params *p, const struct plane_runs *runs,
                    const airy_statistics *s, json_t *json, json_t *list)
@@ -174,6 +218,7 @@ static int add_run(const struct stats_params *p, const struct plane_runs *runs,
                                     .mask = planes->masks ? planes->masks[i] : NULL};
         json_t *to = list ? json_object() : json;
         code = add_numbers(p, &plane, &s[i], to);
+        add_exact(runs, i, &s[i], to);
         if (list)
             json_array_append_new(list, to);
     }
@@ -238,7 +283,8 @@ const struct command cmd_stats = {
     .summary = "count, extremes, sum, mean, median and standard deviation of an image, as JSON",
     .details = "Prints {count, nan, masked, min, max, sum, mean, median, std}. count is what went "
                "in, nan what was left out because it is not finite; std is the population's (ddof "
-               "0). The median and quantiles are exact; a number that does not exist is null. With "
+               "0). Integers of 64 bits keep all digits of min and max, from 2^63 on as text. The "
+               "median and quantiles are exact; a number that does not exist is null. With "
                "--each these are of every plane, in the order of the file: {planes: [{count, ...}, "
                "...]}. Of a stack only some planes are in memory then.",
     .examples = "  airy stats image.npy\n"
