@@ -249,57 +249,6 @@ static int load(airy_image *image, const struct convert_params *p)
     return code;
 }
 
-/* What the input's files state, for formats that have a place for it. */
-struct about {
-    airy_stack_meta meta;
-    bool known;
-    uint8_t *mask; /* NULL: none */
-};
-
-/* Of files that state several geometries none is written, which is printed. */
-static void find_about(struct about *about, const struct convert_params *p)
-{
-    static const unsigned all = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE |
-                                AIRY_GEOMETRY_CENTER | AIRY_GEOMETRY_WAVELENGTH |
-                                AIRY_GEOMETRY_TILT;
-    const struct opt_list *inputs = &p->common.inputs;
-    const airy_stack_params params = {.channel = p->common.channel,
-                                      .unverified = true}; /* that was done with the pixels */
-    airy_stack *stack = NULL;
-    airy_stack_info info;
-    *about = (struct about){.known = false};
-    if (image_is_fits_name(p->output) || tool_has_suffix(p->output, ".npy") ||
-        tool_has_suffix(p->output, ".png") || airy_image_is_fits(inputs->items[0]) ||
-        airy_stack_create_with(&stack, inputs->items, 1, &params) != AIRY_OK)
-        return;
-    airy_status status = airy_stack_get_info(stack, &info);
-    if (status == AIRY_OK)
-        status = airy_stack_get_meta(stack, &about->meta);
-    about->known = status == AIRY_OK;
-    if (about->known && airy_stack_hold_geometry(stack, all, NULL) != AIRY_OK) {
-        tool_say(&p->common, "%s: no geometry is written, since %s", p->output, airy_last_error());
-        about->known = false;
-    }
-    if (about->known && about->meta.has_mask) {
-        about->mask = malloc(info.height * info.width);
-        if (about->mask && airy_stack_mask(stack, about->mask) != AIRY_OK) {
-            free(about->mask);
-            about->mask = NULL;
-        }
-    }
-    airy_stack_destroy(&stack);
-}
-
-static airy_status write_image(const airy_image *image, const struct convert_params *p)
-{
-    struct about about;
-    find_about(&about, p);
-    const airy_status status = airy_image_write_stated(
-        image, p->output, p->common.force, about.known ? &about.meta : NULL, about.mask);
-    free(about.mask);
-    return status;
-}
-
 static int run_convert(void *user)
 {
     const struct convert_params *p = user;
@@ -321,7 +270,8 @@ static int run_convert(void *user)
         code = check_size(&p->common,
                           tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype));
     if (code == AIRY_EXIT_OK) {
-        const airy_status status = write_image(&image, p);
+        const airy_stack_params params = {.channel = p->common.channel};
+        const airy_status status = stack_write_image(&image, &p->common, 1, &params, p->output);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
     if (code != AIRY_EXIT_OK) {

@@ -477,6 +477,9 @@ static int write_result(struct reduction *r)
 {
     const struct common *common = &r->p->common;
     const size_t size = airy_array_size(r->result);
+    const struct raw_opt *raw = &r->p->raw;
+    const airy_stack_params params = {.raw = raw->given ? &raw->frames : NULL,
+                                      .channel = raw->channel};
     airy_image image = {.dtype = airy_array_dtype(r->result),
                         .ndim = 2,
                         .shape = {r->info.height, r->info.width},
@@ -487,7 +490,7 @@ static int write_result(struct reduction *r)
     if (status == AIRY_OK)
         status = airy_queue_finish(r->queue);
     if (status == AIRY_OK)
-        status = airy_image_write(&image, r->p->output, common->force);
+        status = stack_write_image(&image, common, common->inputs.count, &params, r->p->output);
     airy_image_free(&image);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }

@@ -133,6 +133,60 @@ airy_status stack_read_image(airy_image *image, const struct common *common, con
     return status;
 }
 
+/* What the files of a stack state, for formats that have a place for it. */
+struct about {
+    airy_stack_meta meta;
+    bool known;
+    uint8_t *mask; /* NULL: none */
+};
+
+static uint8_t *read_mask(const airy_stack *stack)
+{
+    airy_stack_info info;
+    uint8_t *mask = airy_stack_get_info(stack, &info) == AIRY_OK ? malloc(info.height * info.width)
+                                                                 : NULL;
+    if (mask && airy_stack_mask(stack, mask) != AIRY_OK) {
+        free(mask);
+        mask = NULL;
+    }
+    return mask;
+}
+
+/* Of files that state several geometries none is written, which is printed. */
+static void find_about(struct about *about, airy_stack *stack, const struct common *common,
+                       const char *output)
+{
+    static const unsigned all = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE |
+                                AIRY_GEOMETRY_CENTER | AIRY_GEOMETRY_WAVELENGTH |
+                                AIRY_GEOMETRY_TILT;
+    about->known = airy_stack_get_meta(stack, &about->meta) == AIRY_OK;
+    if (about->known && airy_stack_hold_geometry(stack, all, NULL) != AIRY_OK) {
+        tool_say(common, "%s: no geometry is written, since %s", output, airy_last_error());
+        about->known = false;
+    }
+    if (about->known && about->meta.has_mask)
+        about->mask = read_mask(stack);
+}
+
+airy_status stack_write_image(const airy_image *image, const struct common *common, size_t count,
+                              const airy_stack_params *params, const char *output)
+{
+    const char *const *inputs = common->inputs.items;
+    airy_stack_params ways = *params;
+    ways.unverified = true; /* that was done with the pixels */
+    struct about about = {.known = false};
+    airy_stack *stack = NULL;
+    const bool no_place = tool_has_suffix(output, ".npy") || tool_has_suffix(output, ".png") ||
+                          tool_has_suffix(output, ".fits") || airy_image_is_fits(inputs[0]);
+    if (!no_place && airy_stack_create_with(&stack, inputs, count, &ways) == AIRY_OK)
+        find_about(&about, stack, common, output);
+    airy_stack_destroy(&stack);
+    const airy_status status = airy_image_write_stated(
+        image, output, common->force, about.known ? &about.meta : NULL, about.mask);
+    free(about.mask);
+    return status;
+}
+
 int stack_choose(size_t *count, const struct common *common, const size_t frames[3], size_t there)
 {
     const size_t last = frames[1] ? frames[1] : there;

@@ -46,6 +46,12 @@ int stack_check_channel(const struct common *common);
  */
 airy_status stack_read_image(airy_image *image, const struct common *common, const char *path);
 /*
+ * Write frames, or what became of them, with what the first `count` inputs state of the geometry
+ * where the output's format has a place for it.
+ */
+airy_status stack_write_image(const airy_image *image, const struct common *common, size_t count,
+                              const airy_stack_params *params, const char *output);
+/*
  * How many frames --frames takes of what has so many; all of them are there, else AIRY_EXIT_FAILED
  * after a line on stderr.
  */

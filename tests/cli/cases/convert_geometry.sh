@@ -27,3 +27,6 @@ $airy convert f.edf -o x.npy --quiet && $airy convert x.npy -o y.edf --quiet && 
 [ -z "$(states y.edf)$(states y.cbf)" ] || exit 9
 grep -aq 'PSize\|header_contents' y.edf y.cbf && exit 10
 $airy info y.edf | head -1
+# a mean of frames is one of the same detector
+$airy reduce $small -o mean.edf --quiet && states mean.edf
+$airy reduce $small -o mean.h5 --quiet && [ "$(states mean.h5)" = "$(states mean.edf)" ] || exit 11
