@@ -85,6 +85,19 @@ static hid_t take_string_type(struct input *in)
     return type;
 }
 
+/* A complex number, or what looks like one: other names, parts of other types, room between them. */
+static hid_t take_complex(struct input *in)
+{
+    const unsigned n = take(in);
+    const hid_t real = n & 1 ? H5T_IEEE_F64BE : H5T_IEEE_F32LE,
+                other = n & 2 ? H5T_STD_I32LE : real;
+    const size_t size = H5Tget_size(real), gap = n >> 4 & 7;
+    const hid_t type = H5Tcreate(H5T_COMPOUND, size + gap + H5Tget_size(other));
+    H5Tinsert(type, n & 4 ? "i" : "r", 0, real);
+    H5Tinsert(type, n & 4 ? "r" : n & 8 ? "k" : "i", size + gap, other);
+    return type;
+}
+
 static hid_t take_type(struct input *in)
 {
     const unsigned n = take(in) % 20;
@@ -107,6 +120,8 @@ static hid_t take_type(struct input *in)
         return H5Tcopy(H5T_IEEE_F64BE);
     case 7:
         return take_string_type(in);
+    case 19:
+        return take_complex(in);
     case 8:
         type = H5Tcreate(H5T_COMPOUND, 8);
         H5Tinsert(type, "a", 0, H5T_STD_U32LE);

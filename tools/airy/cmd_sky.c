@@ -1,5 +1,4 @@
 /* airy sky: pixels to sky coordinates and back. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -166,6 +166,7 @@ static const struct opt stream_options[] = {
      .fallback = "30",
      .help = "wait so many s for the last messages to leave"},
     STACK_RAW_OPTION(struct stream_params, raw),
+    STACK_CHANNEL_OPTION(struct stream_params, raw),
     {.heading = "Faults, for tests of receivers"},
     {.name = "lose",
      .type = OPT_PARSED,
