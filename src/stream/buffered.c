@@ -93,8 +93,10 @@ static void add(struct airy_stream_buffered *b, size_t socket, int fd)
     if (b->used == b->room) {
         const size_t room = airy_max_size(16, 2 * b->room);
         struct connection *more = realloc(b->connections, room * sizeof(*more));
-        b->connections = more ? more : b->connections;
-        b->room = more ? room : b->room;
+        if (more) {
+            b->connections = more;
+            b->room = room;
+        }
     }
     if (c.own >= 0 && b->used < b->room) {
         b->connections[b->used++] = c;
