@@ -227,9 +227,8 @@ static void check_channels(struct check *c)
     airy_stack *stack = NULL;
     airy_stack_info info;
     if (CHECK_OK(c, stack_open(&stack, scan)) && CHECK_OK(c, airy_stack_get_info(stack, &info)))
-        CHECK(c, info.frames == 6);
+        CHECK(c, info.frames == 6 && info.channel[0] == 0 && info.channels[0] == 0);
     airy_stack_destroy(&stack);
-    CHECK(c, info.channel[0] == 0 && info.channels[0] == 0);
     CHECK_FAILS(
         c, airy_stack_create_with(&stack, &scan, 1, &(airy_stack_params){.channel = "threshold_2"}),
         AIRY_ERR_NOT_FOUND, "has no channels");

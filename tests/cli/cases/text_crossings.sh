@@ -17,7 +17,7 @@ $airy compress "$small" '5%b%%_master.h5' --frames-per-file 3 --quiet && $airy d
 # a header of FITS is printable ASCII
 $airy simulate sky y.fits --height 8 --width 8 --quiet
 card=$(printf 'COMMENT \351\t\033[2Jx')
-sed "1s/BUNIT   = 'JY\/B/$card/" y.fits >u.fits && ! cmp -s y.fits u.fits || exit 2
+sed "1s/BUNIT   = 'Jy\/b/$card/" y.fits >u.fits && ! cmp -s y.fits u.fits || exit 2
 $airy convert u.fits -o v.fits --quiet && head -c 2880 v.fits | grep -c -a "$(printf '[\001-\037\177-\377]')"
 # a message of the log on a terminal
 AIRY_LOG=debug $airy stats "$(printf 'a\033b\302\233c.npy')" 2>&1 | grep -c -e "$(printf '\033')" -e "$(printf '\302\233')"
