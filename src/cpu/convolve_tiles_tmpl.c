@@ -97,6 +97,15 @@ static void NAME(direct_tile)(const struct job *job, void *scratch, const struct
     }
 }
 
+/* Whether any of AIRY_CONVOLVE_LOOK elements is equal to that of b at its place: few instructions. */
+static bool NAME(any_same)(const W *a, const W *b)
+{
+    unsigned any = 0;
+    for (size_t q = 0; q < AIRY_CONVOLVE_LOOK; q++)
+        any |= a[q] == b[q];
+    return any != 0;
+}
+
 /*
  * Weights that add up to 1 leave a constant as it is, but the rounding of partial sums does not: where
  * all elements that a result looks at are equal, it is their value. out: of n results, made from n +
@@ -106,8 +115,17 @@ static void NAME(direct_tile)(const struct job *job, void *scratch, const struct
 static bool NAME(keep_runs)(W *out, const W *line, size_t taps, size_t n)
 {
     const size_t total = n + taps - 1, step = taps - 1;
+    /* Few taps: places are so near to one another that looking at all at once is faster. */
+    size_t looked = step < AIRY_CONVOLVE_LOOK / 4 ? 0 : SIZE_MAX;
     bool any = taps == 1;
     for (size_t k = 0; taps > 1 && k + 1 < total; k += step) {
+        for (; k >= looked && k + AIRY_CONVOLVE_LOOK < total; k += AIRY_CONVOLVE_LOOK) {
+            looked = k + AIRY_CONVOLVE_LOOK;
+            if (NAME(any_same)(line + k, line + k + 1))
+                break;
+        }
+        if (k + 1 >= total)
+            break;
         const W value = line[k];
         if (value != line[k + 1] || value == (W)0)
             continue;
@@ -130,6 +148,8 @@ static void NAME(keep_columns)(W *out, const W *const *row, size_t taps, size_t 
 {
     enum { EACH = 16 };
     for (size_t i = 0; i < n; i += EACH) {
+        while (i + AIRY_CONVOLVE_LOOK <= n && !NAME(any_same)(row[0] + i, row[1] + i))
+            i += AIRY_CONVOLVE_LOOK;
         const size_t count = airy_min_size(EACH, n - i);
         uint8_t same[EACH];
         unsigned any = 0;

@@ -7,8 +7,9 @@
 #include "filter/filter_fns.h"
 
 enum {
-    AIRY_CONVOLVE_ROWS = 4, /* results of a block */
-    AIRY_CONVOLVE_PAD = 16  /* elements that are read behind the end of a row, whatever they hold */
+    AIRY_CONVOLVE_ROWS = 4,  /* results of a block */
+    AIRY_CONVOLVE_LOOK = 64, /* elements that are looked at together for equal ones */
+    AIRY_CONVOLVE_PAD = 16 /* elements that are read behind the end of a row, whatever they hold */
 };
 
 /*
