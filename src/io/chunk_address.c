@@ -107,13 +107,8 @@ struct address_walk {
 /* False if the chunk was never written. */
 static bool look_up(struct address_walk *w, const hsize_t *offset, size_t frame)
 {
-    uint8_t nothing[64]; /* the driver writes nothing here while it records */
     uint32_t mask = 0;
-    w->probe->hits = 0;
-    w->probe->recording = true;
-    const herr_t read = H5Dread_chunk(w->dataset, H5P_DEFAULT, offset, &mask, nothing);
-    w->probe->recording = false;
-    if (read >= 0) {
+    if (airy_probe_chunk(w->probe, w->dataset, offset, &mask) >= 0) {
         w->places[frame] = judge(w->probe, mask, w->grid);
         return true;
     }
@@ -260,11 +255,7 @@ static airy_status check_chunk(const struct chunk_walk *w, const hsize_t *index)
     for (int axis = 0; axis < w->ndim; axis++)
         offset[axis] = index[axis] * w->chunk[axis];
     uint32_t mask = 0;
-    uint8_t nothing[64];
-    w->probe->hits = 0;
-    w->probe->recording = true;
-    const herr_t read = H5Dread_chunk(w->dataset, H5P_DEFAULT, offset, &mask, nothing);
-    w->probe->recording = false;
+    const herr_t read = airy_probe_chunk(w->probe, w->dataset, offset, &mask);
     AIRY_FAIL_IF(w->written && read < 0 && is_missing(w->dataset, offset, NULL, 0),
                  AIRY_ERR_UNWRITTEN, "%s was never written",
                  covers(w) ? "the frame" : "a part of the frame");

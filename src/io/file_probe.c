@@ -244,6 +244,16 @@ airy_probe *airy_probe_of(hid_t object)
     return handle ? (airy_probe *)(void *)((char *)handle - offsetof(airy_probe, fd)) : NULL;
 }
 
+herr_t airy_probe_chunk(airy_probe *probe, hid_t dataset, const hsize_t *offset, uint32_t *mask)
+{
+    uint8_t nothing[64]; /* the driver writes nothing here while it records */
+    probe->hits = 0;
+    probe->recording = true;
+    const herr_t read = H5Dread_chunk(dataset, H5P_DEFAULT, offset, mask, nothing);
+    probe->recording = false;
+    return read;
+}
+
 airy_status airy_probe_result(hid_t object)
 {
     const airy_probe *probe = airy_probe_of(object);

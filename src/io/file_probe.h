@@ -40,6 +40,11 @@ hid_t airy_probe_register(void);
  */
 airy_probe *airy_probe_of(hid_t object);
 /*
+ * Where a chunk lies: probe->hits raw reads were noted, the last one in offset and length; nothing is
+ * read. Negative where libhdf5 finds no chunk there.
+ */
+herr_t airy_probe_chunk(airy_probe *probe, hid_t dataset, const hsize_t *offset, uint32_t *mask);
+/*
  * AIRY_ERR_IO when the system failed to read from the file of an object since it was opened, or a
  * dataset of it was refused. For who asked whether something is there: libhdf5 says no, too, when it
  * cannot look.

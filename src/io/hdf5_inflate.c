@@ -65,16 +65,9 @@ static bool locate(struct chunk *c, hid_t dataset, const hsize_t *start)
 {
     airy_probe *probe = airy_probe_of(dataset);
     uint32_t mask = 0;
-    uint8_t nothing[64];
-    if (!probe)
-        return false;
-    probe->hits = 0;
-    probe->recording = true;
-    const herr_t read = H5Dread_chunk(dataset, H5P_DEFAULT, start, &mask, nothing);
-    probe->recording = false;
-    if (read < 0 || probe->hits != 1 || mask != 0 || probe->length == 0 ||
-        probe->length > MAX_BYTES || probe->offset > probe->size ||
-        probe->length > probe->size - probe->offset)
+    if (!probe || airy_probe_chunk(probe, dataset, start, &mask) < 0 || probe->hits != 1 ||
+        mask != 0 || probe->length == 0 || probe->length > MAX_BYTES ||
+        probe->offset > probe->size || probe->length > probe->size - probe->offset)
         return false;
     c->offset = probe->offset;
     c->stored = (size_t)probe->length;

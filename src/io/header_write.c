@@ -59,14 +59,22 @@ static void add_detector(struct text *t, const airy_detector *detector)
         add(t, "# Detector: %s\r\n", name);
 }
 
-size_t airy_header_comments(char text[AIRY_HEADER_TEXT], const airy_stack_meta *meta)
+/* The parts that are known, in which case the locale is entered; 0: text is all there is, "". */
+static unsigned begin(char text[AIRY_HEADER_TEXT], struct airy_c_locale *locale,
+                      const airy_stack_meta *meta)
 {
     const unsigned parts = airy_header_parts(meta);
-    struct text t = {.at = text};
-    struct airy_c_locale locale;
-    char a[32], b[32];
     text[0] = 0;
-    if (!parts || airy_c_locale_enter(&locale) != AIRY_OK)
+    return parts && airy_c_locale_enter(locale) == AIRY_OK ? parts : 0;
+}
+
+size_t airy_header_comments(char text[AIRY_HEADER_TEXT], const airy_stack_meta *meta)
+{
+    struct airy_c_locale locale;
+    const unsigned parts = begin(text, &locale, meta);
+    struct text t = {.at = text};
+    char a[32], b[32];
+    if (!parts)
         return 0;
     const airy_geometry *g = &meta->geometry;
     add_detector(&t, &g->detector);
@@ -88,12 +96,11 @@ size_t airy_header_comments(char text[AIRY_HEADER_TEXT], const airy_stack_meta *
 
 size_t airy_header_keys(char text[AIRY_HEADER_TEXT], const airy_stack_meta *meta)
 {
-    const unsigned parts = airy_header_parts(meta);
-    struct text t = {.at = text};
     struct airy_c_locale locale;
+    const unsigned parts = begin(text, &locale, meta);
+    struct text t = {.at = text};
     char a[32], b[32];
-    text[0] = 0;
-    if (!parts || airy_c_locale_enter(&locale) != AIRY_OK)
+    if (!parts)
         return 0;
     const airy_geometry *g = &meta->geometry;
     if (parts & AIRY_GEOMETRY_PIXELS)

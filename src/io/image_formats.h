@@ -27,8 +27,7 @@ bool airy_name_is_fits(const char *path);
 /* Why complex numbers are no pixels, and what makes some of them. */
 #define AIRY_COMPLEX_REFUSED                                                                       \
     "complex numbers, expected real ones; 'airy convert --complex-as-pairs' writes their real "    \
-    "and "                                                                                         \
-    "imaginary parts as a last axis of 2"
+    "and imaginary parts as a last axis of 2"
 
 /* Open the file and read it so; after a failure the name stands in front of why. */
 airy_status airy_image_read_with(airy_image *image, const char *path,

@@ -261,7 +261,6 @@ static airy_status note_page(struct airy_tiff_index *index, TIFF *tiff, const ai
     return AIRY_OK;
 }
 
-/* index: NULL, or where each page is noted. */
 /* Descriptions that are as the first page's say nothing new. */
 static airy_status note_text(const struct airy_tiff_index *index, TIFF *tiff, size_t page)
 {
@@ -277,6 +276,7 @@ static airy_status note_text(const struct airy_tiff_index *index, TIFF *tiff, si
     return status;
 }
 
+/* index: NULL, or where each page is noted. */
 static airy_status count_pages(airy_image *image, struct airy_tiff_index *index,
                                struct tiff_file *f)
 {
@@ -290,10 +290,10 @@ static airy_status count_pages(airy_image *image, struct airy_tiff_index *index,
         const airy_status status = describe_page(&page, f->tiff);
         if (status != AIRY_OK)
             return airy_fail_context(status, "page %zu", pages + 1);
-        if (index)
+        if (index) {
             AIRY_TRY(note_text(index, f->tiff, pages));
-        if (index)
             AIRY_TRY(note_page(index, f->tiff, &page));
+        }
         if (pages++ == 0)
             first = page;
         AIRY_FAIL_IF(page.dtype != first.dtype || page.shape[0] != first.shape[0] ||

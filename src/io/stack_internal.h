@@ -226,9 +226,9 @@ airy_status airy_stack_table_fill(const airy_stack *stack, const struct stack_se
 
 /* The dataset of a segment, open; it stays so until the lock is given back. Lock held. */
 airy_status airy_stack_library_dataset(const airy_stack *stack, size_t segment, hid_t *dataset);
-/* One frame of a segment through libhdf5, native pixels; takes the lock. */
-/* AIRY_ERR_UNWRITTEN where not all of a frame was ever written; nothing is read. */
+/* AIRY_ERR_UNWRITTEN where not all of a frame was ever written; takes the lock, reads nothing. */
 airy_status airy_stack_library_written(const airy_stack *stack, size_t segment, size_t frame);
+/* One frame of a segment through libhdf5, native pixels; takes the lock. */
 airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, size_t frame,
                                     void *pixels);
 airy_status airy_stack_library_open(airy_stack *stack);

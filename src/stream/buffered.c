@@ -245,11 +245,13 @@ airy_status airy_stream_buffered_add(struct airy_stream_buffered *b, void *conte
     const int what = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED, linger = 0,
               all = 0;
     char name[64];
+    AIRY_FAIL_IF(b->count == b->most, AIRY_ERR_PARAM, "more sockets than the %zu that were planned",
+                 b->most);
     pthread_mutex_lock(&b->lock);
     struct socket *s = &b->sockets[b->count];
     snprintf(name, sizeof(name), "inproc://airy.events.%zu", b->count);
     s->events = zmq_socket(context, ZMQ_PAIR);
-    const bool good = s->events && b->count < b->most &&
+    const bool good = s->events &&
                       zmq_setsockopt(s->events, ZMQ_LINGER, &linger, sizeof(linger)) == 0 &&
                       zmq_setsockopt(s->events, ZMQ_RCVHWM, &all, sizeof(all)) == 0 &&
                       zmq_socket_monitor(socket, name, what) == 0 &&

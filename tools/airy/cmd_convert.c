@@ -105,7 +105,7 @@ static int check_size(const struct common *common, size_t size)
 static int take_frames(airy_image *image, const struct convert_params *p, airy_stack *stack)
 {
     airy_stack_info info;
-    size_t count = 0, pixels = 0, size = 0, all = 0;
+    size_t count = 0, size = 0;
     airy_status status = airy_stack_get_info(stack, &info);
     if (status != AIRY_OK)
         return tool_failed(&p->common, status);
@@ -116,23 +116,15 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
         code = tool_check_format(&p->common, p->output, info.dtype, count > 1 ? 3 : 2);
     if (code != AIRY_EXIT_OK)
         return code;
-    const bool large = __builtin_mul_overflow(info.height, info.width, &pixels) ||
-                       __builtin_mul_overflow(pixels, airy_dtype_size(info.dtype), &size) ||
-                       __builtin_mul_overflow(size, count, &all);
-    code = large ? AIRY_EXIT_OK : check_size(&p->common, all);
+    const size_t all = stack_frames_size(&size, &info, count);
+    code = all == SIZE_MAX ? AIRY_EXIT_OK : check_size(&p->common, all);
     if (code != AIRY_EXIT_OK)
         return code;
-    *image = (airy_image){.dtype = info.dtype,
-                          .ndim = 3,
-                          .shape = {count, info.height, info.width},
-                          .data = large ? NULL : malloc(all)};
+    status = stack_read_frames(image, stack, p->frames[0], count, p->frames[2]);
     if (!image->data)
         return tool_fail(&p->common, "out of memory for %zu frame%s of %zu x %zu pixels%s", count,
                          tool_s(count), info.height, info.width,
                          p->common.memory_limit ? "; raise --memory-limit" : "");
-    for (size_t i = 0; i < count && status == AIRY_OK; i++)
-        status = airy_stack_read(stack, p->frames[0] + i * p->frames[2],
-                                 (char *)image->data + i * size, size);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
@@ -309,8 +301,8 @@ const struct command cmd_convert = {
         "IN is " INPUTS ", up to four dimensions, or a kernel of SExtractor (.conv), either byte "
         "order. Element type, shape and "
         "values are kept; what the format of OUT cannot hold is an error. Complex numbers are "
-        "those "
-        "of NPY and HDF5; --complex-as-pairs writes them to other formats, too. FITS: values are "
+        "those of NPY and HDF5; --complex-as-pairs writes them to other formats, too. FITS: values "
+        "are "
         "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS, with "
         "--frames, too: their axis keeps its coordinates, and a single one an axis of length 1. "
         "The whole image is in memory: one that does not fit --memory-limit is refused. --frames "

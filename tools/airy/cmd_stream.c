@@ -40,8 +40,7 @@ static const struct opt stream_options[] = {
      FIELD(to),
      .argument = "URL",
      .help = "tcp://HOST:PORT (HOST: this machine's address, such as 192.168.1.2; *: all of them) "
-             "or ipc://PATH; several: "
-             "images are dealt round"},
+             "or ipc://PATH; several: images are dealt round"},
     {.name = "connect",
      .type = OPT_FLAG,
      FIELD(connect),

@@ -1,12 +1,12 @@
 #include "curve.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { KEYS_MAX = 1000, LINE = 256 };
+#include "text_lines.h"
+
+enum { KEYS_MAX = 1000 };
 
 int curve_check(const struct common *common, const struct curve_opt *opt, bool connects, bool binds)
 {
@@ -34,14 +34,14 @@ int curve_check(const struct common *common, const struct curve_opt *opt, bool c
 static int read_keys(const struct common *common, const char *path,
                      char (*keys)[AIRY_STREAM_KEY_BYTES], size_t most, size_t *count)
 {
-    char line[LINE];
+    char why[TEXT_WHY];
+    struct text_lines lines = {
+        .common = common, .option = "", .path = path, .file = tool_open_text(why, path)};
     int code = AIRY_EXIT_OK;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return tool_fail(common, "cannot read keys from '%s': %s", path, strerror(errno));
+    if (!lines.file)
+        return tool_fail(common, "cannot read keys from '%s': %s", path, why);
     *count = 0;
-    while (code == AIRY_EXIT_OK && fgets(line, sizeof(line), file)) {
-        line[strcspn(line, "\r\n")] = 0;
+    for (const char *line; (line = text_next(&lines, &code)) != NULL;) {
         const size_t length = strlen(line);
         if (length == 0 || strncmp(line, "# ", 2) == 0)
             continue;
@@ -53,8 +53,8 @@ static int read_keys(const struct common *common, const char *path,
         else
             memcpy(keys[(*count)++], line, AIRY_STREAM_KEY_BYTES);
     }
-    fclose(file);
-    explicit_bzero(line, sizeof(line));
+    fclose(lines.file);
+    explicit_bzero(lines.line, sizeof(lines.line));
     return code != AIRY_EXIT_OK || *count > 0 ? code
                                               : tool_fail(common, "'%s': no key is in it", path);
 }

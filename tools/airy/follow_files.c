@@ -131,7 +131,7 @@ static bool look_at_file(struct seen_file *seen, const struct seen_file *before,
     return about.st_size > 0 && (same || age_of(&about) > SETTLED_AGE);
 }
 
-/* A good row that was written before its file was there is another file's. */
+/* The file came or changed after the rows that are kept were written: they are another file's. */
 static bool is_later(const struct follow *f, const char *path)
 {
     const struct timespec *kept = &f->files.kept_at;

@@ -30,7 +30,8 @@ struct kept_other {
 };
 /*
  * Read some frames of a stack that have rows again: the newest, the first and 16 between them, and the
- * first of each file where there are at most 1,000. pixels: room for a frame. An error is that of a frame which cannot be read.
+ * first of each file where there are at most 1,000. pixels: room for a frame. An error is that of a
+ * frame which cannot be read.
  */
 airy_status kept_rows_check(struct kept_rows *kept, const airy_stack *stack, void *pixels,
                             struct kept_other *other);

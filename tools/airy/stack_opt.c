@@ -100,24 +100,32 @@ int stack_check_channel(const struct common *common)
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
-static airy_status read_frames(airy_image *image, const airy_stack *stack)
+size_t stack_frames_size(size_t *frame, const airy_stack_info *info, size_t count)
+{
+    size_t pixels = 0, all = 0;
+    const bool large = __builtin_mul_overflow(info->height, info->width, &pixels) ||
+                       __builtin_mul_overflow(pixels, airy_dtype_size(info->dtype), frame) ||
+                       __builtin_mul_overflow(*frame, count, &all);
+    return large ? SIZE_MAX : all;
+}
+
+airy_status stack_read_frames(airy_image *image, const airy_stack *stack, size_t first,
+                              size_t count, size_t step)
 {
     airy_stack_info info;
     airy_status status = airy_stack_get_info(stack, &info);
-    size_t frame = 0, all = 0;
     if (status != AIRY_OK)
         return status;
-    const bool large =
-        __builtin_mul_overflow(info.height * airy_dtype_size(info.dtype), info.width, &frame) ||
-        __builtin_mul_overflow(frame, info.frames, &all);
+    size_t frame = 0;
+    const size_t all = stack_frames_size(&frame, &info, count);
     *image = (airy_image){.dtype = info.dtype,
                           .ndim = 3,
-                          .shape = {info.frames, info.height, info.width},
-                          .data = large ? NULL : malloc(all)};
+                          .shape = {count, info.height, info.width},
+                          .data = all == SIZE_MAX ? NULL : malloc(all)};
     if (!image->data)
         return AIRY_ERR_MEMORY;
-    for (size_t i = 0; i < info.frames && status == AIRY_OK; i++)
-        status = airy_stack_read(stack, i, (char *)image->data + i * frame, frame);
+    for (size_t i = 0; i < count && status == AIRY_OK; i++)
+        status = airy_stack_read(stack, first + i * step, (char *)image->data + i * frame, frame);
     return status;
 }
 
@@ -126,9 +134,12 @@ airy_status stack_read_image(airy_image *image, const struct common *common, con
     airy_stack *stack = NULL;
     if (!channel_of(common, path))
         return airy_image_read_real(image, path);
+    airy_stack_info info;
     airy_status status = stack_open_one(&stack, common, path);
     if (status == AIRY_OK)
-        status = read_frames(image, stack);
+        status = airy_stack_get_info(stack, &info);
+    if (status == AIRY_OK)
+        status = stack_read_frames(image, stack, 0, info.frames, 1);
     airy_stack_destroy(&stack);
     return status;
 }

@@ -40,6 +40,11 @@ airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs
 airy_status stack_open_one(airy_stack **stack, const struct common *common, const char *path);
 /* --channel of common is one of the first input's channels. Exit code. */
 int stack_check_channel(const struct common *common);
+/* Bytes of a frame, and of so many of them; SIZE_MAX: they do not fit the address space. */
+size_t stack_frames_size(size_t *frame, const airy_stack_info *info, size_t count);
+/* Frames first, first + step, ... of a stack, in memory of their own; without data where that lacks. */
+airy_status stack_read_frames(airy_image *image, const airy_stack *stack, size_t first,
+                              size_t count, size_t step);
 /*
  * An image as airy_image_read_real gives it; of the first input, where --channel is given, the
  * frames of that channel alone.

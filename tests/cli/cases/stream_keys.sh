@@ -29,5 +29,6 @@ try tcp://127.0.0.1:1 -o o.h5 --curve-key rec.key --curve-server det.pub --publi
 try tcp://127.0.0.1:1 -o o.h5 --curve-key rec.pub --curve-server det.pub
 try tcp://127.0.0.1:1 -o o.h5 --curve-key rec.key --curve-server small.poni
 try tcp://127.0.0.1:1 -o o.h5 --curve-key none.key --curve-server det.pub
+try tcp://127.0.0.1:1 -o o.h5 --curve-key rec.key --curve-server /dev/zero
 try $small -o o.h5 --curve-key rec.key
 $airy stream $small --to tcp://127.0.0.1:1 --curve-key det.key --curve-server rec.pub 2>&1 | sed 's/; see .*//'
