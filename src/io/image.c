@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cgroup.h"
+#include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -511,26 +512,5 @@ double airy_image_value(const airy_image *image, size_t index)
 {
     if (!image || !image->data)
         return NAN;
-    switch (image->dtype) {
-    case AIRY_DTYPE_U8:
-        return ((const uint8_t *)image->data)[index];
-    case AIRY_DTYPE_I8:
-        return ((const int8_t *)image->data)[index];
-    case AIRY_DTYPE_U16:
-        return ((const uint16_t *)image->data)[index];
-    case AIRY_DTYPE_I16:
-        return ((const int16_t *)image->data)[index];
-    case AIRY_DTYPE_U32:
-        return ((const uint32_t *)image->data)[index];
-    case AIRY_DTYPE_I32:
-        return ((const int32_t *)image->data)[index];
-    case AIRY_DTYPE_U64:
-        return (double)((const uint64_t *)image->data)[index];
-    case AIRY_DTYPE_I64:
-        return (double)((const int64_t *)image->data)[index];
-    case AIRY_DTYPE_F64:
-        return ((const double *)image->data)[index];
-    default:
-        return ((const float *)image->data)[index];
-    }
+    return airy_dtype_value(image->data, image->dtype, index);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "airy/reduce.h"
+#include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -18,32 +19,6 @@ struct values {
     double *x; /* finite, not masked */
     size_t count;
 };
-
-static double value_of(const void *data, airy_dtype dtype, size_t i)
-{
-    switch (dtype) {
-    case AIRY_DTYPE_U8:
-        return ((const uint8_t *)data)[i];
-    case AIRY_DTYPE_I8:
-        return ((const int8_t *)data)[i];
-    case AIRY_DTYPE_U16:
-        return ((const uint16_t *)data)[i];
-    case AIRY_DTYPE_I16:
-        return ((const int16_t *)data)[i];
-    case AIRY_DTYPE_U32:
-        return ((const uint32_t *)data)[i];
-    case AIRY_DTYPE_I32:
-        return ((const int32_t *)data)[i];
-    case AIRY_DTYPE_U64:
-        return (double)((const uint64_t *)data)[i];
-    case AIRY_DTYPE_I64:
-        return (double)((const int64_t *)data)[i];
-    case AIRY_DTYPE_F64:
-        return ((const double *)data)[i];
-    default:
-        return (double)((const float *)data)[i];
-    }
-}
 
 static airy_status pull(void **data, airy_queue *queue, const airy_array *array)
 {
@@ -64,7 +39,7 @@ static airy_status read_values(struct values *v, airy_queue *queue, const airy_a
         AIRY_TRY_OR(out, pull(&out, queue, mask));
     AIRY_TRY_OR(out, airy_memory_calloc((void **)&v->x, n, sizeof(*v->x), "values"));
     for (size_t i = 0; i < n; i++) {
-        const double x = value_of(data, src->dtype, i);
+        const double x = airy_dtype_value(data, src->dtype, i);
         if (isfinite(x) && !(out && ((const uint8_t *)out)[i]))
             v->x[v->count++] = x;
     }
