@@ -111,18 +111,31 @@ static airy_status launch_compat(struct rings *r)
                        r->geom.gather.frames, FRAME_GROUP);
 }
 
-static airy_status launch_rings(struct rings *r)
+/*
+ * Launch a kernel over the bins that have a work-group each, `runs` groups a bin, and over those that
+ * have a work-item each.
+ */
+static airy_status launch_both(struct rings *r, const char *file, const char *name, size_t runs)
 {
     const struct airy_cl_rings *t = &r->state->rings;
-    const bool clip = r->plan->integrator->ring.kind == AIRY_RING_CLIP;
-    const char *const file = clip ? "ring_clip.cl" : "ring_quantile.cl", *const name =
-                                                                             clip ? "ring_clip"
-                                                                                  : "ring_quantile";
     const size_t frames = r->geom.gather.frames, group = group_of(&r->geom.rule);
     if (t->large > 0)
-        AIRY_TRY(launch_bins(r, file, name, t->large_bins, 0, t->large * frames * group, group));
+        AIRY_TRY(launch_bins(r, file, name, t->large_bins, 0, t->large * runs * group, group));
     return t->slices > 0 ? launch_bins(r, file, name, t->bins, 1, t->slices * frames * SLICE, SLICE)
                          : AIRY_OK;
+}
+
+static airy_status launch_rings(struct rings *r)
+{
+    const airy_ring_rule *rule = &r->geom.rule;
+    const size_t frames = r->geom.gather.frames;
+    if (rule->kind == AIRY_RING_QUANTILE)
+        return launch_both(r, "ring_quantile.cl", "ring_quantile", frames);
+    AIRY_TRY(launch_both(r, "ring_clip.cl", "ring_clip", frames));
+    return airy_ring_starts_anew(*rule)
+               ? launch_both(r, "ring_clip.cl", "ring_clip_anew",
+                             (frames + AIRY_RING_ANEW_FRAMES - 1) / AIRY_RING_ANEW_FRAMES)
+               : AIRY_OK;
 }
 
 /* Scratch of a frame. */

@@ -10,6 +10,8 @@
 #define LISTED 12u
 /* Of the way from the middle to an end: what is nearer to the middle is not listed. */
 #define INNER 0.6
+/* airy_ring_starts_anew: the rule of these clips is never that of compat. */
+#define STARTS_ANEW (CLIPS_BY == 1 || CLIPS_BY == 2)
 
 /* Kept are entries with |s - pivot omega| <= reach |omega|. */
 struct interval {
@@ -131,7 +133,7 @@ AIRY_INLINE bool next_interval(struct interval *in, const struct ring_sums *kept
     return true;
 }
 
-#if CLIPS_BY == 1 || CLIPS_BY == 2
+#if STARTS_ANEW
 /* Doubles as numbers of the same order, from -infinity up; and back. */
 #define KEY_LEAST 0x000ffffffffffffful
 #define KEY_MOST  0xfff0000000000000ul
@@ -166,7 +168,8 @@ AIRY_INLINE struct interval robust_start(__global const VALUE *values, const str
                                          const airy_ring_rule rule, const airy_gather_geom g,
                                          __local struct ring_room *room)
 {
-    const double all = count_up_to(values, t, own, INFINITY, g, room), rank = floor(0.5 * all - 0.5);
+    const double all = count_up_to(values, t, own, INFINITY, g, room),
+                 rank = floor(0.5 * all - 0.5);
     ulong lo = KEY_LEAST, hi = KEY_MOST;
     while (lo < hi) {
         const ulong mid = lo + (hi - lo) / 2ul;
@@ -193,6 +196,97 @@ AIRY_INLINE struct interval robust_start(__global const VALUE *values, const str
 }
 #endif
 
+/* A bin that is to start anew carries this count, which no sum of counts is, between two launches. */
+#define MARK (-1.0)
+
+AIRY_INLINE __global double *mark_of(__global double *sums, uint frame, uint bin,
+                                     const airy_gather_geom g)
+{
+    return sums + g.sums_offset + ((ulong)frame * PLANES + COUNT) * g.bins + bin;
+}
+
+/* What both kernels know of the arrays. */
+struct ring_job {
+    struct ring_table table;
+    __global const T *frames;
+    __global VALUE *scratch;
+    __global const uint *status;
+    __global double *sums;
+};
+
+/*
+ * Clip one bin of one frame. A bin that a cycle would leave less than half of is marked and left;
+ * with `anew` it starts from its median.
+ */
+AIRY_INLINE void clip_bin(const struct ring_job job, const airy_ring_bin bin, uint frame,
+                          const airy_ring_pass g, bool anew, __local ushort *list,
+                          __local struct ring_room *room)
+{
+    const struct ring_own own = own_entries(bin, frame_is_good(job.status, frame, g.gather));
+    const struct ring_table t = job.table;
+    __global const T *image = job.frames + frame_start(frame, g.gather);
+    __global VALUE *values = job.scratch + frame * g.entries;
+    struct interval in = {0.0, INFINITY}, walked = in;
+    struct ring_sums core;
+    uint listed = 0u, missed = 0u, left = 0u;
+    bool stopped = false, started_anew = false;
+    double count = 0.0, all = 0.0;
+    walked.pivot = SPREAD ? first_pivot(image, t, bin, g.gather) : 0.0;
+    gather_entries(&core, values, image, t, own, walked.pivot, g.gather);
+    for (uint pass = 0u; pass <= g.rule.cycles; pass++) {
+        const double inner = INNER * walked.reach;
+        if (!stopped && (missed != 0u || in.pivot - in.reach > walked.pivot - inner ||
+                         in.pivot + in.reach < walked.pivot + inner)) {
+            listed = walk_all(&core, list, values, t, own, in, g.gather);
+            walked = in;
+        }
+        struct ring_sums now = core;
+        walk_list(&now, list, stopped ? 0u : listed, values, t, own, in, walked.pivot);
+        group_ring_sums(&now, room);
+        missed = now.flags;
+        double spread = 0.0;
+#if SPREAD
+        /* Where the pivot is so far away that 2 of 53 bits are lost, squares are taken anew. */
+        const double mean = now.v[R_SIGNAL] / now.v[R_OMEGA], off = mean - walked.pivot;
+        spread = fmax(now.v[R_SQUARES] - off * (2.0 * now.v[R_CROSS] - off * now.v[R_OMEGA2]), 0.0);
+        const bool lost = !stopped && now.v[R_SQUARES] > 4.0 * spread;
+        const struct ring_own again = {own.first, lost ? own.count : 0u};
+        const double squares =
+            group_ring_sum(moment_of(values, t, again, in, mean, g.gather), room);
+        spread = lost ? squares : spread;
+#endif
+        count = pass == 0u ? now.v[R_COUNT] : count;
+        all = pass == 0u ? (double)now.entries : all;
+#if STARTS_ANEW
+        const bool loses_most = !stopped && airy_ring_loses_most((double)now.entries, all);
+        if (anew && loses_most && !started_anew) {
+            in = robust_start(values, t, own, count, g.rule, g.gather, room);
+            started_anew = true;
+            missed = 1u;
+            left = ~0u;
+            pass--; /* this pass again */
+            continue;
+        }
+        if (!anew && loses_most) {
+            if (is_writer(bin))
+                *mark_of(job.sums, frame, bin.bin, g.gather) = MARK;
+            stopped = true;
+        }
+#endif
+        /* A pass that has rejected nothing, or all, is the bin's last; all is taken back. */
+        const bool emptied = pass > 0u && now.entries == 0u,
+                   same = pass > 0u && now.entries == left;
+        if (!stopped && !emptied && !same) {
+            left = now.entries;
+            if (is_writer(bin))
+                write_planes(job.sums, &now, LEAVES == 3 ? spread : now.v[R_EXPECTED], frame,
+                             bin.bin, g.gather);
+        }
+        stopped = stopped || emptied || same || pass == g.rule.cycles ||
+                  !next_interval(&in, &now, spread, g.rule);
+    }
+}
+
 /*
  * Mapping: work-groups of RING_GROUP items; a group takes a bin of a frame (ALONE: RING_GROUP
  *          bins), groups of one bin follow each other. Local memory: 3.3 KiB, elsewhere than on
@@ -208,66 +302,47 @@ ring_clip(__global const airy_ring_bin *bins, __global const uint *pixel,
     __local ushort lists[LISTED * RING_GROUP];
     const uint item = get_local_id(0), frame = get_group_id(0) % g.gather.frames;
     const uint number = get_group_id(0) / g.gather.frames;
-    const airy_ring_bin bin = bins[ALONE != 0 ? number * RING_GROUP + item : number];
-    const struct ring_own own = own_entries(bin, frame_is_good(status, frame, g.gather));
-    const struct ring_table t = {pixel, weight, other, dark, variance};
-    __global const T *image = frames + frame_start(frame, g.gather);
-    __global VALUE *values = scratch + frame * g.entries;
-    __local ushort *list = lists + item;
-    struct interval in = {0.0, INFINITY}, walked = in;
-    struct ring_sums core;
-    uint listed = 0u, missed = 0u, left = 0u;
-    bool stopped = false;
-#if CLIPS_BY == 1 || CLIPS_BY == 2
-    bool started_anew = airy_ring_starts_anew(g.rule) == 0;
-#endif
-    double count = 0.0, all = 0.0;
-    walked.pivot = SPREAD ? first_pivot(image, t, bin, g.gather) : 0.0;
-    gather_entries(&core, values, image, t, own, walked.pivot, g.gather);
-    for (uint pass = 0u; pass <= g.rule.cycles; pass++) {
-        const double inner = INNER * walked.reach;
-        if (!stopped && (missed != 0u || in.pivot - in.reach > walked.pivot - inner ||
-                         in.pivot + in.reach < walked.pivot + inner)) {
-            listed = walk_all(&core, list, values, t, own, in, g.gather);
-            walked = in;
-        }
-        struct ring_sums now = core;
-        walk_list(&now, list, stopped ? 0u : listed, values, t, own, in, walked.pivot);
-        group_ring_sums(&now, &room);
-        missed = now.flags;
-        double spread = 0.0;
-#if SPREAD
-        /* Where the pivot is so far away that 2 of 53 bits are lost, squares are taken anew. */
-        const double mean = now.v[R_SIGNAL] / now.v[R_OMEGA], off = mean - walked.pivot;
-        spread = fmax(now.v[R_SQUARES] - off * (2.0 * now.v[R_CROSS] - off * now.v[R_OMEGA2]), 0.0);
-        const bool anew = !stopped && now.v[R_SQUARES] > 4.0 * spread;
-        const struct ring_own again = {own.first, anew ? own.count : 0u};
-        const double squares =
-            group_ring_sum(moment_of(values, t, again, in, mean, g.gather), &room);
-        spread = anew ? squares : spread;
-#endif
-        count = pass == 0u ? now.v[R_COUNT] : count;
-        all = pass == 0u ? (double)now.entries : all;
-#if CLIPS_BY == 1 || CLIPS_BY == 2
-        if (!stopped && !started_anew && airy_ring_loses_most((double)now.entries, all)) {
-            in = robust_start(values, t, own, count, g.rule, g.gather, &room);
-            started_anew = true;
-            missed = 1u;
-            left = ~0u;
-            pass--; /* this pass again */
-            continue;
-        }
-#endif
-        /* A pass that has rejected nothing, or all, is the bin's last; all is taken back. */
-        const bool emptied = pass > 0u && now.entries == 0u && g.rule.compat == 0u,
-                   same = pass > 0u && now.entries == left;
-        if (!stopped && !emptied && !same) {
-            left = now.entries;
-            if (is_writer(bin))
-                write_planes(sums, &now, LEAVES == 3 ? spread : now.v[R_EXPECTED], frame, bin.bin,
-                             g.gather);
-        }
-        stopped = stopped || emptied || same || pass == g.rule.cycles ||
-                  !next_interval(&in, &now, spread, g.rule);
-    }
+    const struct ring_job job = {
+        {pixel, weight, other, dark, variance}, frames, scratch, status, sums};
+    clip_bin(job, bins[ALONE != 0 ? number * RING_GROUP + item : number], frame, g, false,
+             lists + item, &room);
 }
+
+#if STARTS_ANEW
+/*
+ * The marked bins of ring_clip, few as a rule: a median in each bin's kernel costs all others
+ * registers. Mapping: work-groups of RING_GROUP items; a group looks at a bin of AIRY_RING_ANEW_FRAMES frames
+ * (ALONE: RING_GROUP bins of a frame). Local memory, barriers: those of ring_clip.
+ */
+__kernel __attribute__((reqd_work_group_size(RING_GROUP, 1, 1))) void
+ring_clip_anew(__global const airy_ring_bin *bins, __global const uint *pixel,
+               __global const float *weight, __global const float *other,
+               __global const float *dark, __global const float *variance, __global const T *frames,
+               __global VALUE *scratch, __global const uint *status, __global double *sums,
+               const airy_ring_pass g)
+{
+    __local struct ring_room room;
+    __local ushort lists[LISTED * RING_GROUP];
+    const uint item = get_local_id(0);
+    const struct ring_job job = {
+        {pixel, weight, other, dark, variance}, frames, scratch, status, sums};
+#if ALONE
+    const uint frame = get_group_id(0) % g.gather.frames;
+    const airy_ring_bin bin = bins[get_group_id(0) / g.gather.frames * RING_GROUP + item];
+    if (bin.bin != ~0u && *mark_of(sums, frame, bin.bin, g.gather) == MARK)
+        clip_bin(job, bin, frame, g, true, lists + item, &room);
+#else
+    __local uint marked[AIRY_RING_ANEW_FRAMES];
+    const uint runs = (g.gather.frames + AIRY_RING_ANEW_FRAMES - 1u) / AIRY_RING_ANEW_FRAMES;
+    const uint first = get_group_id(0) % runs * AIRY_RING_ANEW_FRAMES;
+    const uint count = min(AIRY_RING_ANEW_FRAMES, g.gather.frames - first);
+    const airy_ring_bin bin = bins[get_group_id(0) / runs];
+    if (item < count)
+        marked[item] = *mark_of(sums, first + item, bin.bin, g.gather) == MARK ? 1u : 0u;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint k = 0u; k < count; k++)
+        if (marked[k] != 0u)
+            clip_bin(job, bin, first + k, g, true, lists + item, &room);
+#endif
+}
+#endif
