@@ -20,7 +20,9 @@ struct bench_params {
     double seconds;
     uint8_t cases[BENCH_MAX_CASES]; /* 1: the first to run, 2 ...; 0: not at all */
     bool has_cases, has_frames, has_replay, has_seconds, table, write, beyond_memory, all;
-    const char *plot;
+    const char *plot, *against;
+    size_t rounds;
+    bool has_rounds;
 };
 
 /* Times of one measurement. */
@@ -98,6 +100,21 @@ int bench_copy(struct bench *bench);
 int bench_memory(struct bench *bench);
 int bench_oct(struct bench *bench);
 int bench_peaks(struct bench *bench);
+
+/* A process that has ended: its start and its length in s, and how. */
+struct bench_ended {
+    double asked, wall;
+    int failed; /* errno for which it was not started, or 0 */
+    int status; /* of waitpid */
+};
+/*
+ * Run a program (NULL: this one), wait until it ends and return the JSON that it printed, or NULL.
+ * A signal to this process ends it, too.
+ */
+json_t *bench_child(const char *program, int errors, char *const words[],
+                    struct bench_ended *ended);
+/* Run this build and params->against in turn with the same arguments, and print ratios. Exit code. */
+int bench_against(const struct bench_params *params);
 
 /* The part of the calls that took no longer, 0.5: the median, s. Sorts the times. */
 double bench_percentile(struct timing *t, double part);

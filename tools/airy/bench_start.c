@@ -2,8 +2,6 @@
  * airy bench start: from nothing to the first pattern, step by step. Each sample is a process of
  * its own, started anew ("airy bench-start"), because a driver is loaded only once in a process.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -177,30 +175,15 @@ static void free_words(struct opt_list *words)
     free(words->items);
 }
 
-/* Start it, and read what it prints. NULL after a message, the child's or ours. */
+/* NULL after a message, the child's or ours. */
 static json_t *run_child(const struct bench *bench, const struct opt_list *words, double *asked)
 {
-    int pipes[2];
-    pid_t child = 0;
-    if (pipe2(pipes, O_CLOEXEC) != 0) {
-        tool_fail(bench->common, "no pipe: %s", strerror(errno));
-        return NULL;
-    }
-    *asked = tool_now();
-    const int failed =
-        tool_spawn(&child, pipes[1], STDERR_FILENO, NULL, (char *const *)words->items);
-    close(pipes[1]);
-    json_t *answer = NULL;
-    int ended = 0;
-    if (failed) {
-        tool_fail(bench->common, "/proc/self/exe cannot be started: %s", strerror(failed));
-    } else {
-        answer = json_loadfd(pipes[0], 0, NULL);
-        while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
-            continue;
-    }
-    close(pipes[0]);
-    if (!failed && (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0) && answer) {
+    struct bench_ended ended;
+    json_t *answer = bench_child(NULL, STDERR_FILENO, (char *const *)words->items, &ended);
+    *asked = ended.asked;
+    if (ended.failed)
+        tool_fail(bench->common, "/proc/self/exe cannot be started: %s", strerror(ended.failed));
+    if (answer && (!WIFEXITED(ended.status) || WEXITSTATUS(ended.status) != 0)) {
         json_decref(answer);
         answer = NULL;
     }

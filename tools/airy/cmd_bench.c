@@ -119,6 +119,21 @@ static const struct opt bench_options[] = {
      .use = OPT_WRITTEN,
      .argument = "OUT.png",
      .help = "stages, layouts, scaling: draw rates, limits and speed-up, too (.png, .svg, .pdf)"},
+    {.name = "against",
+     .type = OPT_STRING,
+     FIELD(against),
+     .argument = "AIRY",
+     .help = "run this build and the command AIRY of another build in turn with the same options, "
+             "and print the ratio of each figure; exit code 1 if this build is slower"},
+    {.name = "rounds",
+     .type = OPT_COUNT,
+     FIELD(rounds),
+     SEEN(has_rounds),
+     .lo = 1,
+     .hi = 100,
+     .argument = "N",
+     .fallback = "5",
+     .help = "--against: how often each build runs"},
     {.name = "table", .type = OPT_FLAG, FIELD(table), .help = "a table to read instead of JSON"},
     {0},
 };
@@ -410,9 +425,15 @@ static int run_bench(void *user)
     struct choice choice = {0};
     if (p->table && p->geometry.common.json)
         return tool_usage(&p->geometry.common, "--table and --json exclude each other");
+    if (p->has_rounds && !p->against)
+        return tool_usage(&p->geometry.common, "--rounds goes with --against");
+    if (p->against && p->plot)
+        return tool_usage(&p->geometry.common, "--against and --plot exclude each other");
     int code = choose(p, &choice);
     if (code != AIRY_EXIT_OK)
         return code;
+    if (p->against)
+        return bench_against(p);
     struct bench *bench = calloc(1, sizeof(*bench));
     if (!bench)
         return tool_fail(&p->geometry.common, "out of memory");
@@ -450,7 +471,8 @@ const struct command cmd_bench = {
         "copies to it and inside it.",
     .examples = "  airy bench decode --device cpu\n"
                 "  airy bench integrate --case all --device gpu --table\n"
-                "  airy bench integrate series_master.h5 --poni lab6.poni\n",
+                "  airy bench integrate series_master.h5 --poni lab6.poni\n"
+                "  airy bench integrate peaks --against /opt/airy-old/bin/airy --table\n",
     .words = "Benches (the first two where none is named)",
     .word = bench_word,
     .tables = {geometry_options, pattern_options, bench_options},
