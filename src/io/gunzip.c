@@ -113,7 +113,7 @@ airy_status airy_gunzip(void **data, size_t *bytes, int fd, uint64_t size,
     return status;
 }
 
-bool airy_gunzip_ends(const void *bytes, size_t size, size_t most)
+bool airy_gunzip_size(size_t *unpacked, const void *bytes, size_t size, size_t most)
 {
     struct unpack *u = calloc(1, sizeof(*u));
     if (!u || inflateInit2(&u->stream, 15 + 16) != Z_OK) {
@@ -130,6 +130,7 @@ bool airy_gunzip_ends(const void *bytes, size_t size, size_t most)
         u->used += PIECE - u->stream.avail_out;
     }
     const bool ends = code == Z_STREAM_END && u->used <= most;
+    *unpacked = u->used;
     inflateEnd(&u->stream);
     free(u);
     return ends;

@@ -21,7 +21,7 @@ typedef airy_status airy_gunzip_expect_fn(uint64_t *expected, void *user, const 
  */
 airy_status airy_gunzip(void **data, size_t *bytes, int fd, uint64_t size,
                         airy_gunzip_expect_fn *expect, void *user);
-/* Whether the first member of these bytes is whole and unpacks to no more than `most`. */
-bool airy_gunzip_ends(const void *bytes, size_t size, size_t most);
+/* How much the first member of these bytes unpacks to; false: it has no end, or is of more than `most`. */
+bool airy_gunzip_size(size_t *unpacked, const void *bytes, size_t size, size_t most);
 
 #endif

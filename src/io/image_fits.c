@@ -20,14 +20,14 @@
 #include "base/size.h"
 #include "io/checksums.h"
 #include "io/fits_header.h"
+#include "io/fits_library.h"
 #include "io/fits_scale.h"
 #include "io/fits_scan.h"
 #include "io/fits_sums.h"
+#include "io/fits_tiles.h"
 #include "io/gunzip.h"
-#include "io/hcompress_walk.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
-#include "io/rice_walk.h"
 
 enum { MAX_AXES = 16 };
 
@@ -40,22 +40,6 @@ struct fits_open {
     int fd;
     uint64_t size; /* of the file, or of what the .gz holds */
 };
-
-/* What CFITSIO says: its word for the code, and the first line that it noted. */
-static airy_status fits_fail(airy_status status, int code)
-{
-    char word[FLEN_STATUS], line[FLEN_ERRMSG], first[FLEN_ERRMSG] = "";
-    fits_get_errstatus(code, word);
-    while (fits_read_errmsg(line))
-        if (!first[0])
-            snprintf(first, sizeof(first), "%s", line);
-    for (char *p = first; *p; p++)
-        if (*p < ' ' || *p > '~')
-            *p = '?';
-    if (code == MEMORY_ALLOCATION)
-        status = AIRY_ERR_MEMORY;
-    return airy_fail(status, "CFITSIO: %s%s%s", word, first[0] ? ": " : "", first);
-}
 
 static void close_file(struct fits_open *f)
 {
@@ -103,7 +87,7 @@ static airy_status open_file(struct fits_open *f, const char *path)
     }
     if (code != 0) {
         f->file = NULL;
-        status = fits_fail(AIRY_ERR_FORMAT, code);
+        status = airy_fits_fail(AIRY_ERR_FORMAT, code);
     }
     if (status != AIRY_OK)
         close_file(f);
@@ -144,7 +128,7 @@ static airy_status move_to(fitsfile *file, const char *ext, size_t length)
         fits_clear_errmsg();
         return airy_fail(AIRY_ERR_NOT_FOUND, "there is no extension [%s]", name);
     }
-    return code ? fits_fail(AIRY_ERR_FORMAT, code) : AIRY_OK;
+    return code ? airy_fits_fail(AIRY_ERR_FORMAT, code) : AIRY_OK;
 }
 
 /* The named one, else the first that holds pixels. */
@@ -155,7 +139,7 @@ static airy_status select_image(fitsfile *file, const char *ext)
         AIRY_TRY(move_to(file, ext, strlen(ext) - 1));
         const int axes = count_axes(file, &code);
         if (code)
-            return fits_fail(AIRY_ERR_FORMAT, code);
+            return airy_fits_fail(AIRY_ERR_FORMAT, code);
         AIRY_FAIL_IF(axes == 0, AIRY_ERR_UNSUPPORTED, "extension [%s holds no image", ext);
         return AIRY_OK;
     }
@@ -169,23 +153,8 @@ static airy_status select_image(fitsfile *file, const char *ext)
             return airy_fail(AIRY_ERR_UNSUPPORTED, "no image in any of its HDUs");
         }
         if (code)
-            return fits_fail(AIRY_ERR_FORMAT, code);
+            return airy_fits_fail(AIRY_ERR_FORMAT, code);
     }
-}
-
-/* A keyword that may be missing; one that is no number is an error. */
-static airy_status get_key(fitsfile *file, int type, const char *keyword, void *value, bool *there)
-{
-    int code = 0;
-    fits_read_key(file, type, keyword, value, NULL, &code);
-    *there = code == 0;
-    if (code == KEY_NO_EXIST || code == VALUE_UNDEFINED) {
-        fits_clear_errmsg();
-        return AIRY_OK;
-    }
-    if (code)
-        return airy_fail_context(fits_fail(AIRY_ERR_FORMAT, code), "keyword %s", keyword);
-    return AIRY_OK;
 }
 
 static airy_status get_shape(airy_image *image, struct fits_stored *s, fitsfile *file)
@@ -194,7 +163,7 @@ static airy_status get_shape(airy_image *image, struct fits_stored *s, fitsfile 
     int code = 0, ndim = 0;
     fits_get_img_paramll(file, MAX_AXES, &s->bitpix, &ndim, axes, &code);
     if (code)
-        return fits_fail(AIRY_ERR_FORMAT, code);
+        return airy_fits_fail(AIRY_ERR_FORMAT, code);
     AIRY_FAIL_IF(ndim < 1 || ndim > MAX_AXES, AIRY_ERR_UNSUPPORTED, "NAXIS = %d, expected 1 to %d",
                  ndim, AIRY_MAX_DIMS);
     for (int i = 0; i < ndim; i++)
@@ -241,227 +210,15 @@ static airy_status get_scaling(struct fits_stored *s, fitsfile *file)
     bool there;
     s->scale = 1;
     s->zero = 0;
-    AIRY_TRY(get_key(file, TDOUBLE, "BSCALE", &s->scale, &there));
-    AIRY_TRY(get_key(file, TDOUBLE, "BZERO", &s->zero, &there));
+    AIRY_TRY(airy_fits_key(file, TDOUBLE, "BSCALE", &s->scale, &there));
+    AIRY_TRY(airy_fits_key(file, TDOUBLE, "BZERO", &s->zero, &there));
     AIRY_FAIL_IF(!isfinite(s->scale) || !isfinite(s->zero), AIRY_ERR_FORMAT,
                  "BSCALE = %g, BZERO = %g, expected numbers", s->scale, s->zero);
     if (s->bitpix > 0) {
-        AIRY_TRY(get_key(file, TLONGLONG, "BLANK", &s->blank_value, &s->blank));
+        AIRY_TRY(airy_fits_key(file, TLONGLONG, "BLANK", &s->blank_value, &s->blank));
         if (!s->blank && s->compressed)
-            AIRY_TRY(get_key(file, TLONGLONG, "ZBLANK", &s->blank_value, &s->blank));
+            AIRY_TRY(airy_fits_key(file, TLONGLONG, "ZBLANK", &s->blank_value, &s->blank));
     }
-    return AIRY_OK;
-}
-
-/* The tiles of a compressed image. */
-struct tiles {
-    fitsfile *file;
-    int column;                                                /* COMPRESSED_DATA */
-    LONGLONG rows, size[AIRY_MAX_DIMS], extent[AIRY_MAX_DIMS]; /* fastest axis first */
-    int axes;
-    unsigned bytes; /* RICE: of a value */
-    size_t block;
-    uint64_t most; /* bytes of the file */
-};
-
-/* Pixels of the tile in this row, from 0: those at the far edges are smaller. */
-static size_t count_pixels(const struct tiles *t, LONGLONG row)
-{
-    size_t pixels = 1;
-    for (int i = 0; i < t->axes; i++) {
-        const LONGLONG along = (t->extent[i] + t->size[i] - 1) / t->size[i],
-                       left = t->extent[i] - row % along * t->size[i];
-        pixels *= (size_t)(left < t->size[i] ? left : t->size[i]);
-        row /= along;
-    }
-    return pixels;
-}
-
-static airy_status open_tiles(struct tiles *t, const struct fits_open *f, const airy_image *image)
-{
-    int code = 0;
-    bool there;
-    LONGLONG block = 32, bytes = 4;
-    *t = (struct tiles){.file = f->file, .axes = image->ndim, .most = f->size};
-    for (int i = 0; i < image->ndim; i++) {
-        char keyword[24];
-        t->extent[i] = (LONGLONG)image->shape[image->ndim - 1 - i];
-        t->size[i] = i == 0 ? t->extent[i] : 1;
-        snprintf(keyword, sizeof(keyword), "ZTILE%d", i + 1);
-        AIRY_TRY(get_key(f->file, TLONGLONG, keyword, &t->size[i], &there));
-        AIRY_FAIL_IF(t->size[i] < 1, AIRY_ERR_FORMAT, "%s = %lld, expected 1 or more", keyword,
-                     (long long)t->size[i]);
-        if (t->size[i] > t->extent[i])
-            t->size[i] = t->extent[i];
-    }
-    AIRY_TRY(get_key(f->file, TLONGLONG, "ZVAL1", &block, &there));
-    AIRY_TRY(get_key(f->file, TLONGLONG, "ZVAL2", &bytes, &there));
-    t->block = block < 1 ? 1 : (size_t)block;
-    t->bytes = bytes == 1 ? 1 : bytes == 2 ? 2 : 4;
-    fits_get_num_rowsll(f->file, &t->rows, &code);
-    fits_get_colnum(f->file, CASEINSEN, "COMPRESSED_DATA", &t->column, &code);
-    return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
-}
-
-/* The first `want` elements of a row's tile, or all of them; *length is how many it has. */
-static airy_status get_tile(void *start, LONGLONG *length, const struct tiles *t, LONGLONG row,
-                            int type, LONGLONG want)
-{
-    int code = 0, any = 0;
-    LONGLONG offset;
-    fits_read_descriptll(t->file, t->column, row + 1, length, &offset, &code);
-    if (code == 0 && want && *length >= want)
-        fits_read_col(t->file, type, t->column, row + 1, 1, want, NULL, start, &any, &code);
-    return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
-}
-
-static airy_status check_plio(const struct tiles *t, LONGLONG row)
-{
-    int16_t word[8] = {0};
-    LONGLONG length;
-    AIRY_TRY(get_tile(word, &length, t, row, TSHORT, 7));
-    const LONGLONG said = word[2] > 0 ? word[2] : (LONGLONG)word[4] * 32768 + word[3];
-    AIRY_FAIL_IF(length > 0 && (length < 7 || word[1] < 0 || said < 0 || said > length),
-                 AIRY_ERR_CORRUPT, "tile %lld: a PLIO list of %lld words, expected at most %lld",
-                 (long long)row, (long long)said, (long long)length);
-    int code = 0, any = 0;
-    if (said > 7 && said == length) /* an instruction whose second word would lie behind the end */
-        fits_read_col(t->file, TSHORT, t->column, row + 1, said, 1, NULL, word, &any, &code);
-    AIRY_FAIL_IF(code != 0 || (said > 7 && said == length && word[0] / 4096 == 1), AIRY_ERR_CORRUPT,
-                 "tile %lld: the PLIO list ends inside an instruction", (long long)row);
-    return AIRY_OK;
-}
-
-/* The bytes of a row's tile, malloc'ed; none: it is kept in another column. */
-static airy_status take_tile(uint8_t **bytes, LONGLONG *length, const struct tiles *t, LONGLONG row)
-{
-    LONGLONG again;
-    *bytes = NULL;
-    AIRY_TRY(get_tile(NULL, length, t, row, TBYTE, 0));
-    if (*length == 0)
-        return AIRY_OK;
-    AIRY_FAIL_IF(*length < 0 || (uint64_t)*length > t->most, AIRY_ERR_CORRUPT,
-                 "tile %lld: %lld bytes, the file has %llu", (long long)row, (long long)*length,
-                 (unsigned long long)t->most);
-    AIRY_TRY(airy_image_alloc((void **)bytes, (size_t)*length));
-    const airy_status status = get_tile(*bytes, &again, t, row, TBYTE, *length);
-    if (status == AIRY_OK)
-        return AIRY_OK;
-    free(*bytes);
-    *bytes = NULL;
-    return status;
-}
-
-static airy_status check_hcompress(const struct tiles *t, LONGLONG row)
-{
-    LONGLONG length;
-    uint8_t *bytes;
-    AIRY_TRY(take_tile(&bytes, &length, t, row));
-    const airy_status status =
-        bytes ? airy_hcompress_check(bytes, (size_t)length, count_pixels(t, row)) : AIRY_OK;
-    free(bytes);
-    return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "tile %lld", (long long)row);
-}
-
-static airy_status check_rice(const struct tiles *t, LONGLONG row)
-{
-    LONGLONG length;
-    uint8_t *bytes;
-    AIRY_TRY(take_tile(&bytes, &length, t, row));
-    const bool good =
-        !bytes || airy_rice_ends(bytes, (size_t)length, count_pixels(t, row), t->bytes, t->block);
-    free(bytes);
-    AIRY_FAIL_IF(!good, AIRY_ERR_CORRUPT, "tile %lld: the RICE data end inside a value",
-                 (long long)row);
-    return AIRY_OK;
-}
-
-/* Where gzip data end too early, CFITSIO 4.2 asks for memory until there is none. */
-static airy_status check_gzip(const struct tiles *t, LONGLONG row)
-{
-    LONGLONG length;
-    uint8_t *bytes;
-    const size_t most = 8 * count_pixels(t, row); /* of 64 bits */
-    AIRY_TRY(take_tile(&bytes, &length, t, row));
-    const bool good = !bytes || airy_gunzip_ends(bytes, (size_t)length, most);
-    free(bytes);
-    AIRY_FAIL_IF(!good, AIRY_ERR_CORRUPT,
-                 "tile %lld: its gzip data do not end after at most %zu bytes", (long long)row,
-                 most);
-    return AIRY_OK;
-}
-
-/* Rows of the table that hold what is read. */
-struct rows {
-    LONGLONG first, end;
-};
-
-/* Those of a plane that starts at a pixel, in the order of memory. */
-static struct rows find_rows(const struct tiles *t, size_t first)
-{
-    size_t row = 0, count = 1, tiles = 1;
-    for (int i = 0; i < t->axes; i++) {
-        const size_t extent = (size_t)t->extent[i], size = (size_t)t->size[i],
-                     along = (extent + size - 1) / size;
-        row += first % extent / size * tiles;
-        first /= extent;
-        tiles *= along; /* at most the pixels */
-        count *= i < 2 ? along : 1;
-    }
-    const size_t most = (size_t)t->rows;
-    row = airy_min_size(row, most);
-    return (struct rows){(LONGLONG)row, (LONGLONG)(row + airy_min_size(count, most - row))};
-}
-
-/* Descriptors say how long a tile is; CFITSIO takes that much memory at once. */
-static airy_status check_lengths(const struct fits_open *f, const struct rows *rows)
-{
-    static const char *const names[] = {"COMPRESSED_DATA", "GZIP_COMPRESSED_DATA",
-                                        "UNCOMPRESSED_DATA"};
-    int code = 0;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && code == 0; i++) {
-        int column = 0;
-        LONGLONG length = 0, offset = 0;
-        char name[FLEN_VALUE];
-        snprintf(name, sizeof(name), "%s", names[i]);
-        if (fits_get_colnum(f->file, CASEINSEN, name, &column, &code) != 0) {
-            code = 0;
-            continue;
-        }
-        for (LONGLONG row = rows->first; row < rows->end && code == 0; row++) {
-            fits_read_descriptll(f->file, column, row + 1, &length, &offset, &code);
-            AIRY_FAIL_IF(
-                code == 0 && (length < 0 || (uint64_t)length > f->size || offset < 0 ||
-                              (uint64_t)offset > f->size),
-                AIRY_ERR_CORRUPT, "tile %lld: %lld elements at %lld, the file has %llu bytes",
-                (long long)row, (long long)length, (long long)offset, (unsigned long long)f->size);
-        }
-    }
-    fits_clear_errmsg();
-    return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
-}
-
-/* What CFITSIO's decoders believe: the sizes inside of tiles, and that the data end. */
-static airy_status check_tiles(const struct fits_open *f, struct tiles t, const struct rows *rows)
-{
-    char kind[FLEN_VALUE] = "";
-    bool there;
-    AIRY_TRY(check_lengths(f, rows));
-    AIRY_TRY(get_key(f->file, TSTRING, "ZCMPTYPE", kind, &there));
-    airy_status (*check)(const struct tiles *, LONGLONG) =
-        strncmp(kind, "HCOMPRESS", 9) == 0 ? check_hcompress
-        : strncmp(kind, "PLIO", 4) == 0    ? check_plio
-        : strncmp(kind, "RICE", 4) == 0    ? check_rice
-        : strncmp(kind, "GZIP", 4) == 0    ? check_gzip
-                                           : NULL;
-    for (LONGLONG row = rows->first; check && row < rows->end; row++)
-        AIRY_TRY(check(&t, row));
-    int code = 0;
-    char other[] = "GZIP_COMPRESSED_DATA";
-    if (fits_get_colnum(f->file, CASEINSEN, other, &t.column, &code) == 0)
-        for (LONGLONG row = rows->first; row < rows->end; row++)
-            AIRY_TRY(check_gzip(&t, row));
-    fits_clear_errmsg();
     return AIRY_OK;
 }
 
@@ -472,7 +229,7 @@ static airy_status check_end(const struct fits_open *f, const struct fits_stored
     int code = 0;
     fits_get_hduaddrll(f->file, &head, &data, &end, &code);
     if (code)
-        return fits_fail(AIRY_ERR_FORMAT, code);
+        return airy_fits_fail(AIRY_ERR_FORMAT, code);
     AIRY_FAIL_IF(data < 0 || (uint64_t)data > f->size, AIRY_ERR_FORMAT,
                  "the file ends inside its header");
     const uint64_t left = f->size - (uint64_t)data;
@@ -504,7 +261,7 @@ static airy_status read_plain(const struct part *part, const struct fits_stored 
     const size_t size = (size_t)abs(s->bitpix) / 8, bytes = part->count * size;
     fits_get_hduaddrll(f->file, &head, &data, &end, &code);
     if (code)
-        return fits_fail(AIRY_ERR_FORMAT, code);
+        return airy_fits_fail(AIRY_ERR_FORMAT, code);
     const uint64_t at = (uint64_t)data + (uint64_t)part->first * size;
     if (f->memory)
         memcpy(part->to.data, (const uint8_t *)f->memory + at, bytes);
@@ -541,7 +298,7 @@ static airy_status read_tiles(const struct part *part, const struct fits_stored 
     }
     fits_set_bscale(file, 1.0, 0.0, &code); /* as stored; scaled here */
     fits_read_subset(file, types[i].type, first, last, step, null, part->to.data, &any, &code);
-    return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
+    return code ? airy_fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
 }
 
 /* The cards as they lie in the file: CFITSIO would end one at a byte of 0. */
@@ -551,7 +308,7 @@ static airy_status keep_header(airy_image *image, const struct fits_stored *s,
     LONGLONG head = 0, data = 0, end = 0;
     int code = 0;
     if (fits_get_hduaddrll(f->file, &head, &data, &end, &code))
-        return fits_fail(AIRY_ERR_FORMAT, code);
+        return airy_fits_fail(AIRY_ERR_FORMAT, code);
     const size_t bytes = (size_t)(data - head), cards = bytes / FITS_CARD;
     void *text;
     AIRY_TRY(airy_image_alloc(&text, bytes));
@@ -564,11 +321,41 @@ static airy_status keep_header(airy_image *image, const struct fits_stored *s,
     return status;
 }
 
+static bool has_column(fitsfile *file, const char *title)
+{
+    char name[FLEN_VALUE];
+    int code = 0, column = 0;
+    snprintf(name, sizeof(name), "%s", title);
+    const bool there = fits_get_colnum(file, CASEINSEN, name, &column, &code) != COL_NOT_FOUND;
+    fits_clear_errmsg();
+    return there;
+}
+
+/*
+ * Whether floats are kept as integers. CFITSIO 4.2 goes on without that where an image in front of
+ * this one was kept without it, so it is told, and reads the header again.
+ */
+static airy_status settle_quantisation(struct fits_stored *s, fitsfile *file)
+{
+    char method[FLEN_VALUE] = "";
+    bool there;
+    int code = 0, number = 0;
+    AIRY_TRY(airy_fits_key(file, TSTRING, "ZQUANTIZ", method, &there));
+    s->quantised = s->bitpix < 0 && strcmp(method, "NONE") != 0 &&
+                   (has_column(file, "ZSCALE") || has_column(file, "ZZERO"));
+    const bool plain = s->bitpix < 0 && !s->quantised;
+    fits_set_quantize_level(file, plain ? 0 : 1, &code); /* 0: none */
+    fits_get_hdu_num(file, &number);
+    fits_movabs_hdu(file, 1, NULL, &code);
+    fits_movabs_hdu(file, number, NULL, &code);
+    return code ? airy_fits_fail(AIRY_ERR_FORMAT, code) : AIRY_OK;
+}
+
 /* What the header says of the image that the file is at: shape, type, and how pixels lie. */
 static airy_status describe_image(airy_image *image, struct fits_stored *s,
                                   const struct fits_open *f)
 {
-    int code = 0, column = 0;
+    int code = 0;
     size_t bytes;
     *s = (struct fits_stored){.compressed = fits_is_compressed_image(f->file, &code) != 0};
     AIRY_TRY(get_shape(image, s, f->file));
@@ -576,10 +363,7 @@ static airy_status describe_image(airy_image *image, struct fits_stored *s,
     AIRY_TRY(choose_dtype(image, s));
     AIRY_TRY(airy_image_bytes(&bytes, image));
     AIRY_TRY(check_end(f, s, bytes / airy_dtype_size(image->dtype) * ((size_t)abs(s->bitpix) / 8)));
-    s->quantised = s->compressed && s->bitpix < 0 &&
-                   fits_get_colnum(f->file, CASEINSEN, "ZSCALE", &column, &code) != COL_NOT_FOUND;
-    fits_clear_errmsg();
-    return AIRY_OK;
+    return s->compressed ? settle_quantisation(s, f->file) : AIRY_OK;
 }
 
 /* Physical values of a part; whole: of the image. */
@@ -587,14 +371,15 @@ static airy_status read_part(const struct part *part, const struct fits_stored *
                              const struct fits_open *f, bool whole)
 {
     if (s->compressed) {
-        struct tiles t;
+        struct fits_tiles t;
         /* CFITSIO refuses them as TLONGLONG, and as TLONG gives other values (4.2.0). */
         AIRY_FAIL_IF(s->bitpix == 64, AIRY_ERR_UNSUPPORTED,
                      "BITPIX = 64 in compressed tiles, which CFITSIO does not unpack; write the "
                      "image without compression, or as 32-bit integers");
-        AIRY_TRY(open_tiles(&t, f, part->image));
-        const struct rows rows = whole ? (struct rows){0, t.rows} : find_rows(&t, part->first);
-        AIRY_TRY(check_tiles(f, t, &rows));
+        AIRY_TRY(airy_fits_tiles_open(&t, f->file, f->size, part->image, s));
+        const struct fits_rows rows = whole ? (struct fits_rows){0, t.rows}
+                                            : airy_fits_tiles_rows(&t, part->first);
+        AIRY_TRY(airy_fits_tiles_check(&t, &rows));
         AIRY_TRY(read_tiles(part, s, f->file));
     } else {
         AIRY_TRY(read_plain(part, s, f));
@@ -614,16 +399,19 @@ struct wanted {
 };
 
 /* How many of them, from number i on, lie in the tiles of that one, which are unpacked once. */
-static airy_status count_together(size_t *count, const airy_image *image, const struct fits_open *f,
+static airy_status count_together(size_t *count, const airy_image *image,
+                                  const struct fits_stored *s, const struct fits_open *f,
                                   const struct wanted *planes, size_t i)
 {
-    struct tiles t;
+    struct fits_tiles t;
     const size_t pixels = image->shape[image->ndim - 1] * image->shape[image->ndim - 2];
-    AIRY_TRY(open_tiles(&t, f, image));
-    const struct rows rows = find_rows(&t, (planes->first + i * planes->step) * pixels);
+    AIRY_TRY(airy_fits_tiles_open(&t, f->file, f->size, image, s));
+    const struct fits_rows rows =
+        airy_fits_tiles_rows(&t, (planes->first + i * planes->step) * pixels);
     size_t n = 1;
     while (i + n < planes->count &&
-           find_rows(&t, (planes->first + (i + n) * planes->step) * pixels).first == rows.first)
+           airy_fits_tiles_rows(&t, (planes->first + (i + n) * planes->step) * pixels).first ==
+               rows.first)
         n++;
     *count = n;
     return AIRY_OK;
@@ -646,7 +434,7 @@ static airy_status read_planes(airy_image *image, const struct fits_stored *s,
     for (size_t i = 0, n = 1; i < planes->count; i += n) {
         const size_t first = planes->first + i * planes->step;
         if (s->compressed && planes->count > 1)
-            AIRY_TRY(count_together(&n, &whole, f, planes, i));
+            AIRY_TRY(count_together(&n, &whole, s, f, planes, i));
         const struct part part = {
             .image = &whole,
             .to = {.dtype = image->dtype, .data = (uint8_t *)image->data + i * size},
@@ -679,7 +467,7 @@ static airy_status verify_sums(const struct fits_open *f, const char *path)
     bool edited;
     fits_get_hduaddrll(f->file, &head, &data, &end, &code);
     if (code)
-        return fits_fail(AIRY_ERR_FORMAT, code);
+        return airy_fits_fail(AIRY_ERR_FORMAT, code);
     if (end < 0 || (uint64_t)end > f->size) /* cut: who reads the pixels says so */
         return AIRY_OK;
     AIRY_TRY(airy_fits_check_sums(&edited, &(struct fits_bytes){f->memory, f->fd, f->size},
@@ -752,10 +540,11 @@ airy_status airy_image_read_fits(airy_image *image, const char *path)
 }
 
 /* Tiles that a plane shares with others, which would be unpacked again and again. */
-static airy_status has_deep_tiles(bool *deep, const airy_image *image, const struct fits_open *f)
+static airy_status has_deep_tiles(bool *deep, const airy_image *image, const struct fits_stored *s,
+                                  const struct fits_open *f)
 {
-    struct tiles t;
-    AIRY_TRY(open_tiles(&t, f, image));
+    struct fits_tiles t;
+    AIRY_TRY(airy_fits_tiles_open(&t, f->file, f->size, image, s));
     *deep = false;
     for (int i = 2; i < t.axes; i++)
         *deep = *deep || t.size[i] > 1;
@@ -771,11 +560,11 @@ static airy_status index_image(airy_image *image, struct fits_open *f, void *use
     bool held = f->memory != NULL;
     AIRY_TRY(describe_image(image, &s, f));
     if (s.compressed && !held)
-        AIRY_TRY(has_deep_tiles(&held, image, f));
+        AIRY_TRY(has_deep_tiles(&held, image, &s, f));
     if (held)
         return read_whole(image, &s, f);
     if (fits_get_hduaddrll(f->file, &head, &data, &end, &code))
-        return fits_fail(AIRY_ERR_FORMAT, code);
+        return airy_fits_fail(AIRY_ERR_FORMAT, code);
     const bool scaled = !s.offset && (s.scale != 1 || s.zero != 0 || s.blank);
     header->bytes = s.compressed || scaled ? 0 : (size_t)data;
     header->flipped = s.offset;
@@ -915,9 +704,9 @@ static airy_status describe_hdu(airy_fits_hdu *hdu, fitsfile *file)
     bool there;
     fits_get_hdu_type(file, &type, &code);
     if (code)
-        return fits_fail(AIRY_ERR_FORMAT, code);
+        return airy_fits_fail(AIRY_ERR_FORMAT, code);
     char name[FLEN_VALUE] = "";
-    AIRY_TRY(get_key(file, TSTRING, "EXTNAME", name, &there));
+    AIRY_TRY(airy_fits_key(file, TSTRING, "EXTNAME", name, &there));
     snprintf(hdu->name, sizeof(hdu->name), "%s", name);
     if (type != IMAGE_HDU) {
         snprintf(hdu->kind, sizeof(hdu->kind), "%s",
@@ -928,15 +717,15 @@ static airy_status describe_hdu(airy_fits_hdu *hdu, fitsfile *file)
         fits_get_num_cols(file, &columns, &code);
         hdu->shape[0] = (size_t)rows;
         hdu->shape[1] = (size_t)columns;
-        return code ? fits_fail(AIRY_ERR_FORMAT, code) : AIRY_OK;
+        return code ? airy_fits_fail(AIRY_ERR_FORMAT, code) : AIRY_OK;
     }
     fits_get_img_paramll(file, MAX_AXES, &bitpix, &ndim, axes, &code);
     if (code)
-        return fits_fail(AIRY_ERR_FORMAT, code);
+        return airy_fits_fail(AIRY_ERR_FORMAT, code);
     const bool compressed = fits_is_compressed_image(file, &code) != 0;
     snprintf(hdu->kind, sizeof(hdu->kind), "%s", ndim ? "image" : "header");
     if (compressed) {
-        AIRY_TRY(get_key(file, TSTRING, "ZCMPTYPE", name, &there));
+        AIRY_TRY(airy_fits_key(file, TSTRING, "ZCMPTYPE", name, &there));
         snprintf(hdu->compression, sizeof(hdu->compression), "%s", there ? name : "");
     }
     hdu->bitpix = bitpix;
@@ -951,13 +740,13 @@ static airy_status list_hdus(airy_fits_hdu **list, size_t *count, fitsfile *file
     int code = 0, total = 0;
     fits_get_num_hdus(file, &total, &code);
     if (code)
-        return fits_fail(AIRY_ERR_FORMAT, code);
+        return airy_fits_fail(AIRY_ERR_FORMAT, code);
     *list = calloc((size_t)total, sizeof(**list));
     AIRY_FAIL_IF(!*list, AIRY_ERR_MEMORY, "cannot allocate a list of %d HDUs", total);
     for (int i = 0; i < total; i++) {
         fits_movabs_hdu(file, i + 1, NULL, &code);
         if (code)
-            return fits_fail(AIRY_ERR_FORMAT, code);
+            return airy_fits_fail(AIRY_ERR_FORMAT, code);
         AIRY_TRY(describe_hdu(*list + i, file));
     }
     *count = (size_t)total;

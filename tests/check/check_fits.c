@@ -10,6 +10,7 @@
 
 #include "io/fits_header.h"
 #include "io/image_formats.h"
+#include "ref_codec.h"
 
 enum { MOST_CARDS = 36 };
 
@@ -367,6 +368,162 @@ static void check_tiles(struct check *c)
     check_tile_end(c, "comp_HCOMPRESS_1", 2859, "tile 0: the HCOMPRESS data end inside a value");
     for (size_t cut = FITS_BLOCK; bytes && cut + FITS_BLOCK < size; cut += 997)
         CHECK(c, airy_image_read(&image, stack_spill(c, "x.fits", bytes, cut)) != AIRY_OK);
+}
+
+/* A gzip member of these bytes as they are. */
+static size_t gzip_stored(uint8_t *to, const uint8_t *bytes, size_t size)
+{
+    static const uint8_t start[11] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1};
+    const uint16_t length[2] = {(uint16_t)size, (uint16_t)~size};
+    const uint32_t end[2] = {ref_crc32(bytes, size), (uint32_t)size};
+    memcpy(to, start, 11);
+    memcpy(to + 11, length, 4);
+    memcpy(to + 15, bytes, size);
+    memcpy(to + 15 + size, end, 8);
+    return size + 23;
+}
+
+enum { TILE_SIDE = 16, TILE_PIXELS = TILE_SIDE * TILE_SIDE };
+
+/* A table of one tile, whose data are in the first column or in a second one. */
+struct tile_table {
+    int bitpix;
+    const char *kind, *second, *form; /* second: its name, NULL: there is none */
+    uint32_t length;                  /* elements, 0: all bytes */
+    size_t bytes;                     /* of a pixel, packed by gzip; or of what is not packed */
+    bool packed;
+};
+
+static void put_text(uint8_t **at, const char *name, const char *text)
+{
+    char card[FITS_CARD + 1];
+    const int length = snprintf(card, sizeof(card), "%-8s= %s", name, text);
+    memset(*at, ' ', FITS_CARD);
+    memcpy(*at, card, (size_t)length);
+    *at += FITS_CARD;
+}
+
+static void put_number(uint8_t **at, const char *name, int number)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%20d", number);
+    put_text(at, name, text);
+}
+
+/* Behind `at`: its header, and its data in the next block, whose end is returned. */
+static uint8_t *put_table(uint8_t *at, const struct tile_table *table)
+{
+    static const uint8_t pixels[8 * TILE_PIXELS];
+    const int columns = table->second ? 2 : 1;
+    uint8_t *data = at + FITS_BLOCK, *length_at = data + 8 * (columns - 1);
+    const size_t raw = table->bytes * TILE_PIXELS;
+    memset(at, ' ', FITS_BLOCK);
+    memset(data, 0, FITS_BLOCK);
+    const size_t used = table->packed ? gzip_stored(data + 8 * columns, pixels, raw) : raw;
+    const size_t length = table->length ? table->length : used;
+    length_at[2] = (uint8_t)(length >> 8);
+    length_at[3] = (uint8_t)length;
+    put_text(&at, "XTENSION", "'BINTABLE'");
+    put_number(&at, "BITPIX", 8);
+    put_number(&at, "NAXIS", 2);
+    put_number(&at, "NAXIS1", 8 * columns);
+    put_number(&at, "NAXIS2", 1);
+    put_number(&at, "PCOUNT", FITS_BLOCK - 8 * columns);
+    put_number(&at, "GCOUNT", 1);
+    put_number(&at, "TFIELDS", columns);
+    put_text(&at, "TTYPE1", "'COMPRESSED_DATA'");
+    put_text(&at, "TFORM1", "'1PB(1)  '");
+    if (table->second) {
+        put_text(&at, "TTYPE2", table->second);
+        put_text(&at, "TFORM2", table->form);
+    }
+    put_text(&at, "ZIMAGE", "                   T");
+    put_number(&at, "ZBITPIX", table->bitpix);
+    put_number(&at, "ZNAXIS", 2);
+    put_number(&at, "ZNAXIS1", TILE_SIDE);
+    put_number(&at, "ZNAXIS2", TILE_SIDE);
+    put_number(&at, "ZTILE1", TILE_SIDE);
+    put_number(&at, "ZTILE2", TILE_SIDE);
+    put_number(&at, "ZVAL1", 32);
+    put_number(&at, "ZVAL2", 4);
+    put_text(&at, "ZCMPTYPE", table->kind);
+    memcpy(at, "END", 3);
+    return data + FITS_BLOCK;
+}
+
+/* A file of the table, with more HDUs behind it. */
+static const char *tile_file(struct check *c, const struct tile_table *table, const void *behind,
+                             size_t size)
+{
+    uint8_t *file = check_alloc(c, 3 * FITS_BLOCK + size), *at = file;
+    memset(file, ' ', FITS_BLOCK);
+    put_text(&at, "SIMPLE", "                   T");
+    put_number(&at, "BITPIX", 8);
+    put_number(&at, "NAXIS", 0);
+    memcpy(at, "END", 3);
+    uint8_t *end = put_table(file + FITS_BLOCK, table);
+    if (size)
+        memcpy(end, behind, size);
+    return stack_spill(c, "x.fits", file, 3 * FITS_BLOCK + size);
+}
+
+/* Tiles of more or fewer elements than their pixels, which CFITSIO takes as they are. */
+static void check_tile_elements(struct check *c)
+{
+    if (!check_case(c, "fits_tile_elements"))
+        return;
+    static const struct {
+        struct tile_table table;
+        const char *part; /* NULL: it is read */
+    } tables[] = {
+        {{32, "'GZIP_1'", NULL, NULL, 0, 4, true}, NULL},
+        {{-32, "'GZIP_1'", NULL, NULL, 0, 4, true}, NULL},
+        {{-32, "'GZIP_1'", NULL, NULL, 0, 1, true}, "256 pixels have 4 each"},
+        {{-64, "'GZIP_2'", NULL, NULL, 0, 2, true}, "256 pixels have 8 each"},
+        {{32, "'GZIP_1'", NULL, NULL, 0, 8, true}, "256 pixels have 1, 2 or 4 each"},
+        {{-64, "'GZIP_1'", "'GZIP_COMPRESSED_DATA'", "'1PB(1)'", 0, 8, true}, NULL},
+        {{-64, "'GZIP_1'", "'GZIP_COMPRESSED_DATA'", "'1PB(1)'", 0, 4, true},
+         "256 pixels have 8 each"},
+        {{-32, "'GZIP_1'", "'UNCOMPRESSED_DATA'", "'1PE(1)'", TILE_PIXELS, 4, false}, NULL},
+        {{32, "'RICE_1'", "'UNCOMPRESSED_DATA'", "'1PJ(1)'", TILE_PIXELS, 4, false}, NULL},
+        {{32, "'RICE_1'", "'UNCOMPRESSED_DATA'", "'1PJ(1)'", TILE_PIXELS + 1, 4, false},
+         "257 elements of UNCOMPRESSED_DATA, expected its 256 pixels"},
+        {{32, "'RICE_1'", "'UNCOMPRESSED_DATA'", "'1PB(1)'", 10, 4, false},
+         "10 elements of UNCOMPRESSED_DATA, expected its 256 pixels"},
+        {{-32, "'RICE_1'", NULL, NULL, 0, 4, false}, "not quantised in tiles of 'RICE_1'"},
+    };
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        airy_image image = {0};
+        const char *path = tile_file(c, &tables[i].table, NULL, 0);
+        const airy_status status = airy_image_read(&image, path);
+        if (!tables[i].part)
+            CHECK(c, status == AIRY_OK && airy_image_value(&image, TILE_PIXELS - 1) == 0);
+        else
+            CHECK(c, status != AIRY_OK && strstr(airy_last_error(), tables[i].part) != NULL);
+        airy_image_free(&image);
+    }
+}
+
+/* An image of quantised floats behind one of floats as they are has its own values. */
+static void check_two_quantisations(struct check *c)
+{
+    if (!check_case(c, "fits_two_quantisations"))
+        return;
+    static const struct tile_table plain = {-32, "'GZIP_1'", NULL, NULL, 0, 4, true};
+    size_t size = 0;
+    airy_image alone = {0}, behind = {0};
+    char name[1024];
+    const char *found = check_golden(c, "astro/fitsvariants/comp_RICE_f4_dither1.fits");
+    uint8_t *bytes = found ? stack_slurp(c, found, &size) : NULL;
+    const uint8_t *table = bytes ? find_card(bytes, size, "XTENSION=") : NULL;
+    if (!table)
+        return;
+    snprintf(name, sizeof(name), "%s[2]",
+             tile_file(c, &plain, table, size - (size_t)(table - bytes)));
+    if (CHECK_OK(c, airy_image_read(&alone, found)) && CHECK_OK(c, airy_image_read(&behind, name)))
+        CHECK(c, same_values(&alone, &behind));
+    airy_image_free(&alone);
+    airy_image_free(&behind);
 }
 
 /* 64-bit integers in tiles are what CFITSIO does not read; the file is none that is damaged. */
@@ -732,6 +889,8 @@ void check_fits(struct check *c)
     check_header(c);
     check_hostile(c);
     check_tiles(c);
+    check_tile_elements(c);
+    check_two_quantisations(c);
     check_wide_tiles(c);
     check_planes(c);
     check_list(c);
