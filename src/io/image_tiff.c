@@ -22,7 +22,7 @@
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
-enum { MAX_PAGES = 1 << 20, STRIP = 1 << 20, MAX_TILE = 64 << 20 };
+enum { MAX_PAGES = 1 << 20, STRIP = 1 << 20, MAX_TILE = 64 << 20, MAX_PADDING = 64 };
 
 struct tiff_file {
     TIFF *tiff;
@@ -371,6 +371,15 @@ static airy_status read_tiles(uint8_t *out, const airy_image *page, struct tiff_
     AIRY_FAIL_IF(want > MAX_TILE && want / height / width > size, AIRY_ERR_FORMAT,
                  "TIFF: tiles of %zu bytes are larger than the page, expected at most %d", want,
                  (int)MAX_TILE);
+    /* Many tiles may have their data in one place, so that all of them take few bytes. */
+    const size_t across = (width - 1) / tile_width + 1, down = (height - 1) / tile_height + 1;
+    size_t all;
+    AIRY_FAIL_IF(airy_mul_size(&all, want, across) || airy_mul_size(&all, all, down) ||
+                     (all > MAX_TILE && all / MAX_PADDING / height / width > size),
+                 AIRY_ERR_FORMAT,
+                 "TIFF: %zu x %zu tiles of %zu bytes for a page of %zu x %zu pixels of %zu bytes, "
+                 "expected at most %d times those",
+                 down, across, want, height, width, size, (int)MAX_PADDING);
     uint8_t *tile = NULL;
     AIRY_TRY(airy_image_alloc((void **)&tile, want));
     airy_status status = AIRY_OK;

@@ -113,26 +113,40 @@ static void check_png_bombs(struct check *c)
     CHECK(c, processor_time() - begin < 1);
 }
 
-/* One tile of `side` pixels for a page of 16 x 16, of zeros. */
-static const char *put_tile(struct check *c, const char *name, uint32_t side, size_t copies)
+/*
+ * Tiles of width x height pixels side by side, of zeros, for a page of 16 rows and of 16 columns for each
+ * tile. All have their data in one place.
+ */
+static const char *put_tiles(struct check *c, const char *name, uint32_t width, uint32_t height,
+                             uint32_t tiles, size_t copies)
 {
+    const uint32_t data = 134, size = (uint32_t)(copies * 13 / 8), lists = data + size + 64;
     const struct {
         uint16_t tag, type;
         uint32_t count, value;
     } tags[] = {
-        {256, 4, 1, 16},   {257, 4, 1, 16},
-        {258, 3, 1, 8},    {259, 3, 1, 8},
-        {262, 3, 1, 1},    {277, 3, 1, 1},
-        {322, 4, 1, side}, {323, 4, 1, side},
-        {324, 4, 1, 134},  {325, 4, 1, (uint32_t)(copies * 13 / 8)},
+        {256, 4, 1, 16 * tiles},
+        {257, 4, 1, 16},
+        {258, 3, 1, 8},
+        {259, 3, 1, 8},
+        {262, 3, 1, 1},
+        {277, 3, 1, 1},
+        {322, 4, 1, width},
+        {323, 4, 1, height},
+        {324, 4, tiles, tiles > 1 ? lists : data},
+        {325, 4, tiles, tiles > 1 ? lists + 4 * tiles : size},
     };
-    struct bytes b = {.at = check_alloc(c, copies * 2 + 4096)};
+    struct bytes b = {.at = check_alloc(c, copies * 2 + 8 * tiles + 4096)};
     const uint16_t count = sizeof(tags) / sizeof(tags[0]);
     add(&b, "II*\0\x08\0\0\0", 8);
     add(&b, &count, 2);
     add(&b, tags, sizeof(tags));
     add(&b, "\0\0\0\0", 4);
     add_zeros(&b, 1, copies);
+    while (b.size < lists)
+        add(&b, "", 1);
+    for (uint32_t i = 0; i < 2 * tiles; i++)
+        add(&b, i < tiles ? &data : &size, 4);
     return stack_spill(c, name, b.at, b.size);
 }
 
@@ -141,11 +155,18 @@ static void check_tiff_tile(struct check *c)
     if (!check_case(c, "bounds_tiff"))
         return;
     airy_image image;
-    const char *large = put_tile(c, "large.tif", 16384, 1100000),
-               *some = put_tile(c, "some.tif", 64, 40);
+    const char *large = put_tiles(c, "large.tif", 16384, 16384, 1, 1100000),
+               *some = put_tiles(c, "some.tif", 64, 64, 1, 40),
+               *several = put_tiles(c, "several.tif", 16, 64, 3, 40),
+               *many = put_tiles(c, "many.tif", 16, 1 << 20, 1000, 66000);
     CHECK_FAILS(c, airy_image_read(&image, large), AIRY_ERR_FORMAT, "larger than the page");
     if (CHECK_OK(c, airy_image_read(&image, some)))
         airy_image_free(&image);
+    if (CHECK_OK(c, airy_image_read(&image, several)))
+        airy_image_free(&image);
+    /* 16 GB of zeros for 256 kB of pixels. */
+    CHECK_FAILS(c, airy_image_read(&image, many), AIRY_ERR_FORMAT,
+                "1 x 1000 tiles of 16777216 bytes");
 }
 
 enum { ROWS = 128, COLUMNS = 256, PIXELS = ROWS * COLUMNS };
