@@ -57,7 +57,20 @@ void airy_stack_library_close(airy_stack *stack)
     stack->library = NULL;
 }
 
-static airy_status open_slot(struct open_dataset *slot, const struct stack_segment *segment)
+/* The very file that the stack was opened with: frames of another one of its name are none of it. */
+static airy_status check_file(const airy_stack *stack, const struct stack_segment *segment,
+                              hid_t dataset)
+{
+    const airy_probe *probe = airy_probe_of(dataset);
+    const struct stack_file *file = &stack->files[segment->file];
+    AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "its file's driver cannot be reached");
+    AIRY_FAIL_IF(probe->device != file->device || probe->inode != file->inode, AIRY_ERR_IO,
+                 "'%s' was replaced by another file since it was opened", file->path);
+    return AIRY_OK;
+}
+
+static airy_status open_slot(struct open_dataset *slot, const airy_stack *stack,
+                             const struct stack_segment *segment)
 {
     hid_t file;
     AIRY_TRY(airy_hdf5_open(&file, segment->path));
@@ -68,8 +81,11 @@ static airy_status open_slot(struct open_dataset *slot, const struct stack_segme
         dataset = airy_hdf5_dataset_with(file, segment->dataset, access);
     if (access >= 0)
         H5Pclose(access);
-    if (dataset < 0) {
-        const airy_status status = airy_hdf5_fail(AIRY_ERR_IO, "cannot be opened again");
+    const airy_status status = dataset < 0 ? airy_hdf5_fail(AIRY_ERR_IO, "cannot be opened again")
+                                           : check_file(stack, segment, dataset);
+    if (status != AIRY_OK) {
+        if (dataset >= 0)
+            H5Dclose(dataset);
         H5Fclose(file);
         return status;
     }
@@ -122,7 +138,7 @@ static airy_status get_slot(const airy_stack *stack, size_t segment, struct open
     while ((oldest = find_oldest(library, stack->segments, &bytes)) != NULL &&
            bytes + stack->segments[segment].cache_bytes > MAX_CACHES)
         close_slot(oldest);
-    AIRY_TRY(open_slot(slot, &stack->segments[segment]));
+    AIRY_TRY(open_slot(slot, stack, &stack->segments[segment]));
     slot->segment = segment;
     slot->used = ++library->clock;
     *found = slot;

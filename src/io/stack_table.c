@@ -130,18 +130,6 @@ airy_status airy_stack_table_open(struct stack_segment *segment, hid_t dataset,
     return AIRY_OK;
 }
 
-/* The very file that the frames are read from. */
-static airy_status check_file(const airy_stack *stack, const struct stack_segment *segment,
-                              hid_t dataset)
-{
-    const airy_probe *probe = airy_probe_of(dataset);
-    const struct stack_file *file = &stack->files[segment->file];
-    AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "its file's driver cannot be reached");
-    AIRY_FAIL_IF(probe->device != file->device || probe->inode != file->inode, AIRY_ERR_IO,
-                 "'%s' was replaced by another file since it was opened", file->path);
-    return AIRY_OK;
-}
-
 airy_status airy_stack_table_fill(const airy_stack *stack, const struct stack_segment *segment,
                                   size_t inside)
 {
@@ -155,8 +143,6 @@ airy_status airy_stack_table_fill(const airy_stack *stack, const struct stack_se
         hid_t dataset;
         size_t unsound;
         status = airy_stack_library_dataset(stack, (size_t)(segment - stack->segments), &dataset);
-        if (status == AIRY_OK)
-            status = check_file(stack, segment, dataset);
         if (status == AIRY_OK)
             status = read_part(segment, dataset, part, &unsound);
     }

@@ -169,6 +169,51 @@ static void check_replaced(struct check *c)
     airy_stack_destroy(&stack);
 }
 
+/* Frames that share a chunk of deflate, which libhdf5 unpacks. */
+static const char *make_packed(struct check *c, const char *name, uint16_t value)
+{
+    const char *path = folder_path(c, name);
+    const hsize_t shape[3] = {2, SIDE, SIDE};
+    uint16_t pixels[2 * PIXELS];
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE),
+                file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                space = H5Screate_simple(3, shape, NULL);
+    for (size_t i = 0; i < 2 * PIXELS; i++)
+        pixels[i] = value;
+    H5Pset_chunk(creation, 3, shape);
+    H5Pset_deflate(creation, 1);
+    const hid_t dataset =
+        H5Dcreate2(file, "data", H5T_NATIVE_UINT16, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const bool written =
+        H5Dwrite(dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, pixels) >= 0;
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Fclose(file);
+    H5Pclose(creation);
+    return CHECK(c, written) ? path : NULL;
+}
+
+/* Frames through libhdf5 are of the file that was opened, too. */
+static void check_replaced_packed(struct check *c)
+{
+    if (!check_case(c, "stack_library_replaced"))
+        return;
+    const char *path = make_packed(c, "packed.h5", 1), *other = make_packed(c, "packed2.h5", 2);
+    airy_stack *stack = NULL;
+    uint16_t pixels[PIXELS];
+    if (!path || !other || !CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    CHECK(c, rename(other, path) == 0);
+    CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)), AIRY_ERR_IO,
+                "replaced by another file");
+    airy_stack_destroy(&stack);
+    if (!CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    CHECK_OK(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)));
+    CHECK(c, pixels[0] == 2);
+    airy_stack_destroy(&stack);
+}
+
 /*
  * A leaf of the index of which no frame is among those looked at, or NULL; *first: its first frame.
  * HDF5 file format, III.A.1: "TREE", type 1, level 0, entries (2 bytes), two siblings (8 each), then
@@ -224,5 +269,6 @@ void check_stack_table(struct check *c)
     check_missing(c);
     check_moved(c);
     check_replaced(c);
+    check_replaced_packed(c);
     check_damaged(c);
 }
