@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "io/file_sink.h"
+#include "io/hdf5_external.h"
 #include "io/hdf5_put.h"
 #include "io/pattern_layout.h"
 #include "io/plain_file.h"
@@ -347,7 +348,7 @@ static double *read_axis(size_t *count, hid_t file, const char *axis)
 {
     double *values = NULL;
     hsize_t shape[H5S_MAX_RANK] = {0};
-    const hid_t dataset = airy_hdf5_exists(file, axis) ? H5Dopen2(file, axis, H5P_DEFAULT) : -1;
+    const hid_t dataset = airy_hdf5_exists(file, axis) ? airy_hdf5_dataset(file, axis) : -1;
     *count = 0;
     if (dataset >= 0 && shape_of(dataset, shape) == 1 && shape[0] <= AXIS_MAX)
         values = malloc((size_t)(shape[0] + 1) * sizeof(*values));

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "io/chunk_address.h"
-#include "io/hdf5_sources.h"
+#include "io/hdf5_external.h"
 #include "io/stack_internal.h"
 
 enum { MAX_CHANNELS = 64, LONGEST_NAME = AIRY_STACK_CHANNEL, MAX_BYTES = 1 << 20 };
@@ -51,43 +51,58 @@ static bool read_fixed(struct names *names, hid_t dataset, hid_t type)
 }
 
 /* Texts of one dimension, `count` of them. */
-static bool read_names(struct names *names, hid_t dataset, size_t count)
+static bool holds_names(hid_t type, hid_t space, size_t count)
+{
+    hsize_t extent = 0;
+    return type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING &&
+           H5Sget_simple_extent_ndims(space) == 1 &&
+           H5Sget_simple_extent_dims(space, &extent, NULL) == 1 && extent == count &&
+           count <= MAX_CHANNELS;
+}
+
+/* names->count stays 0 where it holds something else. */
+static airy_status read_names(struct names *names, hid_t dataset, size_t count)
 {
     const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
-    hsize_t extent = 0;
-    bool good = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING &&
-                H5Sget_simple_extent_ndims(space) == 1 &&
-                H5Sget_simple_extent_dims(space, &extent, NULL) == 1 && extent == count &&
-                count <= MAX_CHANNELS &&
-                airy_sources_check(dataset, NULL, NULL, "channel") == AIRY_OK &&
-                airy_chunk_check(dataset, NULL, NULL) == AIRY_OK;
-    names->count = good ? count : 0;
-    if (good)
-        good = H5Tis_variable_str(type) > 0 ? read_variable(names, dataset)
-                                            : read_fixed(names, dataset, type);
+    airy_status status = AIRY_OK;
+    if (holds_names(type, space, count)) {
+        names->count = count;
+        status = airy_chunk_check(dataset, NULL, NULL);
+        if (status == AIRY_OK && !(H5Tis_variable_str(type) > 0 ? read_variable(names, dataset)
+                                                                : read_fixed(names, dataset, type)))
+            status = airy_hdf5_fail(AIRY_ERR_FORMAT, "its texts cannot be read");
+    }
     if (type >= 0)
         H5Tclose(type);
     if (space >= 0)
         H5Sclose(space);
-    return good;
+    return status;
 }
 
-/* The names in `channel` beside a dataset whose last axis but two has `count`; false: it has no channels. */
-static bool find_names(struct names *names, hid_t file, const char *name, size_t count)
+/*
+ * The names in `channel` beside a dataset whose last axis but two has `count`; none: it has no
+ * channels. Where they are there and cannot be read, images of different channels would be frames of
+ * one series.
+ */
+static airy_status find_names(struct names *names, hid_t file, const char *name, size_t count)
 {
     char path[1024];
     const char *slash = strrchr(name, '/');
     const int group = slash ? (int)(slash - name) : 0;
+    H5O_info_t about;
+    names->count = 0;
     if ((size_t)snprintf(path, sizeof(path), "%.*s/channel", group, name) >= sizeof(path) ||
-        !airy_hdf5_exists(file, path))
-        return false;
-    const hid_t dataset = H5Dopen2(file, path, airy_hdf5_dataset_access());
-    const bool good = dataset >= 0 && read_names(names, dataset, count);
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    else
-        H5Eclear2(H5E_DEFAULT);
-    return good;
+        !airy_hdf5_exists(file, path) ||
+        (H5Oget_info_by_name2(file, path, &about, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+         about.type != H5O_TYPE_DATASET))
+        return AIRY_OK;
+    const hid_t dataset = airy_hdf5_dataset(file, path);
+    if (dataset < 0)
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, "its channels' names in %s cannot be read", path);
+    const airy_status status = read_names(names, dataset, count);
+    H5Dclose(dataset);
+    return status == AIRY_OK ? AIRY_OK
+                             : airy_fail_context(status, "its channels' names in %s", path);
 }
 
 static void list_names(char *text, size_t size, const struct names *names)
@@ -119,8 +134,13 @@ airy_status airy_stack_find_channel(airy_stack *stack, struct stack_channel *cha
     struct names names;
     char list[AIRY_STACK_CHANNELS];
     *channel = (struct stack_channel){.count = 1};
-    if (ndim < 4 || shape[ndim - 3] > MAX_CHANNELS ||
-        !find_names(&names, file, name, (size_t)shape[ndim - 3])) {
+    names.count = 0;
+    if (ndim >= 4 && shape[ndim - 3] <= MAX_CHANNELS) {
+        const airy_status found = find_names(&names, file, name, (size_t)shape[ndim - 3]);
+        if (found != AIRY_OK)
+            return airy_fail_context(found, "%s::%s", path, name);
+    }
+    if (names.count == 0) {
         AIRY_FAIL_IF(stack->wanted_channel, AIRY_ERR_NOT_FOUND,
                      "%s::%s has no channels to choose '%s' from", path, name,
                      stack->wanted_channel);

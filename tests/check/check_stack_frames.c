@@ -234,6 +234,40 @@ static void check_channels(struct check *c)
         AIRY_ERR_NOT_FOUND, "has no channels");
 }
 
+/* Names that cannot be read, or must not be, make no frames of the images of all channels. */
+static void check_channel_names(struct check *c)
+{
+    static const char *const why[] = {"--external-folder", "is not there"};
+    if (!check_case(c, "stack_channel_names"))
+        return;
+    const hsize_t three = 3;
+    const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &three, NULL);
+    H5Tset_size(type, 16);
+    for (size_t kind = 0; kind < 3; kind++) {
+        const char *path = tmp_path(c, "x_master.h5");
+        const hid_t file = create_file(path), creation = H5Pcreate(H5P_DATASET_CREATE);
+        airy_stack *stack = NULL;
+        put_channels(file, "/entry/data/data", true);
+        if (kind == 0)
+            H5Pset_external(creation, "/etc/passwd", 0, 3 * 16);
+        else
+            H5Pset_virtual(creation, space, "none.h5", "/names", space);
+        if (kind < 2)
+            H5Dclose(put(file, "/entry/data/channel", type, 1, &three, creation));
+        else /* no names at all */
+            H5Gclose(
+                H5Gcreate2(file, "/entry/data/channel", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        H5Pclose(creation);
+        H5Fclose(file);
+        if (kind < 2)
+            CHECK_FAILS(c, stack_open(&stack, path), AIRY_ERR_FORMAT, why[kind]);
+        else if (CHECK_OK(c, stack_open(&stack, path)))
+            airy_stack_destroy(&stack);
+    }
+    H5Sclose(space);
+    H5Tclose(type);
+}
+
 enum frames_kind { PLAIN, VIRTUAL, SOFT, EXTERNAL, KINDS };
 
 /* Frames of four kinds in an entry, and two motors beside them, one behind a soft link. */
@@ -377,6 +411,7 @@ void check_stack_frames(struct check *c)
         check_unwritten_image(c);
     }
     check_channels(c);
+    check_channel_names(c);
     check_beside(c);
     check_truth(c);
     check_titles(c);
