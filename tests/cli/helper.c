@@ -26,8 +26,9 @@
  * helper grow FILE SOURCE MILLISECONDS
  *     write /entry/data/data of SOURCE into FILE chunk by chunk, so that others can read it as it
  *     grows, with a pause behind each
- * helper begun FILE SOURCE COUNT
- *     /entry/data/data of SOURCE with room for all of its frames, of which COUNT were written
+ * helper begun FILE SOURCE COUNT [WITHOUT]
+ *     /entry/data/data of SOURCE with room for all of its frames, of which the first COUNT
+ *     were written, but for number WITHOUT
  * helper turned FILE
  *     turn each frame of the plain u32 stack /entry/data/data by 180 degrees: its sums stay
  * helper series MASTER SOURCE EACH [IMAGES]
@@ -589,18 +590,18 @@ static int feed(const char *pipe, const char *path, const char *count)
     return 0;
 }
 
-/* Frames [first, last) of a dataset in a file of their own. */
-static bool put_part(const char *path, hid_t frames, hsize_t first, hsize_t last)
+/* Frames [first, last) of a dataset in a file of their own, of which one is not written. */
+static bool put_part(const char *path, hid_t frames, hsize_t first, hsize_t last, hsize_t without)
 {
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
                 set = make_growing(file, frames);
     bool good = set >= 0;
     for (hsize_t i = first; good && i < last; i++)
-        good = copy_chunk(set, i - first, frames, i) >= 0;
+        good = i == without || copy_chunk(set, i - first, frames, i) >= 0;
     return H5Dclose(set) >= 0 && H5Fclose(file) >= 0 && good;
 }
 
-static int make_begun(const char *path, const char *source, const char *count)
+static int make_begun(const char *path, const char *source, const char *count, const char *without)
 {
     register_no_filter();
     const hid_t from = H5Fopen(source, H5F_ACC_RDONLY, H5P_DEFAULT),
@@ -608,7 +609,8 @@ static int make_begun(const char *path, const char *source, const char *count)
                 space = H5Dget_space(frames);
     hsize_t shape[3] = {0};
     bool good = H5Sget_simple_extent_dims(space, shape, NULL) == 3 &&
-                put_part(path, frames, 0, strtoull(count, NULL, 10));
+                put_part(path, frames, 0, strtoull(count, NULL, 10),
+                         without ? strtoull(without, NULL, 10) : HSIZE_UNDEF);
     const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
                 set = H5Dopen2(file, "/entry/data/data", H5P_DEFAULT);
     good = good && H5Dset_extent(set, shape) >= 0 && H5Dclose(set) >= 0 && H5Fclose(file) >= 0;
@@ -660,7 +662,7 @@ static int make_series(const char *name, const char *source, const char *each, c
         const hsize_t end = (k + 1) * step < shape[0] ? (k + 1) * step : shape[0];
         snprintf(part, sizeof(part), "%s_%d.h5", name, (int)k + 1);
         snprintf(link, sizeof(link), "/entry/data/data_%06d", (int)k + 1);
-        good = put_part(part, frames, k * step, end) &&
+        good = put_part(part, frames, k * step, end, HSIZE_UNDEF) &&
                H5Lcreate_external(strrchr(part, '/') ? strrchr(part, '/') + 1 : part,
                                   "/entry/data/data", file, link, links, H5P_DEFAULT) >= 0;
     }
@@ -731,8 +733,8 @@ int main(int argc, char **argv)
         return make_virtual(argv[2], argv[3], argv[4], argv[5]);
     if (strcmp(what, "grow") == 0 && argc == 5)
         return grow(argv[2], argv[3], argv[4]);
-    if (strcmp(what, "begun") == 0 && argc == 5)
-        return make_begun(argv[2], argv[3], argv[4]);
+    if (strcmp(what, "begun") == 0 && (argc == 5 || argc == 6))
+        return make_begun(argv[2], argv[3], argv[4], argc == 6 ? argv[5] : NULL);
     if (strcmp(what, "turned") == 0 && argc == 3)
         return turn_frames(argv[2]);
     if (strcmp(what, "series") == 0 && (argc == 5 || argc == 6))

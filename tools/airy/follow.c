@@ -191,8 +191,15 @@ enum taken follow_give_up(struct follow *f, size_t row, const char *why)
     return TAKEN;
 }
 
-/* The bytes at a place, all of them. */
-bool follow_read(struct follow *f, const airy_stack_place *place)
+void follow_close(struct follow *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    f->fd = -1;
+}
+
+/* The bytes at a place of the stack, all of them; of another file that has its name by now none. */
+bool follow_read(struct follow *f, const airy_stack *stack, const airy_stack_place *place)
 {
     if (place->size > f->chunk_bytes) {
         uint8_t *larger = realloc(f->chunk, place->size);
@@ -202,10 +209,11 @@ bool follow_read(struct follow *f, const airy_stack_place *place)
         f->chunk_bytes = place->size;
     }
     if (f->fd < 0 || strcmp(f->name, place->path) != 0) {
-        if (f->fd >= 0)
-            close(f->fd);
+        follow_close(f);
         f->fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         snprintf(f->name, sizeof(f->name), "%s", place->path);
+        if (!airy_stack_uses(stack, place->path))
+            follow_close(f);
     }
     for (size_t done = 0; f->fd >= 0 && done < place->size;) {
         const ssize_t n =
@@ -239,7 +247,7 @@ enum taken follow_take(struct follow *f, const airy_stack *stack, const airy_sta
         return follow_fail(f, tool_failed(f->job->common, AIRY_ERR_PARAM));
     const bool same = memcmp(&info->codec, &f->job->info.codec, sizeof(info->codec)) == 0;
     if (place.path && (!place.encoded || same)) {
-        if (follow_read(f, &place) && (is_begun(f, &place, info->codec.codec) || f->last))
+        if (follow_read(f, stack, &place) && (is_begun(f, &place, info->codec.codec) || f->last))
             return follow_give(f, row, f->chunk, place.size, place.encoded);
         if (!f->last)
             return LATER;
@@ -426,8 +434,7 @@ int follow_run(struct integration *job, airy_run_info *info)
     f.frame_bytes = job->info.height * job->info.width * airy_dtype_size(job->info.dtype);
     f.pixels = malloc(f.frame_bytes);
     const int code = f.pixels ? run(&f, info) : tool_fail(job->common, "out of memory for a frame");
-    if (f.fd >= 0)
-        close(f.fd);
+    follow_close(&f);
     kept_rows_close(&f.kept);
     follow_stack_free(&f.stack);
     follow_files_free(&f.files);

@@ -75,7 +75,9 @@ size_t follow_row(const struct follow *f, size_t frame);
 enum taken follow_fail(struct follow *f, int code);
 bool follow_fits(const struct follow *f, const airy_stack_info *info);
 /* The bytes at a place, all of them, into f->chunk. */
-bool follow_read(struct follow *f, const airy_stack_place *place);
+bool follow_read(struct follow *f, const airy_stack *stack, const airy_stack_place *place);
+/* Before another look: a file of the same name may be another one by then. */
+void follow_close(struct follow *f);
 /* A frame of an open stack; one that is in memory; one that cannot be read and never will be. */
 enum taken follow_take(struct follow *f, const airy_stack *stack, const airy_stack_info *info,
                        size_t frame, size_t row);

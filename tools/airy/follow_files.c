@@ -237,6 +237,7 @@ static enum taken take_file(struct follow *f, const char *path, bool patient)
         taken = check_kept(f, stack, path, info.frames);
     if (taken == TAKEN)
         taken = give_rows(f, stack, &info, status, patient && info.frames == 1);
+    follow_close(f);
     airy_stack_destroy(&stack);
     if (taken == TAKEN) {
         f->files.first_frame += info.frames;

@@ -46,7 +46,7 @@ static struct proof prove(struct follow *f, const airy_stack *stack, size_t fram
     struct proof proof = {.frame = frame};
     if (airy_stack_get_place(stack, frame, &place) != AIRY_OK)
         return proof;
-    if (place.path && follow_read(f, &place)) {
+    if (place.path && follow_read(f, stack, &place)) {
         proof.known = proof.stored = true;
         proof.hash = hash_bytes(HASH_START, f->chunk, place.size);
     } else if (!place.path && airy_stack_read(stack, frame, f->pixels, f->frame_bytes) == AIRY_OK) {
@@ -110,11 +110,15 @@ static enum taken check_proof(struct follow *f, const airy_stack *stack,
 {
     if (f->kept)
         return check_rows(f, stack, info);
-    if (!f->stack.proof.known || f->stack.proof.frame >= info->frames)
+    if (!f->stack.proof.known)
         return TAKEN;
-    const struct proof now = prove(f, stack, f->stack.proof.frame);
-    const bool other = now.known && now.stored == f->stack.proof.stored &&
-                       now.hash != f->stack.proof.hash;
+    struct proof now = {.known = false};
+    if (f->stack.proof.frame < info->frames)
+        now = prove(f, stack, f->stack.proof.frame);
+    if (!now.known ||
+        now.stored != f->stack.proof.stored) /* nothing says yet that it is the same */
+        return LATER;
+    const bool other = now.hash != f->stack.proof.hash;
     return other ? fail_replaced(f, now.frame, f->job->common->inputs.items[0]) : TAKEN;
 }
 
@@ -200,9 +204,7 @@ enum taken follow_stack_look(struct follow *f)
         say_end(f);
     if (stack_open_growing(&stack, &f->job->common->inputs, &f->job->params->raw) != AIRY_OK)
         return LATER; /* it is being changed */
-    if (f->fd >= 0)   /* a file under that name may be another one by now */
-        close(f->fd);
-    f->fd = -1;
+    follow_close(f);
     enum taken taken = check_stack(f, stack, &info);
     if (taken == TAKEN)
         taken = take_frames(f, stack, &info);

@@ -36,6 +36,21 @@ for timeout in 1 5 25; do
     wait $id
     grep -o "'in.h5' has 3 frames now, and frame 7 was taken: the file was replaced or cut off" err && break
 done
+# a shorter one that has the frame which the first one lacks: it is no frame of that series
+$airy simulate diffraction frames.h5 --detector pilatus_100k --frames 5 --seed 2 --quiet --force || exit 7
+$helper begun lacks.h5 $small 8 3 && $helper begun other.h5 frames.h5 5 || exit 7
+for timeout in 1 5 25; do
+    cp lacks.h5 in.h5
+    $airy integrate in.h5 --poni ${small%.h5}.poni -o lacks_out.h5 --follow --poll 0.05 --follow-timeout $timeout --force 2>err &
+    id=$!
+    await rows lacks_out.h5 7 || { cat err >&2; exit 8; }
+    cp other.h5 new.h5 && mv new.h5 in.h5
+    wait $id
+    code=$?
+    grep -o "'in.h5' has 5 frames now, and frame 7 was taken" err && break
+done
+grep -o 'never came, the first is number 3' err
+echo "exit $code"
 (trap '' XFSZ; ulimit -f 256; $airy integrate all.h5 --poni ${small%.h5}.poni -o full.h5 --follow --follow-timeout 0.2 --poll 0.1 --quiet 2>err)
 echo "exit $?"
 grep -o 'File too large; when that is mended the same command with --resume continues full.h5.partial' err || cat err >&2
