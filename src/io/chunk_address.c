@@ -390,6 +390,12 @@ static uint64_t count_shape(hid_t dataset, hid_t creation)
     return good ? chunks : UINT64_MAX;
 }
 
+bool airy_chunk_all_written(hid_t dataset, hid_t creation)
+{
+    return H5Pget_layout(creation) != H5D_CHUNKED ||
+           count_written(dataset) >= count_shape(dataset, creation);
+}
+
 uint64_t airy_chunk_stored_bytes(hid_t dataset)
 {
     const hid_t creation = H5Dget_create_plist(dataset);

@@ -7,6 +7,8 @@
 
 #include "airy/array.h"
 #include "base/size.h"
+#include "io/chunk_address.h"
+#include "io/virtual_part.h"
 
 enum {
     MAX_NESTED = 8,        /* virtual datasets of virtual datasets */
@@ -75,6 +77,9 @@ char *airy_hdf5_source_find(const char *beside, const char *name)
 /* First and last index of each axis; ndim 0: everything. paths: ways on which libhdf5 comes to it. */
 struct box {
     int ndim;
+    bool exact; /* no more than what is asked for */
+    bool all;   /* of a source that is taken whole, whose shape is not known yet: */
+    struct airy_points points;
     double paths;
     hsize_t first[AIRY_MAX_DIMS], last[AIRY_MAX_DIMS];
 };
@@ -82,6 +87,7 @@ struct box {
 static void get_box(struct box *box, hid_t space)
 {
     hsize_t first[H5S_MAX_RANK], last[H5S_MAX_RANK];
+    box->exact = box->all = false;
     box->ndim = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
     if (box->ndim <= 0 || box->ndim > AIRY_MAX_DIMS || H5Sget_select_bounds(space, first, last) < 0)
         box->ndim = 0;
@@ -103,7 +109,8 @@ static bool apart(const struct box *a, const struct box *b)
 
 static bool same_box(const struct box *a, const struct box *b)
 {
-    bool same = a->ndim == b->ndim;
+    bool same = a->ndim == b->ndim && a->all == b->all &&
+                (!a->all || (a->points.begin == b->points.begin && a->points.end == b->points.end));
     for (int axis = 0; axis < a->ndim && same; axis++)
         same = a->first[axis] == b->first[axis] && a->last[axis] == b->last[axis];
     return same;
@@ -112,6 +119,7 @@ static bool same_box(const struct box *a, const struct box *b)
 /* a holds b, too. */
 static void stretch(struct box *a, const struct box *b)
 {
+    a->exact = a->all = false;
     if (a->ndim != b->ndim)
         a->ndim = 0;
     for (int i = 0; i < a->ndim; i++) {
@@ -145,6 +153,8 @@ struct sources {
 struct walk {
     const char *what;     /* the dataset that was asked for */
     struct sources named; /* the next level's, as the mappings name them */
+    bool written;         /* a source that was never written fails, where that can be told */
+    bool whole;           /* all of the dataset is asked for */
     size_t numbered;      /* sources named by "%b" so far */
     double paths, limit;  /* of mappings that libhdf5 follows, so far and at most */
 };
@@ -173,7 +183,10 @@ static bool add_box(struct source *source, const struct box *box)
     if (at == MAX_BOXES)
         at = MAX_BOXES - 1; /* more is looked at than must be */
     if (at < source->box_count) {
-        stretch(&source->boxes[at], box);
+        if (same_box(&source->boxes[at], box))
+            source->boxes[at].paths += box->paths;
+        else
+            stretch(&source->boxes[at], box);
         return true;
     }
     if (source->box_count == source->box_room) {
@@ -285,6 +298,60 @@ static airy_status note_named(struct walk *w, const char *beside, const char *fi
     return status;
 }
 
+/* box: exact, and what the points of the selection are. */
+static void narrow(struct box *box, hid_t from, int ndim, const hsize_t *shape)
+{
+    struct airy_part part;
+    box->exact = ndim <= AIRY_MAX_DIMS && airy_virtual_part(&part, &box->points, from, ndim, shape);
+    box->all = false;
+    box->ndim = box->exact ? ndim : box->ndim;
+    for (int axis = 0; box->exact && axis < ndim; axis++) {
+        box->first[axis] = part.first[axis];
+        box->last[axis] = part.last[axis];
+    }
+}
+
+/* Of the source what is asked for, or where that cannot be told all that the mapping takes of it. */
+static void get_wanted_box(struct box *wanted, hid_t creation, size_t i, const struct source *asked)
+{
+    struct airy_part box = {.ndim = asked->boxes[0].ndim};
+    struct airy_points points = {0, 0};
+    const hid_t to = H5Pget_virtual_vspace(creation, i),
+                from = H5Pget_virtual_srcspace(creation, i);
+    for (int axis = 0; axis < box.ndim; axis++) {
+        box.first[axis] = asked->boxes[0].first[axis];
+        box.last[axis] = asked->boxes[0].last[axis];
+    }
+    const bool known = asked->box_count == 1 && asked->boxes[0].exact && to >= 0 && from >= 0 &&
+                       airy_virtual_points(&points, &box, to),
+               all = known && H5Sget_select_type(from) == H5S_SEL_ALL;
+    hsize_t shape[H5S_MAX_RANK];
+    const int ndim = known && !all ? H5Sget_simple_extent_dims(from, shape, NULL) : 0;
+    if (to >= 0)
+        H5Sclose(to);
+    get_box(wanted, from >= 0 ? H5Scopy(from) : -1);
+    wanted->all = all;
+    wanted->points = points;
+    if (known && !all)
+        narrow(wanted, from, ndim, shape);
+    if (from >= 0)
+        H5Sclose(from);
+}
+
+/* The shape of a source says what was asked of all of it. */
+static void settle_boxes(struct source *source, hid_t dataset)
+{
+    hsize_t shape[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset);
+    const int ndim = space < 0 ? 0 : H5Sget_simple_extent_dims(space, shape, NULL);
+    if (ndim > 0 && H5Sselect_all(space) >= 0)
+        for (size_t i = 0; i < source->box_count; i++)
+            if (source->boxes[i].all)
+                narrow(&source->boxes[i], space, ndim, shape);
+    if (space >= 0)
+        H5Sclose(space);
+}
+
 static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const char *beside,
                                 const struct source *asked)
 {
@@ -301,7 +368,7 @@ static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const 
         "%s: its virtual datasets name each other on more than %.0f paths, which would take "
         "too long; copy what is wanted into a dataset of its own",
         w->what, w->limit);
-    get_box(&wanted, H5Pget_virtual_srcspace(creation, i));
+    get_wanted_box(&wanted, creation, i, asked);
     wanted.paths = paths;
     const ssize_t file_length = H5Pget_virtual_filename(creation, i, NULL, 0);
     const ssize_t name_length = H5Pget_virtual_dsetname(creation, i, NULL, 0);
@@ -394,6 +461,27 @@ static airy_status open_file(hid_t *opened, const char *file, const struct walk 
     return AIRY_OK;
 }
 
+/* What was never written libhdf5 fills, too. */
+static airy_status check_written(const struct walk *w, const struct source *source, hid_t dataset,
+                                 hid_t creation)
+{
+    bool missing = airy_chunk_is_unwritten(dataset, creation);
+    if (w->whole)
+        missing = missing || !airy_chunk_all_written(dataset, creation);
+    for (size_t i = 0; i < source->box_count && !missing && !w->whole; i++) {
+        const struct box *box = &source->boxes[i];
+        hsize_t count[AIRY_MAX_DIMS];
+        for (int axis = 0; axis < box->ndim; axis++)
+            count[axis] = box->last[axis] - box->first[axis] + 1;
+        missing = box->exact &&
+                  airy_chunk_check_written(dataset, box->first, count) == AIRY_ERR_UNWRITTEN;
+    }
+    AIRY_FAIL_IF(missing, AIRY_ERR_UNWRITTEN,
+                 "%s::%s, a source of the virtual dataset %s, was never written%s", source->file,
+                 source->name, w->what, w->whole ? ", or not all of it" : " where it is asked for");
+    return AIRY_OK;
+}
+
 /* *nested: it is a virtual dataset itself, and which one. */
 static airy_status look_at(struct source *source, bool *nested, hid_t file, const struct walk *w)
 {
@@ -414,6 +502,9 @@ static airy_status look_at(struct source *source, bool *nested, hid_t file, cons
         source->inode = probe->inode;
         source->address = info.addr;
     }
+    settle_boxes(source, dataset);
+    if (w->written && !*nested && creation >= 0)
+        status = check_written(w, source, dataset, creation);
     if (creation >= 0)
         H5Pclose(creation);
     H5Dclose(dataset);
@@ -485,7 +576,7 @@ static void get_wanted(struct box *wanted, struct walk *w, hid_t dataset, const 
     const hssize_t all = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
     double elements = start ? 1 : all > 0 ? (double)all : 0;
     size_t mappings = 0;
-    *wanted = (struct box){.paths = 1};
+    *wanted = (struct box){.exact = true, .paths = 1};
     if (start && ndim > 0 && ndim <= AIRY_MAX_DIMS)
         wanted->ndim = ndim;
     for (int axis = 0; axis < wanted->ndim; axis++) {
@@ -503,10 +594,10 @@ static void get_wanted(struct box *wanted, struct walk *w, hid_t dataset, const 
         H5Sclose(space);
 }
 
-airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,
-                               const char *what)
+static airy_status check(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                         const char *what, bool written)
 {
-    struct walk w = {.what = what};
+    struct walk w = {.what = what, .written = written, .whole = !start};
     struct box wanted;
     get_wanted(&wanted, &w, dataset, start, count);
     airy_status status =
@@ -525,4 +616,16 @@ airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_
     }
     release(&w.named);
     return status;
+}
+
+airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                               const char *what)
+{
+    return check(dataset, start, count, what, false);
+}
+
+airy_status airy_sources_check_written(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                                       const char *what)
+{
+    return check(dataset, start, count, what, true);
 }

@@ -18,5 +18,11 @@ char *airy_hdf5_source_find(const char *beside, const char *name);
  */
 airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,
                                const char *what);
+/*
+ * The same, and of the sources nothing was left unwritten that the box shows, as far as that can be
+ * told by whole frames: AIRY_ERR_UNWRITTEN.
+ */
+airy_status airy_sources_check_written(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                                       const char *what);
 
 #endif

@@ -117,7 +117,9 @@ static airy_status read_array(airy_image *image, hid_t dataset, const char *what
     if (status == AIRY_OK)
         status = get_shape(image, dataset, what);
     if (status == AIRY_OK)
-        status = airy_sources_check(dataset, NULL, NULL, what);
+        status = (image->ndim - image->is_complex > 2
+                      ? airy_sources_check_written
+                      : airy_sources_check)(dataset, NULL, NULL, what);
     if (status == AIRY_OK && airy_image_bytes(&bytes, image) != AIRY_OK)
         status = airy_fail_context(AIRY_ERR_SHAPE, "%s", what);
     if (status == AIRY_OK && (status = check_written(image, dataset, creation)) != AIRY_OK)

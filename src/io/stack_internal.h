@@ -47,9 +47,9 @@ struct stack_segment {
     struct stack_table *table; /* NULL: all places are known */
     uint64_t start, end;       /* end: size of the file when it was opened */
     bool fill_only;            /* nothing is stored at all */
-    bool sources_missing;      /* of a virtual dataset: looked for again with each frame */
-    bool is_source; /* of a virtual dataset, in a file that may have a header of its own */
-    char *broken;   /* the sentence of each read; NULL: readable */
+    bool sources_missing; /* of a virtual dataset, or not written: looked for with each frame */
+    bool is_source;       /* of a virtual dataset, in a file that may have a header of its own */
+    char *broken;         /* the sentence of each read; NULL: readable */
     uint64_t stored_bytes;
     size_t max_chunk;   /* bytes of the largest stored frame, of those with places */
     size_t cache_bytes; /* chunk cache that libhdf5 needs to decode each chunk once */

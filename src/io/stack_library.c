@@ -204,7 +204,7 @@ static airy_status read_frame(const airy_stack *stack, struct open_dataset *slot
     if (memory < 0)
         status = airy_fail(AIRY_ERR_IO, "the dataset's shape has changed since it was opened");
     if (status == AIRY_OK && segment->sources_missing)
-        status = airy_sources_check(dataset, start, count, segment->name);
+        status = airy_sources_check_written(dataset, start, count, segment->name);
     if (status == AIRY_OK)
         status = check_chunks(slot, row, start, count);
     bool done = false;
@@ -240,7 +240,8 @@ airy_status airy_stack_library_written(const airy_stack *stack, size_t segment, 
     if (status == AIRY_OK && !select_frame(stack, slot, space, frame, start, count, &row))
         status = airy_fail(AIRY_ERR_IO, "the dataset's shape has changed since it was opened");
     if (status == AIRY_OK && stack->segments[segment].sources_missing)
-        status = airy_sources_check(slot->dataset, start, count, stack->segments[segment].name);
+        status =
+            airy_sources_check_written(slot->dataset, start, count, stack->segments[segment].name);
     if (status == AIRY_OK)
         status = check_chunks(slot, row, start, count);
     if (space >= 0)

@@ -120,6 +120,69 @@ static void check_unwritten_image(struct check *c)
     airy_image_free(&image);
 }
 
+/* A module's frames, of which one was never written. */
+static const char *make_module(struct check *c, const char *name, hsize_t frames, hsize_t without)
+{
+    const char *path = tmp_path(c, name);
+    const hsize_t shape[3] = {frames, HEIGHT, WIDTH};
+    const hid_t creation = chunks_of(HEIGHT, false), file = create_file(path),
+                dataset = put(file, "/d", H5T_STD_U16LE, 3, shape, creation);
+    for (hsize_t i = 0; i < frames; i++)
+        if (i != without)
+            write_rows(dataset, i, HEIGHT, 5);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    H5Pclose(creation);
+    return path;
+}
+
+/*
+ * Frames of two modules and a gap between them: of the upper one all frames, of the lower one every
+ * second from the third on. What a module lacks its frame lacks, whatever libhdf5 fills in.
+ */
+static void check_unwritten_sources(struct check *c)
+{
+    enum { WHOLE = 2 * HEIGHT + 1, LOWER = 9 };
+    const hsize_t shape[3] = {FRAMES, WHOLE, WIDTH}, part[3] = {FRAMES, HEIGHT, WIDTH},
+                  lower[3] = {LOWER, HEIGHT, WIDTH}, step[3] = {2, 1, 1}, from[3] = {2, 0, 0},
+                  places[2][3] = {{0, 0, 0}, {0, HEIGHT + 1, 0}};
+    const char *const modules[2] = {make_module(c, "upper.h5", FRAMES, 3),
+                                    make_module(c, "lower.h5", LOWER, 4)};
+    const char *path = tmp_path(c, "x.h5");
+    const hid_t file = create_file(path), creation = H5Pcreate(H5P_DATASET_CREATE),
+                whole = H5Screate_simple(3, shape, NULL), all = H5Screate_simple(3, part, NULL),
+                some = H5Screate_simple(3, lower, NULL);
+    H5Sselect_hyperslab(some, H5S_SELECT_SET, from, step, part, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        H5Sselect_hyperslab(whole, H5S_SELECT_SET, places[i], NULL, part, NULL);
+        H5Pset_virtual(creation, whole, modules[i], "/d", i ? some : all);
+    }
+    H5Sselect_all(whole);
+    H5Dclose(H5Dcreate2(file, "data", H5T_STD_U16LE, whole, H5P_DEFAULT, creation, H5P_DEFAULT));
+    H5Sclose(some);
+    H5Sclose(all);
+    H5Sclose(whole);
+    H5Pclose(creation);
+    H5Fclose(file);
+    airy_stack *stack = NULL;
+    airy_image image = {0};
+    uint16_t pixels[WHOLE * WIDTH];
+    size_t unwritten = 0;
+    CHECK_FAILS(c, airy_image_read(&image, path), AIRY_ERR_UNWRITTEN, "was never written");
+    if (!CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    CHECK_OK(c, airy_stack_count_unwritten(stack, &unwritten));
+    CHECK(c, unwritten == 2);
+    for (size_t i = 0; i < FRAMES; i++) {
+        if (i == 1 || i == 3)
+            CHECK_FAILS(c, airy_stack_read(stack, i, pixels, sizeof(pixels)), AIRY_ERR_UNWRITTEN,
+                        i == 1 ? "lower.h5::/d" : "upper.h5::/d");
+        else if (CHECK_OK(c, airy_stack_read(stack, i, pixels, sizeof(pixels))))
+            CHECK(c, pixels[0] == 5 && pixels[PIXELS] == 0 && pixels[WHOLE * WIDTH - 1] == 5);
+    }
+    airy_stack_destroy(&stack);
+}
+
 /* Images [2, 3, HEIGHT, WIDTH] of three channels: pixels are 10 * image + channel. */
 static void put_channels(hid_t file, const char *name, bool chunked)
 {
@@ -409,6 +472,7 @@ void check_stack_frames(struct check *c)
             check_unwritten_chunks(c, 2, filled);
         }
         check_unwritten_image(c);
+        check_unwritten_sources(c);
     }
     check_channels(c);
     check_channel_names(c);
