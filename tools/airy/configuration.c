@@ -101,6 +101,26 @@ static bool replayed_option(const char *name)
     return true;
 }
 
+/*
+ * A word as it is kept, "--name=argument", or "--name" of a flag. Others would let whoever made the
+ * file decide over more than the values: over --force, or over what else is written and where.
+ */
+static bool is_kept(const struct command *command, const char *word)
+{
+    char name[64];
+    const size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
+    if (length == 0 || length >= sizeof(name))
+        return false;
+    snprintf(name, sizeof(name), "%.*s", (int)length, word + 2);
+    for (size_t t = 0; t < OPT_TABLES; t++)
+        for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt); opt++)
+            if (opt->name && strcmp(opt->name, name) == 0)
+                return replayed_option(name) &&
+                       (t + 1 < OPT_TABLES || strcmp(name, "compat") == 0) &&
+                       (opt->type == OPT_FLAG) == !word[2 + length];
+    return false;
+}
+
 /* "--name=argument" or "--name". */
 static json_t *option_json(const char *name, const char *argument)
 {
@@ -221,11 +241,18 @@ int configuration_read(const struct common *common, const char *path, struct opt
                          path);
     for (size_t i = 0; code == AIRY_EXIT_OK && i < json_array_size(options); i++) {
         const char *word = json_string_value(json_array_get(options, i));
-        char *copy = word && strncmp(word, "--", 2) == 0 ? strdup(word) : NULL;
+        if (!word || !is_kept(common->command, word)) {
+            code =
+                tool_fail(common,
+                          "--config %s: option %zu of its configuration is '%s', and none is kept "
+                          "like that; give the options themselves",
+                          path, i + 1, word ? word : "no word");
+            break;
+        }
+        char *copy = strdup(word);
         if (!copy || !opt_list_add(words, copy)) {
             free(copy);
-            code = tool_fail(common, "--config %s: option %zu of its configuration is not a word",
-                             path, i);
+            code = tool_fail(common, "out of memory");
         }
     }
     if (code == AIRY_EXIT_OK)
