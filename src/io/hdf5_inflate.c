@@ -23,17 +23,18 @@ struct chunk {
     int fd;
 };
 
-/* Deflate alone, or behind shuffle. */
-static bool is_deflate(bool *shuffled, hid_t creation)
+/* Deflate alone, or behind a shuffle of elements of this size: what the file says counts. */
+static bool is_deflate(bool *shuffled, hid_t creation, size_t elem_size)
 {
     const int filters = H5Pget_nfilters(creation);
     bool good = filters == 1 || filters == 2;
     for (int i = 0; i < filters && good; i++) {
-        unsigned flags;
-        size_t values = 0;
+        unsigned flags, size = 0;
+        size_t values = 1;
         const H5Z_filter_t filter =
-            H5Pget_filter2(creation, (unsigned)i, &flags, &values, NULL, 0, NULL, NULL);
-        good = filter == (i + 1 == filters ? H5Z_FILTER_DEFLATE : H5Z_FILTER_SHUFFLE);
+            H5Pget_filter2(creation, (unsigned)i, &flags, &values, &size, 0, NULL, NULL);
+        good = i + 1 == filters ? filter == H5Z_FILTER_DEFLATE
+                                : filter == H5Z_FILTER_SHUFFLE && values == 1 && size == elem_size;
     }
     *shuffled = filters == 2;
     return good;
@@ -132,7 +133,7 @@ airy_status airy_hdf5_inflate(bool *done, hid_t dataset, airy_dtype dtype, const
 {
     struct chunk c = {.bytes = airy_dtype_size(dtype), .elem_size = airy_dtype_size(dtype)};
     const hid_t creation = H5Dget_create_plist(dataset);
-    *done = creation >= 0 && is_deflate(&c.shuffled, creation) &&
+    *done = creation >= 0 && is_deflate(&c.shuffled, creation, c.elem_size) &&
             is_one_chunk(creation, start, count, &c.bytes) && is_native(dataset, dtype) &&
             locate(&c, dataset, start);
     if (creation >= 0)
@@ -163,7 +164,7 @@ static int find_lead(hsize_t *chunk, hid_t dataset, const airy_image *image)
     bool shuffled;
     size_t bytes = airy_dtype_size(image->dtype);
     int lead = -1;
-    if (creation >= 0 && is_deflate(&shuffled, creation) &&
+    if (creation >= 0 && is_deflate(&shuffled, creation, airy_dtype_size(image->dtype)) &&
         H5Pget_layout(creation) == H5D_CHUNKED &&
         H5Pget_chunk(creation, AIRY_MAX_DIMS, chunk) == image->ndim)
         lead = 0;

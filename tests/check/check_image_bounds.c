@@ -266,6 +266,36 @@ static void check_deflate(struct check *c)
     }
 }
 
+/* A shuffle of bytes where pixels have two, as the file says it: nothing is moved. */
+static void check_shuffle(struct check *c)
+{
+    if (!check_case(c, "bounds_shuffle"))
+        return;
+    static uint16_t values[2 * PIXELS], want[2 * PIXELS];
+    char path[512];
+    size_t size = 0;
+    hid_t dataset;
+    snprintf(path, sizeof(path), "%s/packed.h5", check_tmp(c));
+    const hid_t file = create_stack(path, true, &dataset);
+    for (int i = 0; i < 2 * PIXELS; i++)
+        values[i] = (uint16_t)(i * 40503 + i / 7);
+    H5Dwrite(dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    for (size_t frame = 0; frame < 2; frame++) /* low bytes, and behind them the high ones */
+        for (size_t i = 0; i < PIXELS; i++) {
+            uint8_t *bytes = (uint8_t *)(want + frame * PIXELS);
+            bytes[i] = (uint8_t)values[frame * PIXELS + i];
+            bytes[PIXELS + i] = (uint8_t)(values[frame * PIXELS + i] >> 8);
+        }
+    uint8_t *bytes = stack_slurp(c, path, &size),
+            *name = bytes ? memmem(bytes, size, "shuffle", sizeof("shuffle")) : NULL;
+    if (!CHECK(c, name && name[sizeof("shuffle")] == 2))
+        return;
+    name[sizeof("shuffle")] = 1;
+    expect_values(c, stack_spill(c, "packed.h5", bytes, size), want);
+}
+
 /* The text behind its mark, from a file and from a pipe. */
 static void expect_text(struct check *c, const char *path, const char *want)
 {
@@ -309,6 +339,7 @@ void check_image_bounds(struct check *c)
 {
     check_text(c);
     check_deflate(c);
+    check_shuffle(c);
     check_png_bombs(c);
     if (AIRY_HAVE_TIFF)
         check_tiff_tile(c);
