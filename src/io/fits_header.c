@@ -9,12 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/number.h"
 #include "base/size.h"
-#include "io/image_formats.h"
 
 enum { KEYWORD = 8, MAX_CARDS = 1 << 20 };
 
@@ -361,21 +359,4 @@ bool airy_header_structural(const char *card)
         if (memcmp(card, names[i], KEYWORD) == 0)
             return true;
     return memcmp(card, "NAXIS", 5) == 0 && card[5] >= '0' && card[5] <= '9';
-}
-
-bool airy_fits_split(char *file, size_t size, const char **ext, const char *path)
-{
-    const size_t n = strlen(path);
-    snprintf(file, size, "%s", path);
-    *ext = NULL;
-    if (n >= size)
-        return false;
-    if (n < 3 || path[n - 1] != ']' || access(path, F_OK) == 0)
-        return true;
-    char *open = strrchr(file, '[');
-    if (!open || open == file)
-        return true;
-    *ext = path + (open - file) + 1;
-    *open = 0;
-    return true;
 }

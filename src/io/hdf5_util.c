@@ -13,7 +13,7 @@
 #include "base/size.h"
 #include "io/file_probe.h"
 #include "io/file_sink.h"
-#include "io/image_formats.h"
+#include "io/file_format.h"
 #include "io/plain_file.h"
 
 /* More than libhdf5 takes to begin, or to open a file: 1.10 reads through NULL without it. */

@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -87,82 +86,6 @@ static airy_status fail_unknown(const char *path)
     list[count++] = "FILE::DATASET";
     airy_join_words(text, sizeof(text), list, count);
     return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s' is of no known format, expected %s", path, text);
-}
-
-static const struct {
-    const char *suffix;
-    enum airy_image_format format;
-} suffixes[] = {
-    {".npy", AIRY_FORMAT_NPY},   {".edf", AIRY_FORMAT_EDF},   {".h5", AIRY_FORMAT_HDF5},
-    {".hdf5", AIRY_FORMAT_HDF5}, {".hdf", AIRY_FORMAT_HDF5},  {".nxs", AIRY_FORMAT_HDF5},
-    {".nx5", AIRY_FORMAT_HDF5},  {".cxi", AIRY_FORMAT_HDF5},  {".tif", AIRY_FORMAT_TIFF},
-    {".tiff", AIRY_FORMAT_TIFF}, {".png", AIRY_FORMAT_PNG},   {".cbf", AIRY_FORMAT_CBF},
-    {".fits", AIRY_FORMAT_FITS}, {".fit", AIRY_FORMAT_FITS},  {".fts", AIRY_FORMAT_FITS},
-    {".fz", AIRY_FORMAT_FITS},   {".conv", AIRY_FORMAT_CONV},
-};
-
-static enum airy_image_format format_of_name(const char *path)
-{
-    char file[4096];
-    const char *ext;
-    if (access(path, F_OK) != 0 && strstr(path, "::"))
-        return AIRY_FORMAT_HDF5;
-    if (airy_fits_split(file, sizeof(file), &ext, path)) {
-        path = file;
-        const size_t n = strlen(file);
-        if (n > 3 && strcasecmp(file + n - 3, ".gz") == 0)
-            file[n - 3] = 0; /* the format is what is inside */
-    }
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
-    for (size_t i = 0; dot && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-        if (strcasecmp(dot, suffixes[i].suffix) == 0)
-            return suffixes[i].format;
-    return AIRY_FORMAT_UNKNOWN;
-}
-
-bool airy_name_is_fits(const char *path)
-{
-    return format_of_name(path) == AIRY_FORMAT_FITS;
-}
-
-/* A name that says nothing: what the file starts with. */
-static airy_status format_of_bytes(enum airy_image_format *format, const char *path)
-{
-    int fd;
-    uint64_t size;
-    char start[8] = "";
-    AIRY_TRY(airy_file_open(&fd, &size, path));
-    const airy_status status =
-        airy_file_pread(fd, start, airy_min_size(sizeof(start), (size_t)size), 0);
-    close(fd);
-    AIRY_TRY(status);
-    if (memcmp(start, "\x93NUMPY", 6) == 0)
-        *format = AIRY_FORMAT_NPY;
-    else if (memcmp(start, "\211HDF\r\n\032\n", 8) == 0)
-        *format = AIRY_FORMAT_HDF5;
-    else if (memcmp(start, "SIMPLE  ", 8) == 0)
-        *format = AIRY_FORMAT_FITS;
-    else if (memcmp(start, "II*", 4) == 0 || memcmp(start, "MM\0*", 4) == 0 ||
-             memcmp(start, "II+", 4) == 0 || memcmp(start, "MM\0+", 4) == 0)
-        *format = AIRY_FORMAT_TIFF;
-    else if (memcmp(start, "\211PNG\r\n\032\n", 8) == 0)
-        *format = AIRY_FORMAT_PNG;
-    else if (memcmp(start, "###CBF", 6) == 0)
-        *format = AIRY_FORMAT_CBF;
-    else if (memcmp(start, "CONV", 4) == 0 && isspace((unsigned char)start[4]))
-        *format = AIRY_FORMAT_CONV;
-    else if (memcmp(start, "{\n", 2) == 0 || memcmp(start, "{\r\n", 3) == 0)
-        *format = AIRY_FORMAT_EDF;
-    else
-        *format = AIRY_FORMAT_UNKNOWN;
-    return AIRY_OK;
-}
-
-airy_status airy_image_format_of(enum airy_image_format *format, const char *path)
-{
-    *format = format_of_name(path);
-    return *format == AIRY_FORMAT_UNKNOWN ? format_of_bytes(format, path) : AIRY_OK;
 }
 
 airy_status airy_image_bytes(size_t *bytes, const airy_image *image)
@@ -253,7 +176,7 @@ void airy_image_widen(void *data, size_t count, bool swapped)
 
 bool airy_image_is_plain(const char *path)
 {
-    enum airy_image_format format = path ? format_of_name(path) : AIRY_FORMAT_HDF5;
+    enum airy_image_format format = path ? airy_image_format_of_name(path) : AIRY_FORMAT_HDF5;
     if (format == AIRY_FORMAT_UNKNOWN &&
         (airy_path_is_pattern(path) || airy_image_format_of(&format, path) != AIRY_OK))
         return false;
@@ -364,7 +287,7 @@ airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim
                  (int)dtype);
     AIRY_FAIL_IF(ndim < 0 || ndim > AIRY_MAX_DIMS, AIRY_ERR_SHAPE,
                  "image of %d dimensions, expected 1 to %d", ndim, AIRY_MAX_DIMS);
-    const size_t format = format_of_name(path);
+    const size_t format = airy_image_format_of_name(path);
     char text[LIST];
     if (format == AIRY_FORMAT_UNKNOWN || format == AIRY_FORMAT_CONV) {
         airy_image_suffixes(text, sizeof(text), dtype, ndim);
@@ -385,7 +308,7 @@ airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim
 /* Where complex numbers may go, and that they are some. */
 static airy_status check_complex(const airy_image *image, const char *path)
 {
-    const enum airy_image_format format = format_of_name(path);
+    const enum airy_image_format format = airy_image_format_of_name(path);
     if (!image->is_complex)
         return AIRY_OK;
     AIRY_FAIL_IF(!airy_dtype_is_float(image->dtype), AIRY_ERR_DTYPE,
@@ -416,7 +339,7 @@ airy_status airy_image_write_stated(const airy_image *image, const char *path, b
     AIRY_TRY(airy_image_check_format(path, image->dtype, 0));
     AIRY_TRY(check_complex(image, path));
     AIRY_TRY(airy_image_check_format(path, image->dtype, image->ndim));
-    switch (format_of_name(path)) {
+    switch (airy_image_format_of_name(path)) {
     case AIRY_FORMAT_NPY:
         return airy_image_write_npy(image, path, force);
     case AIRY_FORMAT_EDF:
@@ -495,7 +418,8 @@ airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count
 
 bool airy_image_has_format(const char *path)
 {
-    const enum airy_image_format format = path ? format_of_name(path) : AIRY_FORMAT_UNKNOWN;
+    const enum airy_image_format format = path ? airy_image_format_of_name(path)
+                                               : AIRY_FORMAT_UNKNOWN;
     return format != AIRY_FORMAT_UNKNOWN && format != AIRY_FORMAT_CONV;
 }
 

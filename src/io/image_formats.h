@@ -4,30 +4,7 @@
 
 #include "airy/stack.h"
 #include "base/md5.h"
-
-enum airy_image_format {
-    AIRY_FORMAT_UNKNOWN = 0,
-    AIRY_FORMAT_NPY,
-    AIRY_FORMAT_HDF5,
-    AIRY_FORMAT_EDF,
-    AIRY_FORMAT_FITS,
-    AIRY_FORMAT_TIFF,
-    AIRY_FORMAT_PNG,
-    AIRY_FORMAT_CBF,
-    AIRY_FORMAT_CONV /* read only */
-};
-/*
- * By the name's suffix (".gz" behind it does not count), else by what the file starts with:
- * AIRY_ERR_NOT_FOUND, AIRY_ERR_IO where that cannot be read.
- */
-airy_status airy_image_format_of(enum airy_image_format *format, const char *path);
-/* By the name's suffix alone; [EXT] and ".gz" behind it do not count. */
-bool airy_name_is_fits(const char *path);
-
-/* Why complex numbers are no pixels, and what makes some of them. */
-#define AIRY_COMPLEX_REFUSED                                                                       \
-    "complex numbers, expected real ones; 'airy convert --complex-as-pairs' writes their real "    \
-    "and imaginary parts as a last axis of 2"
+#include "io/file_format.h"
 
 /* Open the file and read it so; after a failure the name stands in front of why. */
 airy_status airy_image_read_with(airy_image *image, const char *path,
@@ -93,11 +70,6 @@ airy_status airy_conv_parse(airy_image *image, char *text, size_t size);
 /* FILE or FILE[EXT] */
 airy_status airy_image_read_fits(airy_image *image, const char *path);
 airy_status airy_image_write_fits(const airy_image *image, const char *path, bool force);
-/*
- * FILE into file, *ext to what stands in the brackets (NULL without) in path: "2]". A file of
- * the whole name goes first. false: file is too small.
- */
-bool airy_fits_split(char *file, size_t size, const char **ext, const char *path);
 /* FILE or FILE::DATASET */
 airy_status airy_image_read_hdf5(airy_image *image, const char *path);
 airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force,

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "io/image_formats.h"
+#include "io/file_format.h"
 #include "io/stack_internal.h"
 #include "io/stack_pattern.h"
 

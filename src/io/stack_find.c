@@ -2,33 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "io/file_format.h"
 #include "io/file_probe.h"
 #include "io/hdf5_list.h"
 #include "io/stack_internal.h"
-
-airy_status airy_stack_split(char **file, char **dataset, const char *path)
-{
-    AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM,
-                 "path of a stack is empty, expected FILE or FILE::DATASET");
-    const char *mark = NULL;
-    /* A file whose own name holds "::" is found as it is. */
-    if (access(path, F_OK) != 0)
-        for (const char *at = path; (at = strstr(at, "::")) != NULL; at += 2)
-            mark = at;
-    AIRY_FAIL_IF(mark == path || (mark && !mark[2]), AIRY_ERR_PARAM,
-                 "path '%s', expected FILE or FILE::DATASET", path);
-    *file = mark ? strndup(path, (size_t)(mark - path)) : strdup(path);
-    *dataset = !mark ? NULL : mark[2] == '/' ? strdup(mark + 2) : NULL;
-    if (mark && mark[2] != '/' && asprintf(dataset, "/%s", mark + 2) < 0)
-        *dataset = NULL;
-    if (!*file || (mark && !*dataset)) {
-        free(*file);
-        return airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
-    }
-    return AIRY_OK;
-}
 
 static airy_status choose(struct stack_choice **choices, size_t *count, const char *path,
                           const char *dataset)

@@ -132,8 +132,6 @@ struct stack_choice {
  */
 airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const char *path,
                             int least);
-/* "FILE::DATASET" cut in two, malloc'ed; *dataset is NULL for "FILE" alone. */
-airy_status airy_stack_split(char **file, char **dataset, const char *path);
 
 /* Add all frames of a dataset behind those there are; the file is open. Lock held. */
 airy_status airy_stack_add(airy_stack *stack, hid_t file, const char *path, const char *dataset);

@@ -9,7 +9,7 @@
 
 #include "airy/stack.h"
 #include "base/error.h"
-#include "io/image_formats.h"
+#include "io/file_format.h"
 
 bool airy_path_is_pattern(const char *path)
 {

@@ -1,0 +1,43 @@
+/* What a file is: by its name, or by what it starts with; and the parts of a name. */
+#ifndef AIRY_IO_FILE_FORMAT_H
+#define AIRY_IO_FILE_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "airy/status.h"
+
+enum airy_image_format {
+    AIRY_FORMAT_UNKNOWN = 0,
+    AIRY_FORMAT_NPY,
+    AIRY_FORMAT_HDF5,
+    AIRY_FORMAT_EDF,
+    AIRY_FORMAT_FITS,
+    AIRY_FORMAT_TIFF,
+    AIRY_FORMAT_PNG,
+    AIRY_FORMAT_CBF,
+    AIRY_FORMAT_CONV /* read only */
+};
+/*
+ * By the name's suffix (".gz" behind it does not count), else by what the file starts with:
+ * AIRY_ERR_NOT_FOUND, AIRY_ERR_IO where that cannot be read.
+ */
+airy_status airy_image_format_of(enum airy_image_format *format, const char *path);
+/* By the name's suffix alone; [EXT] and ".gz" behind it do not count. */
+enum airy_image_format airy_image_format_of_name(const char *path);
+bool airy_name_is_fits(const char *path);
+
+/*
+ * FILE into file, *ext to what stands in the brackets (NULL without) in path: "2]". A file of
+ * the whole name goes first. false: file is too small.
+ */
+bool airy_fits_split(char *file, size_t size, const char **ext, const char *path);
+/* "FILE::DATASET" cut in two, malloc'ed; *dataset is NULL for "FILE" alone. */
+airy_status airy_stack_split(char **file, char **dataset, const char *path);
+
+/* Why complex numbers are no pixels, and what makes some of them. */
+#define AIRY_COMPLEX_REFUSED                                                                       \
+    "complex numbers, expected real ones; 'airy convert --complex-as-pairs' writes their real "    \
+    "and imaginary parts as a last axis of 2"
+
+#endif
