@@ -9,7 +9,6 @@
 
 #include "airy/file.h"
 #include "base/error.h"
-#include "io/hdf5_sources.h"
 #include "io/hdf5_util.h"
 #include "io/plain_file.h"
 
@@ -160,7 +159,7 @@ static void check_all(struct look *l, hid_t creation, int count)
     }
 }
 
-static void refuse(hid_t dataset, const char *why)
+void airy_hdf5_refuse(hid_t dataset, const char *why)
 {
     airy_probe *probe = airy_probe_of(dataset);
     if (probe && !probe->refused)
@@ -186,7 +185,7 @@ static hid_t open_checked(hid_t from, const char *name, hid_t access, bool sourc
         H5Pclose(creation);
     hid_t result = dataset;
     if (look ? look->why[0] != 0 : count != 0) {
-        refuse(dataset, look ? look->why : "where its external data lie cannot be told");
+        airy_hdf5_refuse(dataset, look ? look->why : "where its external data lie cannot be told");
         result = -1;
     }
     free(look);
@@ -211,15 +210,4 @@ hid_t airy_hdf5_dataset_source(hid_t from, const char *name)
 {
     const hid_t dataset = open_checked(from, name, H5P_DEFAULT, true);
     return dataset >= 0 ? dataset : open_checked(from, name, airy_hdf5_dataset_access(), true);
-}
-
-hid_t airy_hdf5_dataset(hid_t from, const char *name)
-{
-    const hid_t dataset = airy_hdf5_dataset_own(from, name);
-    char why[1024];
-    if (dataset < 0 || airy_sources_check(dataset, NULL, NULL, name) == AIRY_OK)
-        return dataset;
-    airy_error_copy(why, sizeof(why));
-    refuse(dataset, why);
-    return -1;
 }

@@ -22,9 +22,9 @@ hid_t airy_hdf5_dataset_own(hid_t from, const char *name);
  */
 hid_t airy_hdf5_dataset_source(hid_t from, const char *name);
 /*
- * Open it, and look at the sources of a virtual dataset (airy_sources_check), too. The functions
- * above leave that to a caller who knows which part is read. Lock held.
+ * Close a dataset that must not be read; the reason goes on libhdf5's error stack and to
+ * airy_probe_result, as that of the functions above. Lock held.
  */
-hid_t airy_hdf5_dataset(hid_t from, const char *name);
+void airy_hdf5_refuse(hid_t dataset, const char *why);
 
 #endif

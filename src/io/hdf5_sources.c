@@ -629,3 +629,14 @@ airy_status airy_sources_check_written(hid_t dataset, const hsize_t *start, cons
 {
     return check(dataset, start, count, what, true);
 }
+
+hid_t airy_hdf5_dataset(hid_t from, const char *name)
+{
+    const hid_t dataset = airy_hdf5_dataset_own(from, name);
+    char why[1024];
+    if (dataset < 0 || airy_sources_check(dataset, NULL, NULL, name) == AIRY_OK)
+        return dataset;
+    airy_error_copy(why, sizeof(why));
+    airy_hdf5_refuse(dataset, why);
+    return -1;
+}

@@ -25,4 +25,10 @@ airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_
 airy_status airy_sources_check_written(hid_t dataset, const hsize_t *start, const hsize_t *count,
                                        const char *what);
 
+/*
+ * Open a dataset with airy_hdf5_dataset_own, and look at the sources of a virtual one, too. The
+ * functions of hdf5_external.h leave that to a caller who knows which part is read. Lock held.
+ */
+hid_t airy_hdf5_dataset(hid_t from, const char *name);
+
 #endif

@@ -6,6 +6,7 @@
 #include "airy/stack.h"
 #include "base/memory.h"
 #include "io/file_probe.h"
+#include "io/hdf5_sources.h"
 #include "io/hdf5_util.h"
 
 enum { MAX_TEXT = 64 << 20 }; /* bytes: longer is not text that anybody reads */

@@ -12,7 +12,9 @@
 
 #include "airy/codec.h"
 #include "base/error.h"
+#include "io/hdf5_error.h"
 #include "io/hdf5_external.h"
+#include "io/hdf5_type.h"
 
 enum {
     AIRY_FILTER_BITSHUFFLE = 32008,
@@ -27,21 +29,6 @@ enum {
  */
 airy_status airy_hdf5_lock(void);
 void airy_hdf5_unlock(void);
-
-/*
- * "what: the first useful message of libhdf5's error stack"; call it right after the failed call.
- */
-airy_status airy_hdf5_fail(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
-/*
- * The failed call stumbled over the operating system or the file's end, not over what the bytes
- * say.
- */
-bool airy_hdf5_failed_io(void);
-/* The same message alone. */
-void airy_hdf5_message(char *text, size_t size);
-
-/* AIRY_ERR_MEMORY where libhdf5 1.10 would read through NULL, for want of room for a cache. */
-airy_status airy_hdf5_check_room(const char *path);
 
 /*
  * Open for reading through our driver. AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not
@@ -81,25 +68,6 @@ typedef struct airy_hdf5_texts {
  */
 airy_status airy_hdf5_texts_open(airy_hdf5_texts *texts, hid_t dataset, size_t count, size_t bytes);
 void airy_hdf5_texts_close(airy_hdf5_texts *texts);
-
-/* libhdf5's native type; not to be closed. */
-hid_t airy_hdf5_native(airy_dtype dtype);
-/*
- * The type of an array's elements in memory and in files made here: the native one, or the compound
- * {r, i} of two; to be closed. Negative on failure.
- */
-hid_t airy_hdf5_element(airy_dtype dtype, bool is_complex);
-/* A file's type is a compound of two equal floats of 4 or 8 bytes, r and i. */
-bool airy_hdf5_is_complex(airy_dtype *dtype, hid_t type);
-/*
- * The dtype that holds a file's type: integers of 1, 2, 4, 8 bytes, floats (half precision becomes
- * f32), enumerations by their integers. native: the file's bytes are the native bytes.
- * AIRY_ERR_FORMAT for strings, compounds and the like, by name, AIRY_ERR_UNSUPPORTED for complex
- * numbers; `what` starts the sentence.
- */
-airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const char *what);
-/* "uint32", ">u2-like" big-endian named too, "string", "compound", ... for lists. */
-void airy_hdf5_type_text(char *text, size_t size, hid_t type);
 
 /* "gzip", "bitshuffle"; "unknown" where the number is not in the table. */
 const char *airy_filter_name(unsigned number);

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "io/file_sink.h"
+#include "io/hdf5_sources.h"
 #include "io/pattern_layout.h"
 #include "io/plain_file.h"
 

@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "io/file_sink.h"
 #include "io/hdf5_put.h"
+#include "io/hdf5_sources.h"
 #include "io/pattern_nxazint.h"
 #include "io/plain_file.h"
 

@@ -16,6 +16,7 @@
 #include "io/file_sink.h"
 #include "io/hdf5_external.h"
 #include "io/hdf5_put.h"
+#include "io/hdf5_sources.h"
 #include "io/pattern_layout.h"
 #include "io/plain_file.h"
 

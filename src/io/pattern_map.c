@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "io/hdf5_put.h"
+#include "io/hdf5_sources.h"
 #include "io/pattern_layout.h"
 
 size_t airy_pattern_map_count(const struct airy_pattern_spec *spec)

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "io/hdf5_put.h"
+#include "io/hdf5_sources.h"
 
 /* How the definitions name the units they know; NULL: none of them. */
 static const char *unit_words(airy_unit unit, const char **units)

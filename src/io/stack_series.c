@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
 /* One dataset of a series. */
