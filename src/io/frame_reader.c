@@ -11,9 +11,11 @@
 
 #include "airy/stack.h"
 #include "base/error.h"
+#include "base/image_memory.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "io/image_formats.h"
+#include "io/image_pixels.h"
 #include "io/plain_file.h"
 
 /* NPY_START: bytes of the longest header. PATIENCE_MS: of a silent pipe, before `stop` is asked. */

@@ -10,11 +10,13 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/image_memory.h"
 #include "base/size.h"
 #include "codec/byte_offset.h"
 #include "io/checksums.h"
 #include "io/header_write.h"
 #include "io/image_formats.h"
+#include "io/image_pixels.h"
 #include "io/plain_file.h"
 
 enum { MAX_HEADER = 1 << 20, VALUE = 96 };

@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/image_memory.h"
 #include "base/number.h"
 #include "base/size.h"
 #include "io/image_formats.h"
+#include "io/image_pixels.h"
 #include "io/plain_file.h"
 
 enum { MAX_SIDE = 1025, MAX_BYTES = 1 << 25 }; /* of kernels that airy_convolve takes */

@@ -11,9 +11,11 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/image_memory.h"
 #include "base/size.h"
 #include "io/header_write.h"
 #include "io/image_formats.h"
+#include "io/image_pixels.h"
 #include "io/plain_file.h"
 
 enum { USUAL_HEADER = 1 << 13, MAX_HEADER = 1 << 20, BLOCK = 512, MAX_PLANES = 1 << 24 };

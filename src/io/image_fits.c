@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/image_memory.h"
 #include "base/size.h"
 #include "io/checksums.h"
 #include "io/fits_header.h"
@@ -27,6 +28,7 @@
 #include "io/fits_tiles.h"
 #include "io/gunzip.h"
 #include "io/image_formats.h"
+#include "io/image_pixels.h"
 #include "io/plain_file.h"
 
 enum { MAX_AXES = 16 };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/image_memory.h"
 #include "base/size.h"
 #include "io/fits_header.h"
 #include "io/fits_sums.h"

@@ -6,9 +6,6 @@
 #include "base/md5.h"
 #include "io/file_format.h"
 
-/* Open the file and read it so; after a failure the name stands in front of why. */
-airy_status airy_image_read_with(airy_image *image, const char *path,
-                                 airy_status (*read)(airy_image *image, int fd, uint64_t size));
 airy_status airy_image_read_npy(airy_image *image, const char *path);
 /* Writers are called with what their format holds (airy_image_check_format). */
 airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);
@@ -80,9 +77,6 @@ airy_status airy_image_read_as(airy_image *image, enum airy_image_format format,
 /* All frames that airy_stack_create finds under a path; one is an image of two dimensions. */
 airy_status airy_image_read_stack(airy_image *image, const char *path);
 
-/* A whole number of decimal digits and nothing else; false: it is none, or does not fit. */
-bool airy_image_parse_size(size_t *size, const char *digits);
-
 /*
  * A header as it lies in memory: NPY's from its magic to the line feed, EDF's from '{' to the line
  * feed behind '}'. For fuzzing, too.
@@ -125,15 +119,5 @@ airy_status airy_fits_index(struct airy_image_header *header, const char *path, 
  */
 airy_status airy_fits_read_frame(void *pixels, const airy_image *page, size_t frame,
                                  const char *path, airy_fits **kept);
-
-/* Bytes of an image's data; AIRY_ERR_SHAPE where there are none or too many. */
-airy_status airy_image_bytes(size_t *bytes, const airy_image *image);
-/* malloc'ed pixels, refused where they would not fit the machine's memory. */
-airy_status airy_image_alloc(void **data, size_t bytes);
-void airy_image_swap(void *data, size_t count, size_t size);
-/* The top bit of each, by which types of FITS differ from those in memory. */
-void airy_image_flip(void *data, size_t count, size_t size);
-/* f16 that fill the upper half of the memory to f32 that fill all of it; exact. */
-void airy_image_widen(void *data, size_t count, bool swapped);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/image_memory.h"
 #include "io/hdf5_inflate.h"
 #include "io/file_sink.h"
 #include "io/hdf5_put.h"

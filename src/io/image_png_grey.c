@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/image_memory.h"
 #include "base/size.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"

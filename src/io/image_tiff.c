@@ -16,6 +16,7 @@
 
 #include "base/cgroup.h"
 #include "base/error.h"
+#include "base/image_memory.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "io/header_write.h"

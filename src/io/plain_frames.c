@@ -5,10 +5,12 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/image_memory.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "codec/byte_offset.h"
 #include "io/gunzip.h"
+#include "io/image_pixels.h"
 #include "io/plain_file.h"
 #include "io/stack_internal.h"
 

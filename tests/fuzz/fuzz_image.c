@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "airy/airy.h"
+#include "base/image_memory.h"
 #include "codec/byte_offset.h"
 #include "fuzz.h"
 #include "io/image_formats.h"
