@@ -1,8 +1,5 @@
 #include "airy/image.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #include "base/dtype.h"
 #include "base/error.h"
@@ -106,25 +103,6 @@ bool airy_image_is_conv(const char *path)
     return is_of_format(path, AIRY_FORMAT_CONV);
 }
 
-static airy_status read_frames(airy_image *image, const char *path)
-{
-    airy_image made = {.dtype = AIRY_DTYPE_F32};
-    const airy_status status = airy_image_read_stack(&made, path);
-    if (status == AIRY_OK)
-        *image = made;
-    else
-        free(made.data);
-    return status;
-}
-
-/* Formats whose own readers take no packed files. */
-static bool is_packed(enum airy_image_format format, const char *path)
-{
-    const size_t n = strlen(path);
-    return n > 3 && strcasecmp(path + n - 3, ".gz") == 0 &&
-           (format == AIRY_FORMAT_NPY || format == AIRY_FORMAT_EDF || format == AIRY_FORMAT_CBF);
-}
-
 airy_status airy_image_read_as(airy_image *image, enum airy_image_format format, const char *path)
 {
     switch (format) {
@@ -142,37 +120,9 @@ airy_status airy_image_read_as(airy_image *image, enum airy_image_format format,
         return airy_image_read_tiff(image, path);
     case AIRY_FORMAT_CONV:
         return airy_image_read_conv(image, path);
-    case AIRY_FORMAT_HDF5:
-        return airy_image_read_hdf5(image, path);
     default:
         return fail_unknown(path);
     }
-}
-
-airy_status airy_image_read(airy_image *image, const char *path)
-{
-    AIRY_FAIL_IF(!image || !path, AIRY_ERR_PARAM, "airy_image_read: image or path is missing");
-    AIRY_FAIL_IF(!*path, AIRY_ERR_PARAM, "the image's name is empty, expected a file");
-    enum airy_image_format format;
-    if (airy_path_is_pattern(path))
-        return read_frames(image, path);
-    AIRY_TRY(airy_image_format_of(&format, path));
-    if (is_packed(format, path))
-        return read_frames(image, path);
-    return airy_image_read_as(image, format, path);
-}
-
-airy_status airy_image_read_real(airy_image *image, const char *path)
-{
-    airy_image made = {.dtype = AIRY_DTYPE_F32};
-    AIRY_FAIL_IF(!image || !path, AIRY_ERR_PARAM, "airy_image_read_real: image or path is missing");
-    AIRY_TRY(airy_image_read(&made, path));
-    const bool is_complex = made.is_complex;
-    if (is_complex)
-        airy_image_free(&made);
-    AIRY_FAIL_IF(is_complex, AIRY_ERR_UNSUPPORTED, "'%s': " AIRY_COMPLEX_REFUSED, path);
-    *image = made;
-    return AIRY_OK;
 }
 
 airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim)

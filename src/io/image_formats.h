@@ -67,15 +67,15 @@ airy_status airy_conv_parse(airy_image *image, char *text, size_t size);
 /* FILE or FILE[EXT] */
 airy_status airy_image_read_fits(airy_image *image, const char *path);
 airy_status airy_image_write_fits(const airy_image *image, const char *path, bool force);
-/* FILE or FILE::DATASET */
-airy_status airy_image_read_hdf5(airy_image *image, const char *path);
+/* The dataset of a file; the lock of hdf5_util.h is held. */
+airy_status airy_image_read_dataset(airy_image *image, const char *path, const char *name);
 airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force,
                                   const struct airy_image_about *about);
 
-/* One file as it is: neither a pattern nor what gzip holds, which are read as stacks. */
+/*
+ * One file as it is: neither HDF5, nor a pattern, nor what gzip holds; image_read_any.c reads these.
+ */
 airy_status airy_image_read_as(airy_image *image, enum airy_image_format format, const char *path);
-/* All frames that airy_stack_create finds under a path; one is an image of two dimensions. */
-airy_status airy_image_read_stack(airy_image *image, const char *path);
 
 /*
  * A header as it lies in memory: NPY's from its magic to the line feed, EDF's from '{' to the line

@@ -5,14 +5,14 @@
 #include <unistd.h>
 
 #include "base/image_memory.h"
-#include "io/hdf5_inflate.h"
+#include "io/chunk_address.h"
 #include "io/file_sink.h"
+#include "io/hdf5_inflate.h"
 #include "io/hdf5_put.h"
 #include "io/hdf5_sources.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 #include "io/stack_file.h"
-#include "io/stack_internal.h"
 
 enum { METADATA_BYTES = 16 << 10 };
 
@@ -133,7 +133,7 @@ static airy_status read_array(airy_image *image, hid_t dataset, const char *what
     return read_values(image, dataset, bytes, what);
 }
 
-static airy_status read_dataset(airy_image *image, const char *path, const char *name)
+airy_status airy_image_read_dataset(airy_image *image, const char *path, const char *name)
 {
     char what[1024];
     snprintf(what, sizeof(what), "%s::%s", path, name);
@@ -149,62 +149,6 @@ static airy_status read_dataset(airy_image *image, const char *path, const char 
         H5Dclose(dataset);
     H5Fclose(file);
     return status;
-}
-
-airy_status airy_image_read_stack(airy_image *image, const char *path)
-{
-    airy_stack *stack = NULL;
-    airy_stack_info info;
-    AIRY_TRY(airy_stack_create(&stack, &path, 1));
-    airy_status status = airy_stack_get_info(stack, &info);
-    image->dtype = info.dtype;
-    image->ndim = 3;
-    image->data = NULL;
-    image->header = NULL;
-    image->shape[0] = info.frames;
-    image->shape[1] = info.height;
-    image->shape[2] = info.width;
-    size_t bytes = 0;
-    if (status == AIRY_OK)
-        status = airy_image_bytes(&bytes, image);
-    if (status == AIRY_OK)
-        status = airy_image_alloc(&image->data, bytes);
-    const size_t frame = bytes / info.frames;
-    for (size_t i = 0; i < info.frames && status == AIRY_OK; i++)
-        status = airy_stack_read(stack, i, (uint8_t *)image->data + i * frame, frame);
-    airy_stack_destroy(&stack);
-    if (status == AIRY_OK && info.frames == 1 && info.path == AIRY_STACK_FILES) {
-        image->ndim = 2;
-        image->shape[0] = info.height;
-        image->shape[1] = info.width;
-    }
-    return status;
-}
-
-airy_status airy_image_read_hdf5(airy_image *image, const char *path)
-{
-    airy_image made;
-    memset(&made, 0, sizeof(made));
-    struct stack_choice *choices = NULL;
-    size_t count = 0;
-    AIRY_TRY(airy_hdf5_lock());
-    airy_status status = airy_stack_find(&choices, &count, path, 0);
-    if (status == AIRY_OK && count == 1)
-        status = read_dataset(&made, choices[0].path, choices[0].dataset);
-    airy_hdf5_unlock();
-    if (status == AIRY_OK && count > 1)
-        status = airy_image_read_stack(&made, path);
-    for (size_t i = 0; i < count; i++) {
-        free(choices[i].path);
-        free(choices[i].dataset);
-    }
-    free(choices);
-    if (status != AIRY_OK) {
-        free(made.data);
-        return status;
-    }
-    *image = made;
-    return AIRY_OK;
 }
 
 /*
