@@ -219,10 +219,9 @@ static void read_keys(airy_stack_meta *meta, const char *text)
         meta->delta_dummy = 0;
 }
 
-void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack)
+void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack, const char *text)
 {
     struct airy_c_locale locale;
-    const char *text = airy_plain_text(&stack->segments[0]);
     airy_geometry *g = &meta->geometry;
     memset(meta, 0, sizeof(*meta));
     if (!text || airy_c_locale_enter(&locale) != AIRY_OK)

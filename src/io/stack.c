@@ -355,6 +355,8 @@ void airy_stack_destroy(airy_stack **stack)
     airy_stack *dead = *stack;
     *stack = NULL;
     airy_stack_library_close(dead);
+    for (size_t i = 0; i < dead->segment_count; i++)
+        airy_plain_destroy(&dead->segments[i].plain);
     airy_stack_drop_segments(dead, 0);
     for (size_t i = 0; i < dead->file_count; i++) {
         if (dead->files[i].fd >= 0)

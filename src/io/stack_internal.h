@@ -144,7 +144,17 @@ size_t airy_stack_series_total(hid_t file);
  */
 airy_status airy_stack_series_frames(size_t *frames, const struct stack_choice *series,
                                      size_t count, size_t index);
-/* Add a segment for one real dataset of a stack (lock held); src/io/stack_add.c. */
+/* What a dataset of frames is, and that it is one. */
+struct stack_facts {
+    int ndim;
+    hsize_t shape[H5S_MAX_RANK];
+    size_t frames, height, width, frame_bytes;
+    airy_dtype dtype;
+    bool native;
+};
+/* Lock held; name starts the sentence of a failure. */
+airy_status airy_stack_get_facts(struct stack_facts *facts, hid_t dataset, const char *name);
+/* Add a segment for one real dataset of a stack (lock held); src/io/stack_segments.c. */
 airy_status airy_stack_add_segment(airy_stack *stack, size_t *segment, hid_t dataset,
                                    const char *path, const char *name);
 /*
@@ -175,8 +185,8 @@ void airy_plain_where(const airy_stack *stack, const struct stack_segment *segme
                       size_t number, char *text, size_t size);
 /* The header of the first file, or NULL. */
 const char *airy_plain_text(const struct stack_segment *segment);
-/* What that header says (src/io/plain_meta.c). */
-void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack);
+/* What that header says (src/io/plain_meta.c); text: NULL, or the header. */
+void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack, const char *text);
 /* Its geometry; warns of nothing. */
 void airy_plain_header(struct airy_header *header, const char *text);
 /* Fails at the first file looked into whose header differs from `like`, of path; *like may be
@@ -194,6 +204,7 @@ airy_status airy_stack_add_blank(airy_stack *stack, size_t *segment, const char 
  * one that is not there is passed over.
  */
 airy_status airy_stack_note_file(airy_stack *stack, const char *path);
+/* Those of HDF5 files; who owns others has destroyed what is theirs (airy_plain_destroy). */
 void airy_stack_drop_segments(airy_stack *stack, size_t keep);
 airy_status airy_stack_add_run(airy_stack *stack, struct stack_run run);
 /*

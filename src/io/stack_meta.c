@@ -559,7 +559,7 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
     airy_stack_meta found;
     memset(&found, 0, sizeof(found));
     if (stack->first_is_plain) {
-        airy_plain_meta(meta, stack);
+        airy_plain_meta(meta, stack, airy_plain_text(&stack->segments[0]));
         return AIRY_OK;
     }
     AIRY_TRY(airy_hdf5_lock());

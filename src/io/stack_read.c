@@ -1,7 +1,6 @@
 /* Frames out of a stack: bytes by pread, pixels by our decoders, the rest by libhdf5. */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,27 +137,6 @@ static airy_status fail_at(const airy_stack *stack, size_t frame, airy_status st
     if (airy_stack_where(stack, frame, where, sizeof(where)) != AIRY_OK)
         return status;
     return airy_fail_context(status, "%s", where);
-}
-
-static airy_status open_again(int *fd, const struct stack_file *file)
-{
-    *fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    AIRY_FAIL_IF(*fd < 0, AIRY_ERR_IO, "cannot open '%s' again: %s", file->path, strerror(errno));
-    struct stat about;
-    const bool same = fstat(*fd, &about) == 0 && about.st_dev == file->device &&
-                      about.st_ino == file->inode;
-    if (!same)
-        close(*fd);
-    AIRY_FAIL_IF(!same, AIRY_ERR_IO, "'%s' was replaced by another file since it was opened",
-                 file->path);
-    return AIRY_OK;
-}
-
-airy_status airy_stack_open_file(int *fd, bool *own, const struct stack_file *file)
-{
-    *fd = file->fd;
-    *own = *fd < 0;
-    return *own ? open_again(fd, file) : AIRY_OK;
 }
 
 static airy_status read_bytes(const struct stack_file *file, void *data, size_t size,
