@@ -272,12 +272,6 @@ static herr_t put_field(struct airy_pattern_layout *layout, hid_t integrate, int
     return 0;
 }
 
-/* GSAS-II reads the last NXdata in the order of names, which has to be /entry/data. */
-const char *airy_pattern_data_class(const struct airy_pattern_spec *spec)
-{
-    return spec->nxazint ? "NXcollection" : "NXdata";
-}
-
 static herr_t put_process(hid_t integrate, const struct airy_pattern_spec *spec)
 {
     static const char *const axes[2][3] = {{".", "radial"}, {".", "azimuthal", "radial"}};

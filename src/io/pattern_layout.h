@@ -79,8 +79,6 @@ herr_t airy_pattern_put_growing(hid_t datasets[AIRY_PATTERN_FIELDS], hid_t file,
                                 const struct airy_pattern_spec *spec);
 airy_status airy_pattern_fits(hid_t file, const struct airy_pattern_spec *spec);
 
-/* The class of groups that viewers plot beside the default one. */
-const char *airy_pattern_data_class(const struct airy_pattern_spec *spec);
 /*
  * The fingerprint of an open file or of one of its roots, malloc'ed; "" where it has none. Lock
  * held.

@@ -5,6 +5,7 @@
 #include "io/hdf5_put.h"
 #include "io/hdf5_sources.h"
 #include "io/pattern_layout.h"
+#include "io/pattern_nxazint.h"
 
 size_t airy_pattern_map_count(const struct airy_pattern_spec *spec)
 {

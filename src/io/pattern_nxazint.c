@@ -395,3 +395,9 @@ herr_t airy_put_nxazint(const hid_t roots[2], const struct airy_pattern_spec *sp
         H5Gclose(entry);
     return done;
 }
+
+/* GSAS-II reads the last NXdata in the order of names, which has to be /entry/data. */
+const char *airy_pattern_data_class(const struct airy_pattern_spec *spec)
+{
+    return spec->nxazint ? "NXcollection" : "NXdata";
+}

@@ -17,5 +17,7 @@ airy_status airy_nxazint_check(airy_unit unit, airy_unit azimuth_unit);
  * held; negative on failure.
  */
 herr_t airy_put_nxazint(const hid_t roots[2], const struct airy_pattern_spec *spec);
+/* The class of groups that viewers plot beside the default one. */
+const char *airy_pattern_data_class(const struct airy_pattern_spec *spec);
 
 #endif
