@@ -1,21 +1,18 @@
-/* Calibrants: spacings from cell and reflection conditions, and files of spacings. */
+/* Calibrants: spacings from cell and reflection conditions. */
+#include "integrate/calibrant.h"
+
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "airy/calibrate.h"
-#include "airy/file.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "base/word.h"
-#include "io/plain_file.h"
 
 #define PI 3.14159265358979323846
 
-enum { MAX_LINES = 100000, MAX_BYTES = 16 << 20, MAX_REFLECTIONS = 200000 };
+enum { MAX_REFLECTIONS = 200000 };
 
 /*
  * Which reflections there are: conditions of the space group, International Tables for
@@ -268,8 +265,7 @@ static bool names_before(const int a[3], const int b[3])
     return false;
 }
 
-/* Sort, put those of one spacing together, and keep the first AIRY_CALIBRANT_RINGS. */
-static size_t merge(airy_calibrant_ring *rings, size_t count)
+size_t airy_rings_merge(airy_calibrant_ring *rings, size_t count)
 {
     qsort(rings, count, sizeof(*rings), by_spacing);
     size_t kept = 0;
@@ -287,12 +283,7 @@ static size_t merge(airy_calibrant_ring *rings, size_t count)
     return kept < AIRY_CALIBRANT_RINGS ? kept : AIRY_CALIBRANT_RINGS;
 }
 
-struct growing {
-    airy_calibrant_ring *rings;
-    size_t count, room;
-};
-
-static bool add(struct growing *g, const airy_calibrant_ring *ring)
+bool airy_rings_add(struct airy_growing_rings *g, const airy_calibrant_ring *ring)
 {
     if (g->count == g->room) {
         const size_t room = g->room ? 2 * g->room : 256;
@@ -307,14 +298,14 @@ static bool add(struct growing *g, const airy_calibrant_ring *ring)
 }
 
 /* All reflections down to `smallest`, angstrom; false when memory is short. */
-static bool enumerate(struct growing *found, const struct entry *entry, double smallest)
+static bool enumerate(struct airy_growing_rings *found, const struct entry *entry, double smallest)
 {
     const double *cell = entry->info.cell;
     if (entry->rule == RULE_LAYERS) {
         for (int l = 1; l <= AIRY_CALIBRANT_RINGS && cell[2] / l >= smallest; l++)
-            if (!add(found, &(airy_calibrant_ring){.spacing = cell[2] / l * 1e-10,
-                                                   .hkl = {0, 0, l},
-                                                   .multiplicity = 2}))
+            if (!airy_rings_add(found, &(airy_calibrant_ring){.spacing = cell[2] / l * 1e-10,
+                                                              .hkl = {0, 0, l},
+                                                              .multiplicity = 2}))
                 return false;
         return true;
     }
@@ -333,9 +324,9 @@ static bool enumerate(struct growing *found, const struct entry *entry, double s
                         square += g[i][j] * v[i] * v[j];
                 if ((h || k || l) && square * limit * limit <= 1 &&
                     is_present(entry->rule, h, k, l) &&
-                    !add(found, &(airy_calibrant_ring){.spacing = 1e-10 / sqrt(square),
-                                                       .hkl = {h, k, l},
-                                                       .multiplicity = 1}))
+                    !airy_rings_add(found, &(airy_calibrant_ring){.spacing = 1e-10 / sqrt(square),
+                                                                  .hkl = {h, k, l},
+                                                                  .multiplicity = 1}))
                     return false;
             }
     return true;
@@ -397,94 +388,16 @@ airy_status airy_calibrant_find(airy_calibrant *calibrant, const char *name, dou
             entry = &entries[i];
     if (!entry)
         return unknown_calibrant(name);
-    struct growing found = {0};
+    struct airy_growing_rings found = {0};
     if (!enumerate(&found, entry, smallest * 1e10)) {
         free(found.rings);
         return airy_fail(AIRY_ERR_MEMORY, "out of memory for the rings of %s", entry->info.name);
     }
     AIRY_FAIL_IF(found.count == 0, AIRY_ERR_PARAM, "%s has no spacing of %g m or more",
                  entry->info.name, smallest);
-    *calibrant = (airy_calibrant){.count = merge(found.rings, found.count), .rings = found.rings};
+    *calibrant =
+        (airy_calibrant){.count = airy_rings_merge(found.rings, found.count), .rings = found.rings};
     snprintf(calibrant->name, sizeof(calibrant->name), "%s", entry->info.name);
-    return AIRY_OK;
-}
-
-static bool is_index(int h)
-{
-    return h > -10000 && h < 10000;
-}
-
-/* One line of a file: 1 a spacing, 0 nothing, -1 neither. */
-static int read_line(airy_calibrant_ring *ring, char *line)
-{
-    *ring = (airy_calibrant_ring){0};
-    char *comment = strchr(line, '#');
-    if (comment)
-        *comment++ = '\0';
-    line += strspn(line, " \t\r\n\f\v");
-    if (!*line)
-        return 0;
-    char *end = NULL;
-    const double value = strtod(line, &end);
-    if (end == line || end[strspn(end, " \t\r\n")] != '\0' || !(value >= 1e-3) || !(value <= 1e6))
-        return -1;
-    ring->spacing = value * 1e-10;
-    int hkl[3], multiplicity = 0;
-    if (comment &&
-        sscanf(comment, " (%d %d %d) %d", &hkl[0], &hkl[1], &hkl[2], &multiplicity) >= 3 &&
-        is_index(hkl[0]) && is_index(hkl[1]) && is_index(hkl[2])) {
-        memcpy(ring->hkl, hkl, sizeof(hkl));
-        ring->multiplicity = multiplicity > 0 && multiplicity < 10000 ? multiplicity : 0;
-    }
-    return 1;
-}
-
-static airy_status read_lines(struct growing *found, FILE *file, const char *path)
-{
-    char line[512];
-    size_t number = 0, bytes = 0;
-    while (fgets(line, sizeof(line), file)) {
-        number++;
-        airy_calibrant_ring ring;
-        const bool whole = strchr(line, '\n') != NULL;
-        const int got = read_line(&ring, line);
-        AIRY_FAIL_IF(got < 0, AIRY_ERR_FORMAT,
-                     "%s line %zu: expected a spacing from 0.001 to 1000000 angstrom, or a comment",
-                     path, number);
-        /* Only a comment may be longer than that. */
-        for (int c = whole ? '\n' : 0; c != '\n' && c != EOF && bytes <= MAX_BYTES; bytes++)
-            c = fgetc(file);
-        AIRY_FAIL_IF(number > MAX_LINES || bytes > MAX_BYTES, AIRY_ERR_FORMAT,
-                     "%s: more than %d lines, or %d bytes of comments, that is no list of spacings",
-                     path, MAX_LINES, MAX_BYTES);
-        AIRY_FAIL_IF(got > 0 && !add(found, &ring), AIRY_ERR_MEMORY, "%s: out of memory", path);
-    }
-    AIRY_FAIL_IF(ferror(file), AIRY_ERR_IO, "%s: %s", path, strerror(errno));
-    AIRY_FAIL_IF(found->count == 0, AIRY_ERR_FORMAT, "%s: has no spacing in it", path);
-    return AIRY_OK;
-}
-
-airy_status airy_calibrant_read(airy_calibrant *calibrant, const char *path)
-{
-    AIRY_FAIL_IF(!calibrant, AIRY_ERR_PARAM, "airy_calibrant_read: calibrant is NULL");
-    AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_calibrant_read: path is NULL");
-    FILE *file;
-    AIRY_TRY(airy_file_open_text(&file, path));
-    struct growing found = {0};
-    struct airy_c_locale locale = {0};
-    airy_status status = airy_c_locale_enter(&locale);
-    if (status == AIRY_OK) {
-        status = read_lines(&found, file, path);
-        airy_c_locale_leave(&locale);
-    }
-    fclose(file);
-    if (status != AIRY_OK) {
-        free(found.rings);
-        return status;
-    }
-    *calibrant = (airy_calibrant){.count = merge(found.rings, found.count), .rings = found.rings};
-    const char *slash = strrchr(path, '/');
-    snprintf(calibrant->name, sizeof(calibrant->name), "%s", slash ? slash + 1 : path);
     return AIRY_OK;
 }
 

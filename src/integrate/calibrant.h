@@ -1,0 +1,19 @@
+/* The rings of a calibrant while they are put together. */
+#ifndef AIRY_INTEGRATE_CALIBRANT_H
+#define AIRY_INTEGRATE_CALIBRANT_H
+
+#include "airy/calibrate.h"
+
+struct airy_growing_rings {
+    airy_calibrant_ring *rings; /* released with free() */
+    size_t count, room;
+};
+/* False when memory is short. */
+bool airy_rings_add(struct airy_growing_rings *g, const airy_calibrant_ring *ring);
+/*
+ * Sort, put those of one spacing together, and keep the first AIRY_CALIBRANT_RINGS; their number is
+ * returned.
+ */
+size_t airy_rings_merge(airy_calibrant_ring *rings, size_t count);
+
+#endif
