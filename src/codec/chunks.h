@@ -85,8 +85,8 @@ void airy_batch_index_absent(airy_batch *batch, size_t frame);
 airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_chunks *chunks);
 
 /*
- * Block decoders of the host, one set for the instruction sets of this machine
- * (src/cpu/cpu_codec.c). Thread-safety: any thread.
+ * Block decoders of the host, one set for the instruction sets of this machine, from the back end of
+ * the CPU. Thread-safety: any thread.
  */
 struct airy_block_fns {
     /*

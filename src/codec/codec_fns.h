@@ -12,6 +12,8 @@ struct airy_decode_plan {
 
 struct airy_codec_fns {
     airy_status (*decode)(airy_queue *queue, const struct airy_decode_plan *plan);
+    /* The block decoders of the host for airy_block_fns; of airy_codec_cpu alone. */
+    const struct airy_block_fns *(*blocks)(void);
 };
 
 extern const struct airy_codec_fns airy_codec_cpu, airy_codec_opencl;

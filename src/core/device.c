@@ -15,6 +15,11 @@ static const struct airy_backend *const backends[] = {&airy_backend_cpu, &airy_b
 
 enum { BACKENDS = sizeof(backends) / sizeof(backends[0]), MAX_THREADS = 1024 };
 
+const struct airy_backend *airy_backend_host(void)
+{
+    return &airy_backend_cpu;
+}
+
 struct registry {
     struct airy_device_entry *entries;
     size_t count;

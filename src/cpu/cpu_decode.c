@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "codec/codec_fns.h"
 #include "core/backend.h"
+#include "cpu/cpu_codec.h"
 
 enum { BLOCKS_A_TURN = 32 };
 
@@ -75,4 +76,4 @@ static airy_status decode_cpu(airy_queue *queue, const struct airy_decode_plan *
     return AIRY_OK;
 }
 
-const struct airy_codec_fns airy_codec_cpu = {.decode = decode_cpu};
+const struct airy_codec_fns airy_codec_cpu = {.decode = decode_cpu, .blocks = airy_cpu_block_fns};
