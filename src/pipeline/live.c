@@ -217,6 +217,26 @@ static airy_status open_live(airy_live *live, const char *path)
     return AIRY_OK;
 }
 
+/* A lane has nothing to do: a back end that works in the call that submits always has time. */
+static bool is_idle(const struct airy_lane *lane)
+{
+    return lane->integrator->device->backend->in_place || lane->submitted == lane->done;
+}
+
+static bool is_ready(struct airy_lane *lane, struct airy_slot *slot, uint64_t *until)
+{
+    const struct airy_run *run = lane->run;
+    if (!slot->closed) {
+        const bool due = slot->due <= airy_clock_ns();
+        slot->closed = slot->filled && (due || is_idle(lane));
+        slot->closed = slot->closed || run->feed->closed || airy_run_ends(run);
+        *until = slot->closed || due ? 0 : slot->due;
+    }
+    if (slot->closed && slot->filled == slot->frames)
+        slot->state = AIRY_SLOT_FULL;
+    return slot->state == AIRY_SLOT_FULL;
+}
+
 airy_status airy_live_create(airy_live **live, const char *path,
                              airy_integrator *const *integrators, size_t count,
                              const airy_live_params *params)
@@ -233,6 +253,7 @@ airy_status airy_live_create(airy_live **live, const char *path,
     made->start = airy_clock_ns();
     made->feed = (struct airy_feed){
         .wait_ns = params->wait > 0 ? (uint64_t)(params->wait * 1e9) : DEFAULT_WAIT * 1000,
+        .ready = is_ready,
         .made = hand_on,
         .user = made,
     };
@@ -253,26 +274,6 @@ airy_status airy_live_create(airy_live **live, const char *path,
     }
     *live = made;
     return AIRY_OK;
-}
-
-/* A lane has nothing to do: a back end that works in the call that submits always has time. */
-static bool is_idle(const struct airy_lane *lane)
-{
-    return lane->integrator->device->backend->in_place || lane->submitted == lane->done;
-}
-
-bool airy_feed_ready(struct airy_lane *lane, struct airy_slot *slot, uint64_t *until)
-{
-    const struct airy_run *run = lane->run;
-    if (!slot->closed) {
-        const bool due = slot->due <= airy_clock_ns();
-        slot->closed = slot->filled && (due || is_idle(lane));
-        slot->closed = slot->closed || run->feed->closed || airy_run_ends(run);
-        *until = slot->closed || due ? 0 : slot->due;
-    }
-    if (slot->closed && slot->filled == slot->frames)
-        slot->state = AIRY_SLOT_FULL;
-    return slot->state == AIRY_SLOT_FULL;
 }
 
 /* The slot of a lane that is being filled, or NULL. */

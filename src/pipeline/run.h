@@ -94,6 +94,7 @@ struct airy_slot {
 };
 
 struct airy_run;
+struct airy_lane;
 
 /* Frames that are to be one row. */
 struct airy_group {
@@ -113,6 +114,11 @@ struct airy_feed {
     bool closed; /* no frame is put any more */
     size_t lost; /* of the frames in the run's books: given up, their fate is AIRY_ERR_NOT_FOUND;
                     with the run's lock */
+    /*
+     * For a lane's submitter: its slot is full, or has become so because it was due. Else *until is
+     * when that will be; 0: not before something happens. The lock is held.
+     */
+    bool (*ready)(struct airy_lane *lane, struct airy_slot *slot, uint64_t *until);
     /* Rows of a slot that are made, before they are written. */
     void (*made)(void *user, const struct airy_slot *slot, const struct airy_pattern_row *rows,
                  size_t count);
@@ -238,12 +244,6 @@ airy_status airy_run_prepare(struct airy_run *run);
 void airy_run_start(struct airy_run *run);
 airy_status airy_run_join(struct airy_run *run);
 void airy_run_close(struct airy_run *run, bool keep);
-
-/*
- * Of a fed run, for a lane's submitter: its slot is full, or has become so because it was due. Else
- * *until is when that will be; 0: not before something happens. The lock is held.
- */
-bool airy_feed_ready(struct airy_lane *lane, struct airy_slot *slot, uint64_t *until);
 
 /*
  * A lane's queues and slots. Opening ends with a rehearsal: a batch without a readable frame goes

@@ -232,7 +232,7 @@ void *airy_run_submitter(void *arg)
             break;
         uint64_t until = 0;
         if (!begun ||
-            !(run->feed ? airy_feed_ready(lane, slot, &until) : slot->state == AIRY_SLOT_FULL)) {
+            !(run->feed ? run->feed->ready(lane, slot, &until) : slot->state == AIRY_SLOT_FULL)) {
             wait_full(lane, until);
             continue;
         }
