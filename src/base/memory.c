@@ -13,39 +13,21 @@ static const size_t most = PTRDIFF_MAX;
 /* Bytes from which on the memory that is left is looked at, which takes 0.1 ms. */
 static const size_t large = (size_t)64 << 20;
 
-/* Of pages that are asked for; others are left to whom they belong. */
-static const size_t huge = (size_t)2 << 20;
-
-/* Blocks of at least two of them have them. */
-static size_t alignment_of(size_t size)
+size_t airy_memory_alignment(size_t size)
 {
-    return size >= 2 * huge ? huge : 64;
+    return size >= 2 * AIRY_HUGE_PAGE ? AIRY_HUGE_PAGE : 64;
 }
 
 airy_status airy_memory_alloc(void **block, size_t size)
 {
-    const size_t alignment = alignment_of(size);
+    const size_t alignment = airy_memory_alignment(size);
     AIRY_FAIL_IF(size > most - alignment, AIRY_ERR_MEMORY,
                  "cannot allocate %zu bytes of host memory", size);
     void *p = aligned_alloc(alignment, airy_align_up(size ? size : 1, alignment));
     AIRY_FAIL_IF(!p, AIRY_ERR_MEMORY, "cannot allocate %zu bytes of host memory", size);
-    if (alignment == huge)
-        (void)madvise(p, airy_align_up(size, huge), MADV_HUGEPAGE);
+    if (alignment == AIRY_HUGE_PAGE)
+        (void)madvise(p, airy_align_up(size, AIRY_HUGE_PAGE), MADV_HUGEPAGE);
     *block = p;
-    return AIRY_OK;
-}
-
-static void touch_page(void *arg, size_t index, unsigned worker)
-{
-    (void)worker;
-    ((volatile unsigned char *)arg)[index * huge] = 0;
-}
-
-airy_status airy_memory_alloc_shared(void **block, size_t size, airy_pool *pool)
-{
-    AIRY_TRY(airy_memory_alloc(block, size));
-    if (alignment_of(size) == huge)
-        airy_pool_run(pool, airy_align_up(size, huge) / huge, touch_page, *block);
     return AIRY_OK;
 }
 

@@ -4,19 +4,18 @@
 
 #include <stddef.h>
 
-#include "base/thread.h"
+#include "airy/status.h"
+
+/* Bytes of a huge page that is asked for; pages of other sizes are left to whom they belong. */
+enum { AIRY_HUGE_PAGE = 2 << 20 };
 
 /*
  * 64-byte aligned (2 MiB, with transparent huge pages asked for, from 4 MiB on); not cleared. size
  * 0 gives one byte.
  */
 airy_status airy_memory_alloc(void **block, size_t size);
-/*
- * The same with its huge pages there, where the system gives any, made by all threads of the pool.
- * For what threads fill side by side: those that come first to one huge page would each clear one,
- * and all but one in vain.
- */
-airy_status airy_memory_alloc_shared(void **block, size_t size, airy_pool *pool);
+/* What blocks of this size are aligned to: those of at least two huge pages have them. */
+size_t airy_memory_alignment(size_t size);
 void airy_memory_release(void *block);
 /* calloc/free with the size product checked; what: for the sentence. */
 airy_status airy_memory_calloc(void **block, size_t count, size_t size, const char *what);

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/memory_shared.h"
 #include "base/size.h"
 #include "core/backend.h"
 #include "integrate/integrator.h"

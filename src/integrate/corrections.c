@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/memory_shared.h"
 #include "base/size.h"
 #include "core/backend.h"
 #include "integrate/integrate_fns.h"

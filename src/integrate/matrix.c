@@ -8,6 +8,7 @@
 #include "base/cgroup.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/memory_shared.h"
 #include "base/size.h"
 #include "integrate/split_cut.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/memory_shared.h"
 #include "base/size.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_integrate.h"
