@@ -161,6 +161,11 @@ airy_status airy_profile_rows(const airy_profile *profile, airy_profile_row **ro
     return status;
 }
 
+uint64_t airy_profile_lost(const airy_profile *profile)
+{
+    return profile ? profile->lost : 0;
+}
+
 airy_status airy_profile_get(const airy_device *device, airy_profile_row **rows, size_t *count)
 {
     AIRY_FAIL_IF(!device || !rows || !count, AIRY_ERR_PARAM, "airy_profile_get: argument is NULL");
@@ -170,56 +175,6 @@ airy_status airy_profile_get(const airy_device *device, airy_profile_row **rows,
 void airy_profile_free(airy_profile_row *rows)
 {
     free(rows);
-}
-
-static void print_part(FILE *file, const airy_profile_row *rows, size_t count, bool transfer,
-                       double total)
-{
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        const airy_profile_row *r = &rows[i];
-        if (r->transfer != transfer)
-            continue;
-        if (!any)
-            fprintf(file, "%-32s %8s %10s %10s %10s %10s %10s %8s %7s\n",
-                    transfer ? "copy" : "kernel", "count", "min ms", "median ms", "max ms",
-                    "mean ms", "std ms", "GB/s", "share");
-        any = true;
-        char rate[32] = "-";
-        if (r->bytes > 0 && r->total > 0)
-            snprintf(rate, sizeof(rate), "%.2f", r->bytes / r->total * 1e-6);
-        fprintf(file, "%-32s %8llu %10.4f %10.4f %10.4f %10.4f %10.4f %8s %6.1f%%\n", r->name,
-                (unsigned long long)r->count, r->min, r->median, r->max, r->mean, r->std, rate,
-                total > 0 ? 100 * r->total / total : 0.0);
-    }
-}
-
-airy_status airy_profile_print(const airy_device *device, FILE *file)
-{
-    airy_profile_row *rows;
-    size_t count;
-    double kernels = 0, copies = 0;
-    AIRY_FAIL_IF(!device || !file, AIRY_ERR_PARAM, "airy_profile_print: argument is NULL");
-    AIRY_TRY(airy_profile_rows(device->profile, &rows, &count));
-    for (size_t i = 0; i < count; i++)
-        *(rows[i].transfer ? &copies : &kernels) += rows[i].total;
-    print_part(file, rows, count, false, kernels + copies);
-    print_part(file, rows, count, true, kernels + copies);
-    fprintf(file, "total on %s: kernels %.3f ms, copies %.3f ms, together %.3f ms\n",
-            device->info.spec, kernels, copies, kernels + copies);
-    airy_start_info start;
-    if (airy_device_start(device, &start) != AIRY_OK)
-        start = (airy_start_info){0};
-    if (start.context_seconds > 0)
-        fprintf(file, "start: context %.1f ms, %u programs in %.1f ms, %u of them compiled\n",
-                1e3 * start.context_seconds, start.programs, 1e3 * start.programs_seconds,
-                start.compiled);
-    const uint64_t lost = device->profile ? device->profile->lost : 0;
-    if (lost)
-        fprintf(file, "%llu samples are missing: there was no memory for them\n",
-                (unsigned long long)lost);
-    free(rows);
-    return AIRY_OK;
 }
 
 void airy_profile_loop_few(airy_device *device, const char *name, double bytes, unsigned threads,

@@ -18,6 +18,8 @@ void airy_profile_destroy(airy_profile **profile);
 /* name is copied; profile NULL: nothing happens. */
 void airy_profile_add(airy_profile *profile, const char *name, bool transfer, double ms,
                       double bytes);
+/* Samples for which there was no memory. */
+uint64_t airy_profile_lost(const airy_profile *profile);
 airy_status airy_profile_rows(const airy_profile *profile, airy_profile_row **rows, size_t *count);
 
 /* The CPU back end's parallel loop, profiled under name. bytes: what the loop moves, for GB/s. */
