@@ -92,6 +92,13 @@ bool airy_split_holds_beam(const struct airy_split_rule *rule, const struct airy
 void airy_split_at_beam(bool at_beam[4], const struct airy_pose *pose, size_t i, size_t j);
 /* A quadrilateral on both sides of chi's discontinuity is put together, as pyFAI does it. */
 void airy_split_join(const struct airy_split_rule *rule, const double x[4], double y[4]);
+/* [0, 2 pi) from (-pi, pi]. */
+static inline double chi_from_zero(double chi)
+{
+    const double v = chi < 0 ? chi + 2 * PI : chi;
+    return v >= 2 * PI ? 0 : v;
+}
+
 /* chi in rad as the compat mode has it. */
 double airy_split_compat_chi(const struct airy_split_rule *rule, double chi);
 
