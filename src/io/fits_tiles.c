@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/image_memory.h"
 #include "base/size.h"
 #include "io/fits_library.h"
 #include "io/gunzip.h"
 #include "io/hcompress_walk.h"
-#include "io/image_formats.h"
 #include "io/rice_walk.h"
 
 /* Pixels of the tile in this row, from 0: those at the far edges are smaller. */

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "io/chunk_address.h"
-#include "io/hdf5_external.h"
+#include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
 enum { MAX_CHANNELS = 64, LONGEST_NAME = AIRY_STACK_CHANNEL, MAX_BYTES = 1 << 20 };
