@@ -184,6 +184,27 @@ static void make_part(struct part *part, const struct integration *job, size_t n
     name_file(part->path, job->params->output, number, "");
 }
 
+/* One that is complete already is of this run: made with its configuration, of these frames. */
+static int check_complete(const struct integration *job, const struct part *part)
+{
+    char *text = NULL, where[NAME + 64];
+    airy_image index = {0};
+    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/index", part->path);
+    const bool same = airy_hdf5_text(&text, part->path, "/entry/integrate/configuration") ==
+                          AIRY_OK &&
+                      strcmp(text, job->run.configuration ? job->run.configuration : "{}") == 0 &&
+                      airy_image_read_real(&index, where) == AIRY_OK &&
+                      tool_count(index.shape, index.ndim) == part->rows &&
+                      airy_image_value(&index, 0) == (double)part->run.first;
+    free(text);
+    airy_image_free(&index);
+    return same ? AIRY_EXIT_OK
+                : tool_fail(job->common,
+                            "'%s' is there already and is no part of this run, and '%s.partial', "
+                            "which was, is not there; --force without --resume starts anew",
+                            part->path, part->path);
+}
+
 /* Make it, or see how far it is; *resumed grows by frames that are done. */
 static int create_part(const struct ranks_run *run, size_t number, size_t *resumed)
 {
@@ -193,6 +214,9 @@ static int create_part(const struct ranks_run *run, size_t number, size_t *resum
     make_part(&part, job, number);
     const bool partial = is_there(job->params->output, number, ".partial");
     if (job->run.resume && !partial && tool_exists(part.path)) { /* it was finished already */
+        const int code = check_complete(job, &part);
+        if (code != AIRY_EXIT_OK)
+            return code;
         world_add(run->world, RANKS_CELL_NEXT + number, (int64_t)part.rows);
         *resumed += part.frames;
         return AIRY_EXIT_OK;
