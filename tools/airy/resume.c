@@ -371,6 +371,12 @@ int resume_prepare(struct integration *job)
                          "%s was started otherwise: %s%s; give the same options, or --force "
                          "without --resume to start anew",
                          partial, d.text, d.count > 6 ? "; ..." : "");
+    if (code == AIRY_EXIT_OK && d.touched && job->run.group > 1)
+        code = tool_fail(common,
+                         "a file has another time than when %s was started, and rows of several "
+                         "frames cannot be compared with its frames; --force without --resume "
+                         "starts anew",
+                         partial);
     if (code == AIRY_EXIT_OK)
         code = check_frames(job, partial);
     if (code != AIRY_EXIT_OK) {
