@@ -55,15 +55,18 @@ static void unlock_half_made(void)
     atomic_flag_clear(&half_made_busy);
 }
 
-void airy_half_made_forget(const char *partial)
+/*
+ * Take the oldest file of this name off the list whose creation ended so: another thread may have
+ * begun one since this one was renamed, or may have failed to create one while this one is there.
+ */
+static void forget(const char *partial, int opened)
 {
     sigset_t before;
     block_signals(&before);
     lock_half_made();
-    /* The oldest: another thread may have begun a file of this name since this one was renamed. */
     struct half_made **found = NULL;
     for (struct half_made **link = &half_made; *link; link = &(*link)->next)
-        if (strcmp((*link)->name, partial) == 0)
+        if (strcmp((*link)->name, partial) == 0 && atomic_load(&(*link)->opened) == opened)
             found = link;
     struct half_made *dead = found ? *found : NULL;
     if (dead)
@@ -73,6 +76,11 @@ void airy_half_made_forget(const char *partial)
     if (dead && dead->lock >= 0)
         close(dead->lock);
     free(dead);
+}
+
+void airy_half_made_forget(const char *partial)
+{
+    forget(partial, 1);
 }
 
 /*
@@ -116,7 +124,7 @@ static int open_new(int *fd, const char *partial, mode_t mode)
     atomic_store(&made->opened, why ? -1 : 1);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (why)
-        airy_half_made_forget(partial);
+        forget(partial, -1);
     return why;
 }
 
