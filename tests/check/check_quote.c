@@ -71,6 +71,7 @@ static void check_escape(struct check *c)
          "\\xc2\\x9b"
          "e\\x9b"}, /* C1 in UTF-8, and as the byte that an 8-bit terminal takes for it */
         {"x\xe2\x80\xaegnp.exe", "x\\xe2\\x80\\xaegnp.exe"},
+        {"\xd8\x9cx\xd8\x9b", "\\xd8\\x9cx\xd8\x9b"}, /* a mark of direction; a semicolon */
         {"caf\xe9", "caf\\xe9"},
     };
     if (!c->is_cpu || !check_case(c, "quote_escape"))

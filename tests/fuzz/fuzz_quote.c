@@ -36,7 +36,8 @@ static size_t well_formed(const unsigned char *p)
 /* C0, C1 and DEL, the marks of direction, the separators of lines and paragraphs. */
 static bool controls(const unsigned char *p)
 {
-    if (p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0))
+    if (p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0) ||
+        (p[0] == 0xd8 && p[1] == 0x9c))
         return true;
     if (p[0] != 0xe2)
         return false;

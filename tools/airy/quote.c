@@ -27,9 +27,9 @@ static uint32_t decode(size_t *length, const char *text)
 
 static bool is_unsafe(uint32_t code)
 {
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
-           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
-           code == NO_CHARACTER;
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||
+           code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069) || code == NO_CHARACTER;
 }
 
 size_t quote_character(bool *unsafe, const char *text)

@@ -11,8 +11,8 @@
 /*
  * Bytes of the first character of a text that is not empty, and whether a terminal must not be sent
  * it: control characters (U+0000 to U+001F, U+007F to U+009F), characters that change the direction
- * of what follows or break the line (U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069), and each
- * byte that is no UTF-8, among which an 8-bit terminal finds control characters.
+ * of what follows or break the line (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069),
+ * and each byte that is no UTF-8, among which an 8-bit terminal finds control characters.
  */
 size_t quote_character(bool *unsafe, const char *text);
 
