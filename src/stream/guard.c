@@ -69,8 +69,10 @@ static bool is_in(const struct network *network, const uint8_t address[ADDRESS_B
 static bool is_allowed(const struct airy_stream_guard *guard, const char *text)
 {
     uint8_t address[ADDRESS_BYTES];
+    char host[64];
     bool v4;
-    if (!parse_address(address, &v4, text))
+    snprintf(host, sizeof(host), "%.*s", (int)strcspn(text, "%"), text); /* without a zone */
+    if (!parse_address(address, &v4, host))
         return false;
     for (size_t i = 0; i < guard->count; i++)
         if (is_in(&guard->networks[i], address))

@@ -54,6 +54,7 @@ static airy_status open_socket(airy_publisher *p, const airy_publisher_params *p
         AIRY_TRY(airy_stream_keys_use(p->socket, params->keys, true));
     AIRY_FAIL_IF(!p->socket || zmq_setsockopt(p->socket, ZMQ_SNDHWM, &most, sizeof(most)) != 0 ||
                      zmq_setsockopt(p->socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
+                     airy_stream_use_ipv6(p->socket, params->endpoint) != 0 ||
                      zmq_bind(p->socket, params->endpoint) != 0,
                  AIRY_ERR_IO, "cannot publish on '%s': %s", params->endpoint,
                  airy_stream_bind_error());

@@ -146,7 +146,8 @@ static airy_status open_socket(airy_stream_sender *sender, const airy_stream_sen
     /* Nothing is dealt to a receiver before it is there. */
     if (zmq_setsockopt(sender->socket, ZMQ_SNDHWM, &high_water, sizeof(high_water)) != 0 ||
         zmq_setsockopt(sender->socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
-        zmq_setsockopt(sender->socket, ZMQ_IMMEDIATE, &immediate, sizeof(immediate)) != 0)
+        zmq_setsockopt(sender->socket, ZMQ_IMMEDIATE, &immediate, sizeof(immediate)) != 0 ||
+        airy_stream_use_ipv6(sender->socket, p->url) != 0)
         return airy_fail(AIRY_ERR_IO, "options of a ZeroMQ socket: %s", zmq_strerror(zmq_errno()));
     size_t size = sizeof(sender->url);
     if (p->keys)

@@ -44,6 +44,12 @@ airy_status airy_stream_check_address(const char *url, bool connects)
     return AIRY_OK;
 }
 
+int airy_stream_use_ipv6(void *socket, const char *url)
+{
+    const int on = strchr(url, '[') != NULL;
+    return zmq_setsockopt(socket, ZMQ_IPV6, &on, sizeof(on));
+}
+
 const char *airy_stream_bind_error(void)
 {
     const int why = zmq_errno();
@@ -94,7 +100,8 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
                  "options of a ZeroMQ socket: %s", zmq_strerror(zmq_errno()));
     if (p->keys)
         AIRY_TRY(airy_stream_keys_use(socket, p->keys, p->bind));
-    const bool failed = zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
+    const bool failed = airy_stream_use_ipv6(socket, endpoint) != 0 ||
+                        zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
                         zmq_setsockopt(socket, ZMQ_RCVTIMEO, &poll, sizeof(poll)) != 0 ||
                         zmq_setsockopt(socket, ZMQ_RCVHWM, &queue, sizeof(queue)) != 0 ||
                         zmq_setsockopt(socket, ZMQ_RCVBUF, &buffer, sizeof(buffer)) != 0 ||

@@ -29,6 +29,9 @@ airy_status airy_stream_check_address(const char *url, bool connects);
  */
 airy_status airy_stream_check_host(const char *url);
 
+/* Let a socket use IPv6 where `url` has an address in brackets. Returns what zmq_setsockopt does. */
+int airy_stream_use_ipv6(void *socket, const char *url);
+
 /* Why zmq_bind failed, just now. */
 const char *airy_stream_bind_error(void);
 

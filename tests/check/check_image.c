@@ -17,6 +17,7 @@
 
 #include "base/cache_file.h"
 #include "io/image_formats.h"
+#include "io/plain_file.h"
 
 static const char *tmp_path(struct check *c, const char *name)
 {

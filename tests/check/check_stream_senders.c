@@ -3,10 +3,12 @@
 
 #if AIRY_HAVE_ZMQ
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -117,6 +119,50 @@ static void check_foreign(struct check *c, const char *allow)
         CHECK(c, l.report[0].ended);
         CHECK(c, l.report[0].conflicts == 0 && l.report[0].duplicates == 0);
         CHECK(c, allow || strstr(l.sentences, "messages from 127.0.0.2 are refused"));
+    }
+    loop_close(&l);
+}
+
+static bool has_ipv6(void)
+{
+    const struct sockaddr_in6 address = {.sin6_family = AF_INET6,
+                                         .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool has = fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+    if (fd >= 0)
+        close(fd);
+    return has;
+}
+
+/* An address in brackets is bound, connected to, and found in the list of those that may connect. */
+static void check_ipv6(struct check *c)
+{
+    struct loop l;
+    static const char *const allow[] = {"10.0.0.0/8", "::1"};
+    const int linger = 0, on = 1;
+    if (!check_case(c, "stream_series_ipv6"))
+        return;
+    if (!has_ipv6()) {
+        check_skip(c, "no IPv6");
+        return;
+    }
+    if (!loop_open(&l, c, 1))
+        return;
+    const unsigned port = (unsigned)atoi(strrchr(l.endpoints[0], ':') + 1);
+    snprintf(l.endpoints[0], sizeof(l.endpoints[0]), "tcp://[::1]:%u", port);
+    const airy_status status =
+        bind_receiver(&l, &(airy_stream_receiver_params){.allow = allow, .allow_count = 2});
+    l.sockets[0] = zmq_socket(l.context, ZMQ_PUSH);
+    (void)zmq_setsockopt(l.sockets[0], ZMQ_LINGER, &linger, sizeof(linger));
+    (void)zmq_setsockopt(l.sockets[0], ZMQ_IPV6, &on, sizeof(on));
+    CHECK(c, zmq_connect(l.sockets[0], l.endpoints[0]) == 0);
+    if (CHECK_OK(c, status)) {
+        loop_send_start(&l, 0, 1, 3);
+        for (uint64_t i = 0; i < 3; i++)
+            loop_send_image(&l, 0, 1, i);
+        loop_send_end(&l, 0, 1);
+        CHECK_OK(c, loop_serve(&l));
+        loop_check_images(&l, 0, 3, SIZE_MAX);
     }
     loop_close(&l);
 }
@@ -384,6 +430,7 @@ static void check_receiver_refusals(struct check *c)
 void check_stream_senders(struct check *c)
 {
     check_conflict(c);
+    check_ipv6(c);
     check_foreign(c, NULL);
     check_foreign(c, "127.0.0.1");
     check_overfull(c);
