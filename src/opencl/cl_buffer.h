@@ -19,6 +19,15 @@ airy_status airy_cl_alloc(airy_device *device, size_t size, void **handle);
 void airy_cl_release(airy_device *device, void *handle);
 airy_status airy_cl_host_alloc(airy_device *device, size_t size, airy_host *host);
 void airy_cl_host_release(airy_device *device, airy_host *host);
+/*
+ * Device memory with `size` bytes from the host on their way to it; data stays until the queue is
+ * finished.
+ */
+airy_status airy_cl_upload_begin(airy_buffer **buffer, airy_queue *queue, const void *data,
+                                 size_t size, const char *what);
+/* Device memory with `size` bytes from the host in it. */
+airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size,
+                           const char *what);
 airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *data, bool pinned);
 airy_status airy_cl_pull(airy_queue *queue, void *data, const airy_array *src, bool pinned);
 /* Wait for a copy of at most AIRY_CL_STAGING_PIECE bytes; data: until the queue's next copy. */
@@ -67,5 +76,7 @@ airy_status airy_cl_staging_take(struct airy_cl_queue *queue, size_t size, void 
 void airy_cl_staging_used(struct airy_cl_queue *queue, const void *piece, size_t size,
                           cl_event event);
 void airy_cl_staging_release(struct airy_cl_queue *queue);
+/* The memory of its answers alone. */
+void airy_cl_answer_release(struct airy_cl_queue *queue);
 
 #endif

@@ -105,3 +105,16 @@ airy_status airy_convolve_launch(struct airy_convolve_pass *pass,
 {
     return airy_convolve_launch_box(pass, shape, (const size_t[3]){groups, 1, 1});
 }
+
+airy_status airy_cl_convolve_check(const airy_queue *queue, const struct airy_convolve_plan *plan)
+{
+    const airy_device_info *info = &queue->device->info;
+    AIRY_FAIL_IF(
+        !info->fp64 && (plan->dst->dtype == AIRY_DTYPE_F64 || plan->src->dtype == AIRY_DTYPE_F64),
+        AIRY_ERR_UNSUPPORTED,
+        "device '%s' has no double precision; use float32 arrays or --device cpu", info->spec);
+    AIRY_FAIL_IF(info->max_group < 64, AIRY_ERR_UNSUPPORTED,
+                 "device '%s' takes work-groups of %u items, filters need 64; use --device cpu",
+                 info->spec, info->max_group);
+    return AIRY_OK;
+}

@@ -492,3 +492,24 @@ airy_status airy_cl_fill(airy_queue *queue, const airy_array *dst, const void *p
     return airy_cl_launch(queue, &kernels[__builtin_ctz((unsigned)element)], 1, &items, &group,
                           (double)box_bytes(&box), args, 2);
 }
+
+/*
+ * Data stays where it is until the queue is finished. It is copied as if it were page-locked, by the
+ * driver's own way: to lock memory in between costs more than it gains for tables.
+ */
+airy_status airy_cl_upload_begin(airy_buffer **buffer, airy_queue *queue, const void *data,
+                                 size_t size, const char *what)
+{
+    AIRY_TRY(airy_buffer_create(buffer, queue->device, size ? size : 4, what));
+    if (size == 0)
+        return AIRY_OK;
+    const airy_array bytes = airy_cl_bytes_of(*buffer, size);
+    return airy_cl_push(queue, &bytes, data, true);
+}
+
+airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size,
+                           const char *what)
+{
+    AIRY_TRY(airy_cl_upload_begin(buffer, queue, data, size, what));
+    return airy_queue_finish(queue);
+}

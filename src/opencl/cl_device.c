@@ -357,19 +357,6 @@ static void *open_in_background(void *impl)
     return NULL;
 }
 
-airy_status airy_cl_ready(struct airy_cl_device *device)
-{
-    pthread_mutex_lock(&device->open_lock);
-    if (device->opening)
-        pthread_join(device->opener, NULL);
-    device->opening = false;
-    const bool opened = device->opened;
-    pthread_mutex_unlock(&device->open_lock);
-    return opened ? AIRY_OK
-                  : airy_cl_fail(device->open_code, device->spec,
-                                 device->context ? "clCreateCommandQueue" : "clCreateContext");
-}
-
 airy_status airy_cl_open(airy_device *device)
 {
     struct finder finder = {.spec = device->info.spec};

@@ -379,3 +379,28 @@ airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_pla
     }
     return AIRY_OK;
 }
+
+/* Weights of 22 bits leave 10 for the bin; fewer than 18 would be felt. */
+enum { MAX_FRACTION_BITS = 22, MIN_FRACTION_BITS = 18 };
+
+unsigned airy_cl_fraction_bits(const airy_integrator *integrator)
+{
+    unsigned bin_bits = 1;
+    while (((uint64_t)1 << bin_bits) < integrator->bins + AIRY_FUSED_BEHIND)
+        bin_bits++;
+    return 32 - bin_bits < MAX_FRACTION_BITS ? 32 - bin_bits : MAX_FRACTION_BITS;
+}
+
+const char *airy_cl_fused_declines(const airy_integrator *integrator)
+{
+    const airy_error_model model = integrator->params.error_model;
+    if (model != AIRY_ERROR_MODEL_NONE && model != AIRY_ERROR_MODEL_POISSON)
+        return "the error model needs whole frames";
+    if (integrator->params.unweighted)
+        return "the mean is unweighted";
+    if (airy_cl_fraction_bits(integrator) < MIN_FRACTION_BITS)
+        return "there are too many bins";
+    if (integrator->pixels > ((size_t)1 << 31))
+        return "there are too many pixels";
+    return NULL;
+}

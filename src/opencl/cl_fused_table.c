@@ -16,19 +16,11 @@
 #include "shared/fused_geom.h"
 
 /*
- * Weights of 22 bits leave 10 for the bin; fewer than 18 would be felt. A bin is one of slivers if
- * rounding its coefficients, by up to 2^-(F+1) each, could shift its mean by more than 2^-20 of
+ * A bin is one of slivers if rounding its coefficients, by up to 2^-(F+1) each, could shift its mean by more than 2^-20 of
  * the spread of its pixels: its entries get their own, finer unit, and go to the list of extra
  * entries. That list is walked bit by bit, so it must be short.
  */
-enum {
-    MAX_FRACTION_BITS = 22,
-    MIN_FRACTION_BITS = 18,
-    SLIVER_BITS = 20,
-    WEIGHT_BITS = 31,
-    EXTRA_PART = 8,
-    PARTS_GROUP = 64
-};
+enum { SLIVER_BITS = 20, WEIGHT_BITS = 31, EXTRA_PART = 8, PARTS_GROUP = 64 };
 
 /*
  * Frames are summed together without a look at carries: values below 2^16 times weights up to 2^22
@@ -470,28 +462,6 @@ static airy_status make_parts(struct airy_cl_fused *fused, airy_queue *queue, co
     return airy_cl_launch(queue, &spec, 1, &parts, &group, 0, args, 3);
 }
 
-static unsigned fraction_bits_of(const airy_integrator *integrator)
-{
-    unsigned bin_bits = 1;
-    while (((uint64_t)1 << bin_bits) < integrator->bins + AIRY_FUSED_BEHIND)
-        bin_bits++;
-    return 32 - bin_bits < MAX_FRACTION_BITS ? 32 - bin_bits : MAX_FRACTION_BITS;
-}
-
-const char *airy_cl_fused_declines(const airy_integrator *integrator)
-{
-    const airy_error_model model = integrator->params.error_model;
-    if (model != AIRY_ERROR_MODEL_NONE && model != AIRY_ERROR_MODEL_POISSON)
-        return "the error model needs whole frames";
-    if (integrator->params.unweighted)
-        return "the mean is unweighted";
-    if (fraction_bits_of(integrator) < MIN_FRACTION_BITS)
-        return "there are too many bins";
-    if (integrator->pixels > ((size_t)1 << 31))
-        return "there are too many pixels";
-    return NULL;
-}
-
 static void release_tables(struct airy_cl_fused *fused)
 {
     airy_buffer **const all[] = {&fused->table, &fused->valid_words, &fused->extra_start,
@@ -506,7 +476,7 @@ airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue
 {
     const struct airy_cl_integrator *state = integrator->state;
     struct table t = {.integrator = integrator,
-                      .fraction_bits = fraction_bits_of(integrator),
+                      .fraction_bits = airy_cl_fraction_bits(integrator),
                       .tiles = (integrator->pixels + AIRY_FUSED_TILE - 1) / AIRY_FUSED_TILE,
                       .most_extra = integrator->matrix.entries / EXTRA_PART};
     fused->why = airy_cl_fused_declines(integrator);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "opencl/cl_buffer.h"
 #include "opencl/cl_integrate.h"
 #include "shared/gather_geom.h"
 

@@ -79,16 +79,6 @@ struct airy_cl_integrator {
     struct airy_cl_rings rings; /* of integrators with a ring rule, which have neither of the two */
 };
 
-/*
- * Device memory with `size` bytes from the host on their way to it; data stays until the queue is
- * finished.
- */
-airy_status airy_cl_upload_begin(airy_buffer **buffer, airy_queue *queue, const void *data,
-                                 size_t size, const char *what);
-/* Device memory with `size` bytes from the host in it. */
-airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size,
-                           const char *what);
-
 /* The state, with a queue; once. */
 airy_status airy_cl_integrator_begin(airy_integrator *integrator);
 /* What is not there yet of norm and dark, on its way to the device. */
@@ -108,6 +98,8 @@ void airy_cl_split_free(struct airy_cl_split **split);
 
 #define AIRY_CL_TOO_MANY_EXTRA                                                                     \
     "too many pixels lie in more than two bins, or partly outside the range"
+/* Bits of a fused weight behind the point: what the number of a bin leaves of a word. */
+unsigned airy_cl_fraction_bits(const airy_integrator *integrator);
 /* Why there is no fused form of such integrators, whatever their matrix; NULL: there may be one. */
 const char *airy_cl_fused_declines(const airy_integrator *integrator);
 /* Make the fused form, or say in fused->why why the integrator has none. */
@@ -120,6 +112,9 @@ airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_pla
 /* The matrix in tiles; the other members are airy_cl_gather_prepare's. */
 airy_status airy_cl_gather_table(struct airy_cl_gather *gather, airy_queue *queue,
                                  const airy_integrator *integrator);
+/* Every buffer of a state, those of the gather engine first. */
+enum { AIRY_CL_GATHER_BUFFERS = 15, AIRY_CL_BUFFERS = AIRY_CL_GATHER_BUFFERS + 18 };
+void airy_cl_list_buffers(struct airy_cl_integrator *state, airy_buffer **list[AIRY_CL_BUFFERS]);
 /* Make what airy_cl_gather needs, unless it is there. Any thread. */
 airy_status airy_cl_gather_prepare(airy_queue *queue, const airy_integrator *integrator);
 airy_status airy_cl_gather(airy_queue *queue, const struct airy_integrate_plan *plan);

@@ -8,7 +8,7 @@
 struct airy_cl_type {
     const char *name, *min, *max;
 };
-extern const struct airy_cl_type airy_cl_types[AIRY_DTYPE_COUNT]; /* cl_element.c */
+extern const struct airy_cl_type airy_cl_types[AIRY_DTYPE_COUNT]; /* cl_types.c */
 
 airy_status airy_cl_move(airy_queue *queue, const struct airy_move_plan *plan);
 airy_status airy_cl_project(airy_queue *queue, const struct airy_project_plan *plan);

@@ -1,4 +1,5 @@
-/* What the files of OCT on a device share: cl_oct.c, cl_oct_table.c, cl_oct_frames.c. */
+/* What the files of OCT on a device share: cl_oct.c, cl_oct_table.c, cl_oct_samples.c,
+ * cl_oct_frames.c. */
 #ifndef AIRY_OPENCL_CL_OCT_H
 #define AIRY_OPENCL_CL_OCT_H
 

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "core/backend.h"
+#include "opencl/cl_buffer.h"
 #include "opencl/cl_integrate.h"
 #include "opencl/cl_launch.h"
 #include "opencl/cl_move.h"

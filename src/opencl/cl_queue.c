@@ -6,12 +6,6 @@
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
 
-/*
- * Commands whose events are kept before their times are read; an event is some hundred bytes of
- * the driver's.
- */
-enum { MAX_PENDING = 512 };
-
 airy_status airy_cl_queue_open(airy_queue *queue)
 {
     struct airy_cl_device *device = airy_cl_device(queue->device);
@@ -23,7 +17,7 @@ airy_status airy_cl_queue_open(airy_queue *queue)
     queue->impl = impl;
     const bool profile = queue->device->params.profile;
     if (profile)
-        AIRY_TRY_OR(out, airy_memory_calloc((void **)&impl->pending, MAX_PENDING,
+        AIRY_TRY_OR(out, airy_memory_calloc((void **)&impl->pending, AIRY_CL_MAX_PENDING,
                                             sizeof(*impl->pending), "a profile"));
     cl_int code = CL_SUCCESS;
     impl->queue = device->cl->CreateCommandQueue(device->context, device->id,
@@ -36,41 +30,6 @@ out:
     return status;
 }
 
-/* Read the times of the oldest commands; they are waited for if need be. */
-static void settle_profile(airy_queue *queue, unsigned count)
-{
-    struct airy_cl_queue *impl = airy_cl_queue(queue);
-    const struct airy_cl_api *cl = impl->device->cl;
-    if (count == 0)
-        return;
-    /* in order: the others are done then */
-    (void)cl->WaitForEvents(1, &impl->pending[count - 1].event);
-    for (unsigned i = 0; i < count; i++) {
-        struct airy_cl_pending *pending = &impl->pending[i];
-        cl_ulong start = 0, end = 0;
-        if (cl->GetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START, sizeof(start),
-                                      &start, NULL) == CL_SUCCESS &&
-            cl->GetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof(end), &end,
-                                      NULL) == CL_SUCCESS &&
-            end >= start)
-            airy_profile_add(queue->device->profile, pending->name, pending->transfer,
-                             (double)(end - start) * 1e-6, pending->bytes);
-        cl->ReleaseEvent(pending->event);
-    }
-    for (unsigned i = count; i < impl->pending_count; i++)
-        impl->pending[i - count] = impl->pending[i];
-    impl->pending_count -= count;
-}
-
-void airy_cl_profile_take(airy_queue *queue, cl_event event, const char *name, bool transfer,
-                          double bytes)
-{
-    struct airy_cl_queue *impl = airy_cl_queue(queue);
-    if (impl->pending_count == MAX_PENDING)
-        settle_profile(queue, MAX_PENDING / 2);
-    impl->pending[impl->pending_count++] = (struct airy_cl_pending){event, name, transfer, bytes};
-}
-
 void airy_cl_queue_close(airy_queue *queue)
 {
     struct airy_cl_queue *impl = airy_cl_queue(queue);
@@ -79,7 +38,7 @@ void airy_cl_queue_close(airy_queue *queue)
     const struct airy_cl_api *cl = impl->device->cl;
     if (impl->queue) {
         (void)cl->Finish(impl->queue);
-        settle_profile(queue, impl->pending_count);
+        airy_cl_profile_settle(queue, impl->pending_count);
     }
     airy_cl_queue_goes_on(impl);
     airy_cl_staging_release(impl);
@@ -102,7 +61,7 @@ airy_status airy_cl_finish(airy_queue *queue)
 {
     const struct airy_cl_queue *impl = airy_cl_queue(queue);
     const cl_int code = impl->device->cl->Finish(impl->queue);
-    settle_profile(queue, impl->pending_count);
+    airy_cl_profile_settle(queue, impl->pending_count);
     AIRY_CL_TRY(impl->device, code, "clFinish");
     return AIRY_OK;
 }

@@ -26,6 +26,12 @@ struct airy_cl_staging {
     unsigned first, count;
 };
 
+/*
+ * Commands whose events are kept before their times are read; an event is some hundred bytes of
+ * the driver's.
+ */
+enum { AIRY_CL_MAX_PENDING = 512 };
+
 struct airy_cl_pending {
     cl_event event;
     const char *name; /* lives as long as the queue */
@@ -91,5 +97,7 @@ static inline bool airy_cl_profiles(const airy_queue *queue)
 }
 void airy_cl_profile_take(airy_queue *queue, cl_event event, const char *name, bool transfer,
                           double bytes);
+/* Read the times of the oldest commands; they are waited for if need be. */
+void airy_cl_profile_settle(airy_queue *queue, unsigned count);
 
 #endif

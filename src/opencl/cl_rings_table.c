@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "opencl/cl_buffer.h"
 #include "opencl/cl_device.h"
 #include "opencl/cl_integrate.h"
 #include "shared/ring_pass_geom.h"

@@ -444,3 +444,12 @@ void airy_cl_split_free(struct airy_cl_split **split)
     free(s);
     *split = NULL;
 }
+
+airy_status airy_cl_integrator_begin(airy_integrator *integrator)
+{
+    struct airy_cl_integrator *state;
+    AIRY_TRY(airy_memory_calloc((void **)&state, 1, sizeof(*state), "the integrator"));
+    pthread_mutex_init(&state->lock, NULL);
+    integrator->state = state;
+    return airy_queue_create(&state->queue, integrator->device);
+}
