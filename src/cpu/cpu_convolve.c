@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
-#include "cpu/cpu_rank.h"
 #include "filter/filter_fns.h"
 #include "shared/border_index.h"
 
@@ -272,7 +271,7 @@ static airy_status run_columns(airy_queue *queue, struct job *job)
     return status;
 }
 
-static airy_status separable(airy_queue *queue, const struct airy_convolve_plan *plan)
+airy_status airy_cpu_convolve_separable(airy_queue *queue, const struct airy_convolve_plan *plan)
 {
     struct job job = start_job(plan);
     const struct airy_filter_axis *a = plan->geometry.axis;
@@ -300,10 +299,3 @@ static airy_status separable(airy_queue *queue, const struct airy_convolve_plan 
     memcpy(job.dst_step, dst_step, sizeof(dst_step));
     return run_columns(queue, &job);
 }
-
-const struct airy_filter_fns airy_filter_cpu = {.direct = airy_cpu_convolve_direct,
-                                                .separable = separable,
-                                                .fft_work = airy_cpu_fft_work,
-                                                .fft = airy_cpu_fft,
-                                                .rank = airy_cpu_rank,
-                                                .hampel = airy_cpu_hampel};

@@ -57,6 +57,7 @@ void airy_convolve_line_f64(const struct airy_convolve_source *source, double *l
 
 /* Entries of airy_filter_cpu. */
 airy_status airy_cpu_convolve_direct(airy_queue *queue, const struct airy_convolve_plan *plan);
+airy_status airy_cpu_convolve_separable(airy_queue *queue, const struct airy_convolve_plan *plan);
 double airy_cpu_fft_work(const airy_queue *queue, struct airy_convolve_plan *plan);
 airy_status airy_cpu_fft(airy_queue *queue, const struct airy_convolve_plan *plan);
 

@@ -6,7 +6,6 @@
  */
 #include "cpu/cpu_label.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +16,8 @@
 
 enum {
     STRIPES = 64,
-    WORD = 64,
-    PIECE = 1024, /* pixels at a time */
-    PAIRS = 256,  /* of runs that touch */
-    STEP = 8      /* labels that are written at once */
+    PAIRS = 256, /* of runs that touch */
+    STEP = 8     /* labels that are written at once */
 };
 
 struct job {
@@ -35,26 +32,6 @@ struct job {
     uint32_t before[STRIPES]; /* labels of the stripes before */
 };
 
-void airy_runs_free(struct airy_runs *runs)
-{
-    free(runs->run);
-    free(runs->row_first);
-    free(runs->label);
-    *runs = (struct airy_runs){.run = NULL};
-}
-
-char *airy_row_address(const airy_array *array, const size_t shape[3], size_t row)
-{
-    const size_t z = row / shape[1], y = row % shape[1], elem = airy_dtype_size(array->dtype);
-    const int last = array->ndim - 1;
-    size_t at = 0;
-    if (last >= 1)
-        at += y * array->pitch[last - 1];
-    if (last >= 2)
-        at += z * array->pitch[last - 2];
-    return (char *)airy_array_address(array) + at * elem;
-}
-
 /* First row of a stripe; planes of a volume stay together. */
 static size_t stripe_begin(const struct job *job, size_t stripe)
 {
@@ -68,26 +45,6 @@ static uint32_t first_run(const struct job *job, size_t stripe)
     return job->runs->row_first[stripe_begin(job, stripe)];
 }
 
-/* Eight bytes of 0 or 1 to eight bits. */
-static uint64_t pack_bytes(const uint8_t *bytes)
-{
-    uint64_t x;
-    memcpy(&x, bytes, sizeof(x));
-    return x * UINT64_C(0x0102040810204080) >> 56;
-}
-
-/* n bytes of 0 or 1 to whole words; mask has room for what fills the last one. */
-static void pack_mask(uint64_t *bits, uint8_t *mask, size_t n)
-{
-    memset(mask + n, 0, airy_align_up(n, WORD) - n);
-    for (size_t w = 0; w * WORD < n; w++) {
-        uint64_t word = 0;
-        for (size_t b = 0; b < 8; b++)
-            word |= pack_bytes(mask + w * WORD + 8 * b) << (8 * b);
-        bits[w] = word;
-    }
-}
-
 static void make_bits(const struct job *job, size_t row)
 {
     const struct airy_reduce_kernels *k = airy_reduce_kernels();
@@ -95,28 +52,16 @@ static void make_bits(const struct job *job, size_t row)
     const size_t width = plan->stack.shape[2], elem = airy_dtype_size(plan->src->dtype);
     const char *src = airy_row_address(plan->src, plan->stack.shape, row);
     uint64_t *bits = job->bits + row * job->words;
-    _Alignas(64) double values[PIECE];
-    uint8_t mask[PIECE];
-    for (size_t x = 0; x < width; x += PIECE) {
-        const size_t n = airy_min_size(PIECE, width - x);
+    _Alignas(64) double values[AIRY_RUN_PIECE];
+    uint8_t mask[AIRY_RUN_PIECE];
+    for (size_t x = 0; x < width; x += AIRY_RUN_PIECE) {
+        const size_t n = airy_min_size(AIRY_RUN_PIECE, width - x);
         k->load[plan->src->dtype](values, src + x * elem, n);
         if (plan->has_above)
             k->above(mask, values, n, plan->above);
         else
             k->not_zero(mask, values, n);
-        pack_mask(bits + x / WORD, mask, n);
-    }
-}
-
-void airy_label_turns(uint64_t *bits, const uint32_t *row, size_t width)
-{
-    const struct airy_reduce_kernels *k = airy_reduce_kernels();
-    uint8_t mask[PIECE];
-    for (size_t x = 0; x < width; x += PIECE) {
-        const size_t n = airy_min_size(PIECE, width - x);
-        mask[0] = row[x] != (x ? row[x - 1] : 0);
-        k->turns(mask + 1, row + x + 1, n - 1);
-        pack_mask(bits + x / WORD, mask, n);
+        airy_pack_mask(bits + x / AIRY_RUN_WORD, mask, n);
     }
 }
 
@@ -149,15 +94,15 @@ static void make_runs(struct airy_run *run, const uint64_t *bits, size_t words)
     uint64_t before = 0;
     for (size_t w = 0; w < words; w++) {
         const uint64_t left = bits[w] << 1 | before; /* each pixel's neighbour */
-        const uint32_t x = (uint32_t)(w * WORD);
+        const uint32_t x = (uint32_t)(w * AIRY_RUN_WORD);
         for (uint64_t begins = bits[w] & ~left; begins; begins &= begins - 1)
             run[begun++].begin = x + (uint32_t)__builtin_ctzll(begins);
         for (uint64_t ends = left & ~bits[w]; ends; ends &= ends - 1)
             run[ended++].end = x + (uint32_t)__builtin_ctzll(ends);
-        before = bits[w] >> (WORD - 1);
+        before = bits[w] >> (AIRY_RUN_WORD - 1);
     }
     if (ended < begun)
-        run[ended].end = (uint32_t)(words * WORD);
+        run[ended].end = (uint32_t)(words * AIRY_RUN_WORD);
 }
 
 static uint32_t find_root(uint32_t *parent, uint32_t i)
@@ -442,7 +387,8 @@ static airy_status label_image(airy_queue *queue, const struct airy_label_plan *
 {
     const size_t *shape = plan->stack.shape;
     struct airy_runs runs = {.shape = {shape[0], shape[1], shape[2]}, .rows = shape[0] * shape[1]};
-    struct job job = {.plan = plan, .runs = &runs, .words = (shape[2] + WORD - 1) / WORD};
+    struct job job = {
+        .plan = plan, .runs = &runs, .words = (shape[2] + AIRY_RUN_WORD - 1) / AIRY_RUN_WORD};
     job.stripes = airy_min_size(STRIPES, shape[0] > 1 ? shape[0] : runs.rows);
     airy_status status = label_runs(&job, queue->device, plan->counts);
     if (status == AIRY_OK && plan->labels)
@@ -461,13 +407,6 @@ static airy_status label_image(airy_queue *queue, const struct airy_label_plan *
     free(job.pixels);
     airy_runs_free(&runs);
     return status;
-}
-
-airy_array airy_image_at(const airy_array *first, size_t elements)
-{
-    airy_array image = *first;
-    image.offset += elements * airy_dtype_size(first->dtype);
-    return image;
 }
 
 static airy_status label(airy_queue *queue, const struct airy_label_plan *plan)

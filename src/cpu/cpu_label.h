@@ -22,6 +22,12 @@ void airy_runs_free(struct airy_runs *runs);
 /* Element 0 of a row of an array of 1 to 3 dimensions. */
 char *airy_row_address(const airy_array *array, const size_t shape[3], size_t row);
 
+enum {
+    AIRY_RUN_WORD = 64,   /* bits */
+    AIRY_RUN_PIECE = 1024 /* pixels of a row at a time */
+};
+/* n bytes of 0 or 1 to whole words; mask has room for what fills the last one. */
+void airy_pack_mask(uint64_t *bits, uint8_t *mask, size_t n);
 /* Bits of a row of labels, in words of 64: unlike the one before, or at 0 not 0. */
 void airy_label_turns(uint64_t *bits, const uint32_t *row, size_t width);
 
