@@ -48,14 +48,6 @@ static const struct command *const commands[] = {
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-const char tool_subject[] =
-    "compressed detector stacks to radial patterns, on the CPU and on OpenCL devices";
-const char tool_exit_codes[] =
-    "0 done, 1 failed, 2 wrong use, 3 finished but some frames failed (--on-error skip).";
-const char tool_environment[] =
-    "AIRY_DEVICE, AIRY_CPU (instruction-set mask), AIRY_LOG (off error warn info debug), "
-    "AIRY_CACHE_DIR.";
-
 static void print_usage(FILE *file)
 {
     fprintf(file,

@@ -10,6 +10,14 @@
 
 #include "tool.h"
 
+const char tool_subject[] =
+    "compressed detector stacks to radial patterns, on the CPU and on OpenCL devices";
+const char tool_exit_codes[] =
+    "0 done, 1 failed, 2 wrong use, 3 finished but some frames failed (--on-error skip).";
+const char tool_environment[] =
+    "AIRY_DEVICE, AIRY_CPU (instruction-set mask), AIRY_LOG (off error warn info debug), "
+    "AIRY_CACHE_DIR.";
+
 enum { ROFF_WIDTH = 72 }; /* of the source; man(1) sets the text anew */
 
 /* One word or line in roff: nothing in it is a command. A dash that begins an option stays one. */
