@@ -25,13 +25,6 @@ int bad_pixels_check(const struct common *common, const struct bad_pixels *bad)
     return AIRY_EXIT_OK;
 }
 
-bool bad_pixels_have(const struct bad_pixels *bad, airy_dtype dtype, double value)
-{
-    const double dummy = airy_dtype_nearest(dtype, bad->dummy);
-    return bad->has_dummy && (value == dummy || (isnan(value) && isnan(dummy)) ||
-                              fabs(value - dummy) <= bad->delta_dummy);
-}
-
 size_t bad_pixels_mark(uint8_t *is_bad, const struct bad_pixels *bad, const airy_image *image,
                        size_t count)
 {

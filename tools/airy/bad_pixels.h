@@ -2,6 +2,8 @@
 #ifndef AIRY_TOOLS_BAD_PIXELS_H
 #define AIRY_TOOLS_BAD_PIXELS_H
 
+#include <math.h>
+
 #include "tool.h"
 
 struct bad_pixels {
@@ -53,7 +55,12 @@ int bad_pixels_check(const struct common *common, const struct bad_pixels *bad);
  * --dummy and --delta-dummy name this value of an image of dtype, as they do for integrate: --dummy
  * -999.9 is the float32 nearest to it where pixels are of that.
  */
-bool bad_pixels_have(const struct bad_pixels *bad, airy_dtype dtype, double value);
+static inline bool bad_pixels_have(const struct bad_pixels *bad, airy_dtype dtype, double value)
+{
+    const double dummy = airy_dtype_nearest(dtype, bad->dummy);
+    return bad->has_dummy && (value == dummy || (isnan(value) && isnan(dummy)) ||
+                              fabs(value - dummy) <= bad->delta_dummy);
+}
 /* 1 where a pixel has such a value, of count pixels, others as they were; the number of them. */
 size_t bad_pixels_mark(uint8_t *is_bad, const struct bad_pixels *bad, const airy_image *image,
                        size_t count);

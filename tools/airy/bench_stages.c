@@ -8,9 +8,6 @@
 #include "bench_files.h"
 #include "bench_stages.h"
 
-const char *const stage_names[STAGE_COUNT] = {
-    "read", "decode", "read+decode", "read+decode+integrate", "read+decode+integrate+write"};
-
 enum {
     MOST_LEFT_PERCENT = 1,     /* of the stack in the page cache where it counts as cold */
     LEAST_CACHED_PERCENT = 99, /* where it counts as cached */

@@ -4,6 +4,9 @@
 #include "bench_stages.h"
 #include "gnuplot.h"
 
+const char *const stage_names[STAGE_COUNT] = {
+    "read", "decode", "read+decode", "read+decode+integrate", "read+decode+integrate+write"};
+
 /* Bars or limits of one kind; a stage's place is its number, cold ones beside it. */
 static void write_points(FILE *s, const char *name, const struct stage_figure *figures, bool limits,
                          int cold)
