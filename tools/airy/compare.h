@@ -2,24 +2,11 @@
 #ifndef AIRY_TOOLS_COMPARE_H
 #define AIRY_TOOLS_COMPARE_H
 
-#include "tool.h"
-
-/* What a run of a command leaves behind for a comparison; common->comparison while one is made. */
-struct comparison {
-    json_t *answer;         /* what would have been printed */
-    double begun, ended;    /* s: the image is there, and the result on the host; 0: not yet */
-    double kernels, copies; /* s, of the device's profile */
-};
+#include "comparison.h"
 
 /* What --compare says by itself, before any file is looked at. Exit code. */
 int compare_check(const struct common *common);
 /* Runs the command on each of the two devices, in a child process, and prints. Exit code. */
 int compare_devices(const struct command *command, void *params);
-/* Called where a command has its image, and its result. Without a comparison nothing happens. */
-void compare_begin(const struct common *common, airy_queue *queue);
-void compare_end(const struct common *common);
-/* Keeps an answer (not released) or a profile. */
-void compare_answer(const struct common *common, json_t *json);
-airy_status compare_profile(const struct common *common, const airy_device *device);
 
 #endif

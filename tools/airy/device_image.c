@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
+#include "comparison.h"
 #include "stack_opt.h"
 
 /* What a mask says of each pixel of the image, of its shape or of one frame for all. */

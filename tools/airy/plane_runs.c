@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
 #include "stack_opt.h"
 
 enum { RUN_BYTES = 256 << 20 };

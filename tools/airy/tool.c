@@ -1,21 +1,15 @@
 #include "tool.h"
 
 #include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/wait.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "compare.h"
-#include "quote.h"
 
 extern char **environ;
 
@@ -101,102 +95,6 @@ static const char *advice(const struct common *common, airy_status status, const
     }
 }
 
-/* Runs that are compared write .compare-PID-RUN-NAME (compare.c). */
-static void hide_runs(char *text)
-{
-    static const char run[] = ".compare-", digits[] = "0123456789";
-    for (char *at = text; (at = strstr(at, run));) {
-        const char *rest = at + sizeof(run) - 1;
-        for (int i = 0; i < 2 && rest; i++) {
-            const size_t length = strspn(rest, digits);
-            rest = length && rest[length] == '-' ? rest + length + 1 : NULL;
-        }
-        if (rest)
-            memmove(at, rest, strlen(rest) + 1);
-        else
-            at++;
-    }
-}
-
-/*
- * The library writes under NAME.XXXXXXXX.partial until a file is complete; who reads the message
- * knows NAME.
- */
-static void hide_temporary(char *text)
-{
-    static const char mark[] = ".partial";
-    const size_t n = sizeof(mark) - 1;
-    for (char *at = text; (at = strstr(at, mark));) {
-        char *number = at - text >= 9 ? at - 9 : at;
-        const bool unique = *number == '.' && strspn(number + 1, "0123456789abcdef") == 8;
-        if (unique)
-            memmove(number, at + n, strlen(at + n) + 1);
-        at = unique ? number : at + n;
-    }
-    hide_runs(text);
-}
-
-void tool_plain(char *text)
-{
-    bool unsafe;
-    for (size_t n; *text; text += n) {
-        n = quote_character(&unsafe, text);
-        if (unsafe && *text != '\n')
-            memset(text, '?', n);
-    }
-}
-
-enum { LINE = 2048 }; /* bytes of a message, before its escapes */
-
-const char *tool_shown(char shown[TOOL_SHOWN], const char *text)
-{
-    char cut[TOOL_SHOWN / 4];
-    snprintf(cut, sizeof(cut), "%s", text);
-    quote_escape(shown, cut);
-    return shown;
-}
-
-void tool_line(const char *command, const char *format, ...)
-{
-    char text[LINE], line[4 * LINE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    quote_escape(line, text);
-    fprintf(stderr, "airy%s%s: %s\n", *command ? " " : "", command, line);
-}
-
-/* One of several ranks: failures are kept for rank 0 to tell. */
-static struct {
-    bool failures, talk;
-    char line[2048];
-} held;
-
-void tool_hold(bool failures, bool talk)
-{
-    held.failures = failures;
-    if (held.talk != talk) /* other threads may be talking */
-        held.talk = talk;
-    held.line[0] = 0;
-}
-
-const char *tool_held(void)
-{
-    return held.line;
-}
-
-static void print_failure(const char *command, const char *text, const char *tail)
-{
-    const size_t length = strlen(text);
-    if (length && text[length - 1] == '?' && *tail == ';') /* "did you mean 'x'? see ..." */
-        tail++;
-    if (!held.failures)
-        tool_line(command, "%s%s", text, tail);
-    else if (!*held.line)
-        snprintf(held.line, sizeof(held.line), "%.1900s%s", text, tail);
-}
-
 int tool_check_list(const struct common *common)
 {
     return common->inputs.count || common->given.count > 2
@@ -213,61 +111,14 @@ int tool_failed_as(const struct common *common, airy_status status, const char *
 {
     char sentence[2048];
     snprintf(sentence, sizeof(sentence), "%s", error);
-    hide_temporary(sentence);
+    tool_hide_temporary(sentence);
     /* A sentence that ends in advice of its own gets no other. */
     const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") ||
                          strstr(sentence, "::DATASET") || strstr(sentence, "overwrite by force") ||
                          strstr(sentence, "raise the memory limit");
-    print_failure(common->command->name, *sentence ? sentence : airy_status_name(status),
-                  advised ? "" : advice(common, status, sentence));
+    tool_print_failure(common->command->name, *sentence ? sentence : airy_status_name(status),
+                       advised ? "" : advice(common, status, sentence));
     return AIRY_EXIT_FAILED;
-}
-
-static void format_line(char text[2048], const char *format, va_list args)
-{
-    vsnprintf(text, 2048, format, args);
-    hide_temporary(text);
-}
-
-int tool_fail(const struct common *common, const char *format, ...)
-{
-    char text[2048];
-    va_list args;
-    va_start(args, format);
-    format_line(text, format, args);
-    va_end(args);
-    print_failure(common->command->name, text, "");
-    return AIRY_EXIT_FAILED;
-}
-
-int tool_wrong(const struct command *command, const char *text)
-{
-    char tail[128];
-    snprintf(tail, sizeof(tail), "; see 'airy %s --help'", command->name);
-    print_failure(command->name, text, tail);
-    return AIRY_EXIT_USAGE;
-}
-
-int tool_usage(const struct common *common, const char *format, ...)
-{
-    char text[2048];
-    va_list args;
-    va_start(args, format);
-    format_line(text, format, args);
-    va_end(args);
-    return tool_wrong(common->command, text);
-}
-
-void tool_say(const struct common *common, const char *format, ...)
-{
-    char text[2048];
-    if (common->quiet || held.talk)
-        return;
-    va_list args;
-    va_start(args, format);
-    format_line(text, format, args);
-    va_end(args);
-    tool_line(common->command->name, "%s", text);
 }
 
 airy_status tool_device(const struct common *common, airy_device **device)
@@ -353,59 +204,6 @@ void tool_say_tuning(const struct common *common, const airy_device *device)
         tool_say(common, "tuning of %s:%s", airy_device_spec(device), text);
 }
 
-json_t *tool_profile_rows(const airy_device *device)
-{
-    airy_profile_row *rows = NULL;
-    size_t count = 0;
-    if (airy_profile_get(device, &rows, &count) != AIRY_OK)
-        return NULL;
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
-        const airy_profile_row *row = &rows[i];
-        json_t *bytes = row->bytes > 0 ? json_real(row->bytes) : json_null();
-        json_array_append_new(
-            list, json_pack("{s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "name", row->name,
-                            "transfer", row->transfer, "count", (json_int_t)row->count, "min_ms",
-                            row->min, "median_ms", row->median, "max_ms", row->max, "mean_ms",
-                            row->mean, "std_ms", row->std, "total_ms", row->total, "bytes", bytes));
-    }
-    airy_profile_free(rows);
-    return list;
-}
-
-int tool_write_profile(const struct common *common, const json_t *rows)
-{
-    struct tool_file file;
-    const int code = tool_file_begin(&file, common, common->profile_file);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    if (json_dumpf(rows, file.file, JSON_INDENT(2)) == 0 || ferror(file.file))
-        return tool_file_end(&file, true);
-    tool_file_drop(&file);
-    return tool_fail(common, "--profile=%s: out of memory", common->profile_file);
-}
-
-int tool_profile(const struct common *common, const airy_device *device)
-{
-    if (common->comparison) {
-        const airy_status status = compare_profile(common, device);
-        if (status != AIRY_OK)
-            return tool_failed(common, status);
-    }
-    if (!common->profile)
-        return AIRY_EXIT_OK;
-    if (!common->profile_file) {
-        const airy_status status = airy_profile_print(device, stderr);
-        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
-    }
-    json_t *list = tool_profile_rows(device);
-    if (!list)
-        return tool_failed(common, AIRY_ERR_MEMORY);
-    const int code = tool_write_profile(common, list);
-    json_decref(list);
-    return code;
-}
-
 uint64_t tool_budget(const struct common *common, uint64_t most)
 {
     const uint64_t limit = common->memory_limit;
@@ -437,132 +235,6 @@ void tool_work(size_t threads, void *(*work)(void *), void *user)
     work(user);
     for (size_t i = 0; i < started; i++)
         pthread_join(others[i], NULL);
-}
-
-json_t *tool_json_string(const char *text)
-{
-    json_t *json = json_string(text);
-    const size_t n = strlen(text);
-    char *wide = json ? NULL : malloc(2 * n + 1);
-    if (!wide)
-        return json;
-    size_t used = 0;
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char byte = (unsigned char)text[i];
-        if (byte >= 0x80)
-            wide[used++] = (char)(0xc0 | byte >> 6);
-        wide[used++] = (char)(byte >= 0x80 ? 0x80 | (byte & 0x3f) : byte);
-    }
-    json = json_stringn(wide, used);
-    free(wide);
-    return json;
-}
-
-const char *tool_json_shown(const json_t *object, const char *key)
-{
-    char shown[TOOL_SHOWN];
-    json_t *string = json_object_get(object, key);
-    if (!json_is_string(string) ||
-        json_string_set_nocheck(string, tool_shown(shown, json_string_value(string))) != 0)
-        return "";
-    return json_string_value(string);
-}
-
-/*
- * Rewrite the real number of some length at text with as few digits as give it back; returns what
- * was written.
- */
-static size_t shorten(char *out, const char *text, size_t length)
-{
-    char word[64];
-    snprintf(word, sizeof(word), "%.*s", (int)length, text);
-    const double value = strtod(word, NULL);
-    for (int digits = 15; digits < 17; digits++) {
-        char shorter[40];
-        const size_t n = (size_t)snprintf(shorter, sizeof(shorter), "%.*g", digits, value);
-        if (n + 2 <= length && strtod(shorter, NULL) == value) {
-            memcpy(out, shorter, n);
-            if (strpbrk(shorter, ".e"))
-                return n;
-            memcpy(out + n, ".0", 2); /* stays a real */
-            return n + 2;
-        }
-    }
-    memmove(out, text, length);
-    return length;
-}
-
-static bool is_real(const char *number, size_t length)
-{
-    while (length > 0 && !strchr(".eE", number[length - 1]))
-        length--;
-    return length > 0;
-}
-
-static char *json_text(const json_t *json, size_t how)
-{
-    char *text = json_dumps(json, how | JSON_REAL_PRECISION(17));
-    if (!text)
-        return NULL;
-    const char *from = text;
-    char *to = text; /* never ahead of from: numbers only shrink */
-    bool quoted = false;
-    while (*from) {
-        const size_t number = quoted ? 0 : strspn(from, "0123456789+-.eE");
-        if (is_real(from, number)) {
-            to += shorten(to, from, number);
-            from += number;
-            continue;
-        }
-        if (quoted && *from == '\\')
-            *to++ = *from++;
-        else if (*from == '"')
-            quoted = !quoted;
-        *to++ = *from++;
-    }
-    *to = 0;
-    return text;
-}
-
-json_t *tool_json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-json_t *tool_json_unsigned(uint64_t value)
-{
-    if (value <= INT64_MAX)
-        return json_integer((json_int_t)value);
-    char digits[24];
-    snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
-    return json_string(digits);
-}
-
-char *tool_json_text(const json_t *json)
-{
-    return quote_json(json_text(json, JSON_INDENT(2)));
-}
-
-char *tool_json_line(const json_t *json)
-{
-    return quote_json(json_text(json, JSON_COMPACT));
-}
-
-int tool_print_json(const struct common *common, json_t *json)
-{
-    if (common->comparison && json) {
-        compare_answer(common, json);
-        return AIRY_EXIT_OK;
-    }
-    char *text = json ? tool_json_text(json) : NULL;
-    json_decref(json);
-    if (!text)
-        return tool_fail(common, "out of memory for the answer");
-    puts(text);
-    free(text);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return tool_fail(common, "standard output: %s", strerror(errno));
-    return AIRY_EXIT_OK;
 }
 
 static volatile sig_atomic_t interrupted;
@@ -755,12 +427,6 @@ const char *tool_bytes(char text[32], double bytes)
     }
     snprintf(text, 32, unit ? "%.3g %s" : "%.0f %s", bytes, units[unit]);
     return text;
-}
-
-bool tool_has_suffix(const char *path, const char *suffix)
-{
-    const size_t n = strlen(path), m = strlen(suffix);
-    return n >= m && strcasecmp(path + n - m, suffix) == 0;
 }
 
 bool tool_exists(const char *path)
