@@ -55,6 +55,14 @@ detector_table() {
         tr -s ' ' <"$top/table.c" >"$top/made" && tr -s ' ' <"$source/src/integrate/detector_table.c" | diff "$top/made" -
 }
 
+layers() {
+    "$python" "$source/scripts/layers.py" "$build"
+}
+
+layers_self_test() {
+    "$python" "$source/scripts/layers.py" --self-test "$build"
+}
+
 # The command of the demo, with fewer frames.
 demo() (
     mkdir -p "$top/bin/tools/airy" && cd "$top" || exit 1
@@ -113,6 +121,8 @@ bundle() (
 
 one parse parse
 one detector_table detector_table
+one layers layers
+one layers_self_test layers_self_test
 one dist dist
 one demo demo
 one soak soak
