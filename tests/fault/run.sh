@@ -464,7 +464,6 @@ integrate)
     taken "integrate $usual -o out.h5"
     fault threads integrate "$usual -o out.h5"
     fault serial integrate "$usual --layout serial -o out.h5"
-    fault processes integrate "$usual --layout processes --processes 2 -o out.h5"
     fault two_d integrate "$usual --bins 30x8 -o out.h5"
     fault nxazint integrate "$usual --format nxazint -o out.h5"
     fault clip integrate "$usual --clip 3 --roi 1,2 -o out.h5"
@@ -529,7 +528,6 @@ opencl)
         fault cl_clip integrate "$usual --clip 3 -o out.h5"
         fault cl_median integrate "$usual --quantile 50,50 -o out.h5"
         fault cl_masked integrate '$in/masked.h5 --bins 50 -o out.h5'
-        fault cl_processes integrate "$usual --layout processes --processes 2 -o out.h5"
         fault cl_oct_h5 oct '$in/oct.raw --plan $in/plan.json -o out.h5'
         fault cl_filter filter 'median $in/sky.npy -o out.npy --size 3'
         fault cl_convolve convolve '$in/sky.npy --kernel $in/kernel.npy -o out.npy'
@@ -564,8 +562,7 @@ kills)
     all=${FAULT_KILLS:-20}
     options="$many --poni \$in/small.poni --batch 1 --bins 200 --error-model poisson --threads 2 -o out.h5"
     kills kills_threads "integrate $options" $(((all + 1) / 2))
-    kills kills_serial "integrate $options --layout serial" $(((all + 2) / 4))
-    kills kills_processes "integrate $options --layout processes --processes 2" $((all / 4))
+    kills kills_serial "integrate $options --layout serial" $((all / 2))
     ;;
 esac
 echo "1..$number"

@@ -79,7 +79,7 @@ static int open_grid(struct integration *job)
         return tool_fail(job->common,
                          "--grid %zux%zu: %zu points for %zu patterns; choose a part by --frames",
                          p->grid[0], p->grid[1], points, rows);
-    if (rows < points && !p->part)
+    if (rows < points)
         tool_say(job->common, "--grid %zux%zu: %zu patterns, the last %zu points stay NaN",
                  p->grid[0], p->grid[1], rows, points - rows);
     memcpy(job->run.grid, p->grid, sizeof(job->run.grid));
@@ -91,8 +91,7 @@ static int open_carried(struct integration *job)
 {
     const struct opt_list *carry = &job->params->carry;
     const bool named = carry->count > 0;
-    /* A worker writes rows of a file that has them already. */
-    if (job->params->part || (named && strcmp(carry->items[0], "none") == 0))
+    if (named && strcmp(carry->items[0], "none") == 0)
         return AIRY_EXIT_OK;
     if (job->source) /* live_stream.c refuses names */
         return AIRY_EXIT_OK;

@@ -2,6 +2,7 @@
 #include "bench_jobs.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 /* Words of a command line, malloc'ed each. */
 struct words {
     char *list[64];
-    size_t count, inputs;
+    size_t count;
+    bool lost; /* memory was short */
 };
 
 static void add_word(struct words *words, const char *format, ...)
@@ -25,6 +27,8 @@ static void add_word(struct words *words, const char *format, ...)
     if (words->count + 1 < sizeof(words->list) / sizeof(words->list[0]) &&
         vasprintf(&word, format, args) >= 0)
         words->list[words->count++] = word;
+    else
+        words->lost = true;
     va_end(args);
 }
 
@@ -45,15 +49,35 @@ static void add_given(struct words *words, const struct common *common)
             strcmp(name, "compat") == 0)
             add_word(words, "--%s%s%s", name, argument ? "=" : "", argument ? argument : "");
     }
-    if (common->memory_limit)
-        add_word(words, "--memory-limit=%llu", (unsigned long long)common->memory_limit);
 }
 
-/* "airy integrate OPTIONS -- STACK STACK ..."; NULL when memory is short. */
-static char **make_command(struct words *words, const struct bench_job *job)
+/* Several commands share a limit, and the memory of a device. */
+static uint64_t memory_limit(const struct bench_job *job)
 {
     const struct bench *bench = job->bench;
-    if (job->ranks) { /* cores are the bench's to choose */
+    const uint64_t limit = bench->common->memory_limit;
+    if (job->kind != BENCH_JOB_COMMANDS)
+        return limit;
+    return (limit || bench->cpu ? limit : bench->info.memory) / job->processes;
+}
+
+/* The result of a command, which is the job's where there is only one. */
+static void name_part(char path[4352], const struct bench_job *job, size_t part)
+{
+    if (job->kind == BENCH_JOB_COMMANDS)
+        snprintf(path, 4352, "%s.%zu.h5", job->path, part);
+    else
+        snprintf(path, 4352, "%s", job->path);
+}
+
+/* "airy integrate OPTIONS -- ", to which the stack comes so often as it is played. */
+static void add_integrate(struct words *words, const struct bench_job *job, size_t part)
+{
+    const struct bench *bench = job->bench;
+    const size_t frames = job->replay * bench->stack_info.frames;
+    const uint64_t limit = memory_limit(job);
+    char path[4352];
+    if (job->kind == BENCH_JOB_RANKS) { /* cores are the bench's to choose */
         char self[4096];
         const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
         self[length < 0 ? 0 : length] = 0;
@@ -61,32 +85,41 @@ static char **make_command(struct words *words, const struct bench_job *job)
         add_word(words, "--bind-to");
         add_word(words, "none");
         add_word(words, "-n");
-        add_word(words, "%zu", job->ranks);
+        add_word(words, "%zu", job->processes);
         add_word(words, "%s", self);
     } else
         add_word(words, "airy");
     add_word(words, "integrate");
     add_given(words, bench->common);
+    if (limit)
+        add_word(words, "--memory-limit=%llu", (unsigned long long)limit);
     add_word(words, "--device=%s", job->spec);
-    if (!job->ranks)
-        add_word(words, "--layout=%s", layout_name(job->layout));
-    if (!job->ranks && job->layout == LAYOUT_PROCESSES)
-        add_word(words, "--processes=%zu", job->processes);
+    add_word(words, "--layout=%s", layout_name(job->layout));
     if (job->threads)
         add_word(words, "--threads=%zu", job->threads);
+    if (job->kind == BENCH_JOB_COMMANDS)
+        add_word(words, "--frames=%zu:%zu", frames * part / job->processes,
+                 frames * (part + 1) / job->processes);
+    add_word(words, "--json");
+    add_word(words, "--quiet");
+    name_part(path, job, part);
+    add_word(words, "--output=%s", path);
+    add_word(words, "--");
+}
+
+static void add_merge(struct words *words, const struct bench_job *job)
+{
+    char path[4352];
+    add_word(words, "airy");
+    add_word(words, "merge");
     add_word(words, "--json");
     add_word(words, "--quiet");
     add_word(words, "--output=%s", job->path);
     add_word(words, "--");
-    char **list = calloc(words->count + job->replay + 1, sizeof(*list));
-    if (!list || !words->count || strcmp(words->list[words->count - 1], "--") != 0) {
-        free(list);
-        return NULL;
+    for (size_t i = 0; i < job->processes; i++) {
+        name_part(path, job, i);
+        add_word(words, "%s", path);
     }
-    memcpy(list, words->list, words->count * sizeof(*list));
-    for (size_t i = 0; i < job->replay; i++)
-        list[words->count + i] = (char *)bench->path;
-    return list;
 }
 
 /* Ctrl-C reaches the job as well; a signal to this process alone is handed on. */
@@ -94,17 +127,52 @@ static int wait_for(pid_t pid)
 {
     int status = 0;
     bool told = false;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    do
         if (tool_interrupted() && !told) {
             kill(pid, SIGTERM);
             told = true;
         }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR);
     return status;
 }
 
-static json_t *load_answer(int file)
+/* A command that runs, and the file of what it prints. */
+struct process {
+    pid_t pid;
+    int output;
+};
+
+/* With the words, which are freed, and behind them `input` so often. 0 or an errno. */
+static int start(struct process *process, int errors, struct words *words, const char *input,
+                 size_t often)
 {
-    return lseek(file, 0, SEEK_SET) == 0 ? json_loadfd(file, 0, NULL) : NULL;
+    char **command = words->lost ? NULL : calloc(words->count + often + 1, sizeof(*command));
+    int failed = ENOMEM;
+    process->output = memfd_create("airy-answer", MFD_CLOEXEC);
+    if (command && process->output >= 0) {
+        memcpy(command, words->list, words->count * sizeof(*command));
+        for (size_t i = 0; i < often; i++)
+            command[words->count + i] = (char *)input;
+        const char *program = strcmp(command[0], "airy") != 0 ? command[0] : NULL;
+        failed = tool_spawn(&process->pid, process->output, errors, program, command);
+    }
+    if (failed && process->output >= 0)
+        close(process->output);
+    free(command);
+    for (size_t i = 0; i < words->count; i++)
+        free(words->list[i]);
+    return failed;
+}
+
+/* Wait for its end. What it printed; NULL where it has failed. */
+static json_t *finish(const struct process *process)
+{
+    const int status = wait_for(process->pid);
+    json_t *answer = status == 0 && lseek(process->output, 0, SEEK_SET) == 0
+                         ? json_loadfd(process->output, 0, NULL)
+                         : NULL;
+    close(process->output);
+    return answer;
 }
 
 /* The first paragraph of a launcher's banner, in one line. */
@@ -135,36 +203,76 @@ static void allow_root(void)
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 }
 
-int bench_job_run(struct bench_job *job)
+/* One command, or all of them at once. 0 or an errno. */
+static int run_parts(struct bench_job *job, int errors)
+{
+    struct process list[BENCH_PROCESSES_MAX];
+    const size_t parts = job->kind == BENCH_JOB_COMMANDS ? job->processes : 1;
+    size_t started = 0, whole = 0;
+    int failed = 0;
+    for (; started < parts && !failed; started += !failed) {
+        struct words words = {0};
+        add_integrate(&words, job, started);
+        failed = start(&list[started], errors, &words, job->bench->path, job->replay);
+    }
+    for (size_t i = 0; i < started; i++) {
+        if (failed)
+            kill(list[i].pid, SIGTERM);
+        json_t *answer = finish(&list[i]);
+        whole += answer != NULL;
+        job->seconds = fmax(job->seconds, json_number_value(json_object_get(answer, "seconds")));
+        job->frames += json_number_value(json_object_get(answer, "frames"));
+        json_decref(answer);
+    }
+    if (whole < parts)
+        job->seconds = job->frames = 0;
+    return failed;
+}
+
+/* Merge the results of the commands, and remove them. 0 or an errno. */
+static int merge_parts(struct bench_job *job)
 {
     struct words words = {0};
-    pid_t pid = 0;
-    const bool ranks = job->ranks > 0;
-    const int output = memfd_create("airy-answer", MFD_CLOEXEC),
-              banner = ranks ? memfd_create("airy-banner", MFD_CLOEXEC) : STDERR_FILENO;
-    char **command = output < 0 || banner < 0 ? NULL : make_command(&words, job);
+    char path[4352];
+    struct process process;
+    const double begin = tool_now();
+    add_merge(&words, job);
+    const int failed = start(&process, STDERR_FILENO, &words, NULL, 0);
+    json_t *answer = failed ? NULL : finish(&process);
+    job->seconds = answer ? job->seconds + tool_now() - begin : 0;
+    json_decref(answer);
+    for (size_t i = 0; i < job->processes; i++) {
+        name_part(path, job, i);
+        unlink(path);
+    }
+    return failed;
+}
+
+int bench_job_run(struct bench_job *job)
+{
+    const bool ranks = job->kind == BENCH_JOB_RANKS;
+    const int banner = ranks ? memfd_create("airy-banner", MFD_CLOEXEC) : STDERR_FILENO;
+    job->seconds = job->frames = 0;
+    job->why[0] = 0;
+    if (banner < 0)
+        return errno;
     if (ranks)
         allow_root();
     const double begin = tool_now();
-    int failed = command ? tool_spawn(&pid, output, banner, ranks ? "mpirun" : NULL, command)
-                         : ENOMEM;
-    const int status = failed ? 0 : wait_for(pid);
+    int failed = run_parts(job, banner);
+    if (job->kind == BENCH_JOB_COMMANDS && job->seconds > 0)
+        failed = merge_parts(job);
     job->wall = tool_now() - begin;
-    json_t *answer = !failed && status == 0 ? load_answer(output) : NULL;
-    job->seconds = json_number_value(json_object_get(answer, "seconds"));
-    job->frames = json_number_value(json_object_get(answer, "frames"));
-    json_decref(answer);
-    free(command);
-    for (size_t i = 0; i < words.count; i++)
-        free(words.list[i]);
-    job->why[0] = 0;
-    if (ranks && banner >= 0) {
+    if (ranks) {
         load_banner(job->why, banner);
         close(banner);
     }
-    if (output >= 0)
-        close(output);
     return failed;
+}
+
+const char *bench_job_why(const struct bench_job *job, int failed)
+{
+    return failed ? strerror(failed) : *job->why ? job->why : "mpirun has failed";
 }
 
 /* Bytes of a dataset; false where the file has none. */
@@ -179,24 +287,36 @@ static bool load(airy_image *image, size_t *size, const char *path, const char *
     return true;
 }
 
-const char *bench_job_difference(const char *a, const char *b, bool replayed)
+/* The bytes of `all` are those of `one` again and again. */
+static bool repeats(const void *all, size_t size, const void *one, size_t step)
 {
+    for (size_t at = 0; at < size && step > 0; at += step)
+        if (memcmp((const char *)all + at, one, size - at < step ? size - at : step) != 0)
+            return false;
+    return step > 0;
+}
+
+const char *bench_job_difference(const struct bench_job *job, const char *other, bool replayed)
+{
+    enum { RESULTS = 3, OF_FRAMES = 7 };
     static const char *const names[] = {
-        "result/intensity",  "result/std",          "result/sem",
-        "merged/sum_signal", "merged/sum_variance", "merged/sum_normalization",
-        "merged/count",      "frame/status",        "frame/max"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        airy_image one, other;
+        "result/intensity",    "result/std",   "result/sem", "merged/sum_signal",
+        "merged/sum_variance", "frame/status", "frame/max",  "merged/sum_normalization",
+        "merged/count"};
+    const size_t start = job->kind == BENCH_JOB_COMMANDS && !job->bench->cpu ? RESULTS : 0;
+    for (size_t i = start; i < sizeof(names) / sizeof(names[0]); i++) {
+        airy_image one, two;
         size_t size = 0, other_size = 0;
-        const bool there = load(&one, &size, a, names[i]);
-        const bool other_there = load(&other, &other_size, b, names[i]);
+        const bool there = load(&one, &size, job->path, names[i]);
+        const bool other_there = load(&two, &other_size, other, names[i]);
         const bool same =
             there == other_there &&
-            (!there || ((size == other_size || replayed) &&
-                        memcmp(one.data, other.data, size < other_size ? size : other_size) == 0));
+            (!there || ((size == other_size || replayed || i >= OF_FRAMES) &&
+                        (size < other_size ? repeats(two.data, other_size, one.data, size)
+                                           : repeats(one.data, size, two.data, other_size))));
         airy_image_free(&one);
-        airy_image_free(&other);
-        if (!same || (i == 0 && !there))
+        airy_image_free(&two);
+        if (!same || (i == start && !there))
             return names[i];
     }
     return NULL;

@@ -4,15 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_jobs.h"
 #include "bench_layouts.h"
-#include "workers.h"
+#include "world.h"
 
 /* Of a device's memory that a process takes before it holds anything, bytes: its context. */
 static const double CONTEXT_BYTES = 1024.0 * 1024 * 1024;
 
-/* Those of the practitioners' table. */
-static const size_t process_counts[] = {1, 2, 4, 8, 15};
+/* Those of the practitioners' table, beyond the one that layouts have. */
+static const size_t process_counts[] = {2, 4, 8, 15};
 enum { PROCESS_COUNTS = sizeof(process_counts) / sizeof(process_counts[0]) };
 
 /* What the jobs on one device have in common. */
@@ -27,10 +26,12 @@ struct series {
     char reference[4096]; /* result of the first job */
 };
 
-static void add_job(struct series *series, enum layout layout, size_t processes, size_t threads)
+static void add_job(struct series *series, enum bench_job_kind kind, enum layout layout,
+                    size_t processes, size_t threads)
 {
     if (series->count < LAYOUT_FIGURES)
-        series->figures[series->count++] = (struct layout_figure){.layout = layout,
+        series->figures[series->count++] = (struct layout_figure){.kind = kind,
+                                                                  .layout = layout,
                                                                   .cpu = series->bench->cpu,
                                                                   .processes = processes,
                                                                   .threads = threads};
@@ -53,18 +54,27 @@ static void add_processes(struct series *series)
 {
     const struct bench *bench = series->bench;
     const char *why;
+    char mpi[512];
+    world_describe(mpi, sizeof(mpi));
+    const bool ranks = strncmp(mpi, "mpi: no", 7) != 0;
+    if (!ranks)
+        tool_say(bench->common, "%s: ranks are left out: %s", series->spec, mpi);
     const size_t most = most_processes(series, &why);
     const size_t frames = series->replay * bench->stack_info.frames;
     for (size_t i = 0; i < PROCESS_COUNTS; i++) {
         const size_t n = process_counts[i];
         if (n > most)
-            tool_say(bench->common, "%s: processes %zu is left out: there are %zu %s", series->spec,
-                     n, most, why);
+            tool_say(bench->common, "%s: %zu processes are left out: there are %zu %s",
+                     series->spec, n, most, why);
         else if (n > frames)
-            tool_say(bench->common, "%s: processes %zu is left out: there %s %zu frame%s",
+            tool_say(bench->common, "%s: %zu processes are left out: there %s %zu frame%s",
                      series->spec, n, frames == 1 ? "is" : "are", frames, tool_s(frames));
-        else /* on the CPU each has one thread: n cores, as in the other layouts */
-            add_job(series, LAYOUT_PROCESSES, n, bench->cpu ? n : 0);
+        else { /* on the CPU each has one thread: n cores, as in the other layouts */
+            const size_t threads = bench->cpu ? n : 0;
+            add_job(series, BENCH_JOB_COMMANDS, LAYOUT_AUTO, n, threads);
+            if (ranks)
+                add_job(series, BENCH_JOB_RANKS, LAYOUT_AUTO, n, threads);
+        }
     }
 }
 
@@ -72,39 +82,49 @@ static void add_jobs(struct series *series)
 {
     const bool cpu = series->bench->cpu;
     const size_t units = series->units;
-    add_job(series, LAYOUT_SERIAL, 1, cpu ? units : 0);
+    add_job(series, BENCH_JOB_LAYOUT, LAYOUT_SERIAL, 1, cpu ? units : 0);
     for (size_t n = 1; cpu && n < units; n *= 2)
-        add_job(series, LAYOUT_THREADS, 1, n);
+        add_job(series, BENCH_JOB_LAYOUT, LAYOUT_THREADS, 1, n);
     if (cpu)
-        add_job(series, LAYOUT_THREADS, 1, units);
+        add_job(series, BENCH_JOB_LAYOUT, LAYOUT_THREADS, 1, units);
     add_processes(series);
     if (!cpu)
-        add_job(series, LAYOUT_DEVICE, 1, 0);
+        add_job(series, BENCH_JOB_LAYOUT, LAYOUT_DEVICE, 1, 0);
 }
 
-/* One job; its times are added to the figure. */
-static int run_job(struct series *series, struct layout_figure *figure, const char *path)
+static const char *word_of(const struct layout_figure *figure)
+{
+    return figure->kind == BENCH_JOB_LAYOUT     ? layout_name(figure->layout)
+           : figure->kind == BENCH_JOB_COMMANDS ? "commands"
+                                                : "ranks";
+}
+
+size_t layout_count(const struct layout_figure *figure)
+{
+    return figure->layout == LAYOUT_THREADS ? figure->threads : figure->processes;
+}
+
+/* One job; its times are added to the figure, which has none where there are no such ranks. */
+static int run_job(struct series *series, struct layout_figure *figure, struct bench_job *job)
 {
     const struct common *common = series->bench->common;
-    struct bench_job job = {.bench = series->bench,
-                            .spec = series->spec,
-                            .path = path,
-                            .layout = figure->layout,
-                            .processes = figure->processes,
-                            .threads = figure->threads,
-                            .replay = series->replay};
-    const int failed = bench_job_run(&job);
-    if (failed)
-        return tool_fail(common, "layout %s cannot be started: %s", layout_name(figure->layout),
-                         strerror(failed));
+    const int failed = bench_job_run(job);
     if (tool_interrupted())
         return AIRY_EXIT_FAILED; /* said once at the end */
-    if (!(job.seconds > 0))
+    if (figure->kind == BENCH_JOB_RANKS && (failed || !(job->seconds > 0))) {
+        tool_say(common, "%s: %s are left out: %s", series->spec, figure->name,
+                 bench_job_why(job, failed));
+        figure->runs = 0;
+        return AIRY_EXIT_OK;
+    }
+    if (failed)
+        return tool_fail(common, "layout %s cannot be started: %s", figure->name, strerror(failed));
+    if (!(job->seconds > 0))
         return tool_fail(common, "layout %s failed on %s", figure->name, series->spec);
     if (!figure->runs)
-        figure->first = job.wall;
-    figure->frames = job.frames;
-    figure->seconds[figure->runs++] = job.seconds;
+        figure->first = job->wall;
+    figure->frames = job->frames;
+    figure->seconds[figure->runs++] = job->seconds;
     return AIRY_EXIT_OK;
 }
 
@@ -115,28 +135,36 @@ static int run_figure(struct series *series, struct layout_figure *figure)
     const double wanted = bench_seconds(bench);
     char path[4096], name[64];
     int code = AIRY_EXIT_OK;
-    if (figure->layout == LAYOUT_PROCESSES || figure->layout == LAYOUT_THREADS)
-        snprintf(figure->name, sizeof(figure->name), "%s %zu", layout_name(figure->layout),
-                 figure->layout == LAYOUT_THREADS ? figure->threads : figure->processes);
+    if (figure->kind != BENCH_JOB_LAYOUT || figure->layout == LAYOUT_THREADS)
+        snprintf(figure->name, sizeof(figure->name), "%s %zu", word_of(figure),
+                 layout_count(figure));
     else
-        snprintf(figure->name, sizeof(figure->name), "%s", layout_name(figure->layout));
+        snprintf(figure->name, sizeof(figure->name), "%s", word_of(figure));
     snprintf(name, sizeof(name), "layout-%s-%zu.h5", bench->cpu ? "cpu" : "device",
              (size_t)(figure - series->figures));
     bench_name(path, bench, name);
+    struct bench_job job = {.bench = bench,
+                            .spec = series->spec,
+                            .path = path,
+                            .kind = figure->kind,
+                            .layout = figure->layout,
+                            .processes = figure->processes,
+                            .threads = figure->threads / figure->processes,
+                            .replay = series->replay};
     const double begin = tool_now();
     do {
         unlink(path);
-        code = run_job(series, figure, path);
-    } while (code == AIRY_EXIT_OK && figure->runs < LAYOUT_RUNS && tool_now() - begin < wanted &&
-             !tool_interrupted());
-    if (code != AIRY_EXIT_OK)
+        code = run_job(series, figure, &job);
+    } while (code == AIRY_EXIT_OK && figure->runs && figure->runs < LAYOUT_RUNS &&
+             tool_now() - begin < wanted && !tool_interrupted());
+    if (code != AIRY_EXIT_OK || !figure->runs)
         return code;
     if (!*series->reference) {
         snprintf(series->reference, sizeof(series->reference), "%s", path);
         figure->identical = true;
         return AIRY_EXIT_OK;
     }
-    const char *differs = bench_job_difference(series->reference, path, false);
+    const char *differs = bench_job_difference(&job, series->reference, false);
     figure->identical = !differs;
     unlink(path);
     return differs ? tool_fail(bench->common, "layout %s on %s: %s is not what layout %s gives",
@@ -159,16 +187,14 @@ double layout_rate(const struct layout_figure *figure, double part)
     return figure->frames / sorted[at];
 }
 
-/* The same layout with one thread or process on the same device, for the speed-up. */
+/* One thread, or the device by one process, for the speed-up. */
 static const struct layout_figure *base_of(const struct series *series,
                                            const struct layout_figure *figure)
 {
     for (size_t i = 0; i < series->count; i++) {
         const struct layout_figure *one = &series->figures[i];
-        if (one->processes == 1 && one->threads <= 1 &&
-            one->layout == (figure->cpu && figure->layout != LAYOUT_PROCESSES ? LAYOUT_THREADS
-                                                                              : LAYOUT_PROCESSES))
-            return one;
+        if (one->layout == (figure->cpu ? LAYOUT_THREADS : LAYOUT_DEVICE))
+            return one; /* of threads the first: one */
     }
     return figure;
 }
@@ -194,7 +220,7 @@ static void add_row(const struct series *series, struct layout_figure *figure, s
                                        .frames = (size_t)figure->frames});
     figure->speed_up = layout_rate(figure, 0.5) / layout_rate(base_of(series, figure), 0.5);
     json_t *row = json_array_get(bench->rows, json_array_size(bench->rows) - 1);
-    json_object_set_new(row, "layout", json_string(layout_name(figure->layout)));
+    json_object_set_new(row, "layout", json_string(word_of(figure)));
     json_object_set_new(row, "processes", json_integer((json_int_t)figure->processes));
     json_object_set_new(row, "threads",
                         figure->threads ? json_integer((json_int_t)figure->threads) : json_null());
@@ -231,8 +257,13 @@ static int run_series(struct series *series)
         return bench_failed(bench, status);
     add_jobs(series);
     int code = AIRY_EXIT_OK;
-    for (size_t i = 0; i < series->count && code == AIRY_EXIT_OK && !tool_interrupted(); i++)
+    size_t kept = 0;
+    for (size_t i = 0; i < series->count && code == AIRY_EXIT_OK && !tool_interrupted(); i++) {
         code = run_figure(series, &series->figures[i]);
+        if (series->figures[i].runs)
+            series->figures[kept++] = series->figures[i];
+    }
+    series->count = kept;
     struct timing *t = malloc(sizeof(*t));
     for (size_t i = 0; t && i < series->count && code == AIRY_EXIT_OK && !tool_interrupted(); i++)
         add_row(series, &series->figures[i], t);

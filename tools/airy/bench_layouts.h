@@ -2,14 +2,14 @@
 #ifndef AIRY_TOOLS_BENCH_LAYOUTS_H
 #define AIRY_TOOLS_BENCH_LAYOUTS_H
 
-#include "bench.h"
-#include "layout.h"
+#include "bench_jobs.h"
 
 enum { LAYOUT_FIGURES = 32, LAYOUT_RUNS = 64 };
 
-/* One layout on one device. */
+/* One layout, or several processes, on one device. */
 struct layout_figure {
-    enum layout layout;
+    enum bench_job_kind kind;
+    enum layout layout; /* auto of several processes */
     bool cpu, identical;
     size_t processes, threads; /* threads: of all processes, 0 on a device */
     char name[48];             /* "threads 4" */
@@ -17,9 +17,11 @@ struct layout_figure {
     size_t runs;
     double first;    /* s, a job from its start to its exit */
     double frames;   /* of a job */
-    double speed_up; /* against one thread, or on a device one process */
+    double speed_up; /* against one thread, or the layout of a device */
 };
 
+/* Threads or processes. */
+size_t layout_count(const struct layout_figure *figure);
 /* frames/s that a part of the runs did not stay below in time, 0.5: the median. */
 double layout_rate(const struct layout_figure *figure, double part);
 

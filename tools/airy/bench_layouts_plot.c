@@ -6,18 +6,13 @@
 #include "gnuplot.h"
 
 /* Colours that stay apart for colour-blind eyes and in grey. Source: Okabe and Ito, 2008. */
-static unsigned colour_of(enum layout layout)
+static unsigned colour_of(enum bench_job_kind kind, enum layout layout)
 {
-    switch (layout) {
-    case LAYOUT_SERIAL:
-        return 0x999999;
-    case LAYOUT_THREADS:
-        return 0x0072b2;
-    case LAYOUT_PROCESSES:
-        return 0xe69f00;
-    default:
-        return 0x009e73;
-    }
+    return kind == BENCH_JOB_COMMANDS ? 0xe69f00
+           : kind == BENCH_JOB_RANKS  ? 0xcc79a7
+           : layout == LAYOUT_SERIAL  ? 0x999999
+           : layout == LAYOUT_THREADS ? 0x0072b2
+                                      : 0x009e73;
 }
 
 static void draw_bars(FILE *s, const struct layout_figure *figures, size_t count, const char *title)
@@ -29,8 +24,8 @@ static void draw_bars(FILE *s, const struct layout_figure *figures, size_t count
         const double rate = layout_rate(f, 0.5);
         least = fmin(least, rate);
         most = fmax(most, rate);
-        fprintf(s, "%zu %.6g %u \"%s%s\" \"%.*f\"\n", i, rate, colour_of(f->layout), f->name,
-                f->cpu ? "" : " (device)", rate < 100 ? 1 : 0, rate);
+        fprintf(s, "%zu %.6g %u \"%s%s\" \"%.*f\"\n", i, rate, colour_of(f->kind, f->layout),
+                f->name, f->cpu ? "" : " (device)", rate < 100 ? 1 : 0, rate);
     }
     fputs("EOD\n", s);
     const bool log = most > 30 * least;
@@ -47,17 +42,24 @@ static void draw_bars(FILE *s, const struct layout_figure *figures, size_t count
           s);
 }
 
-/* The curve of one layout, if it has more than one point; returns how many. */
-static size_t write_curve(FILE *s, const char *name, const struct layout_figure *figures,
-                          size_t count, enum layout layout, bool cpu)
+struct curve {
+    const char *title;
+    enum bench_job_kind kind;
+    enum layout layout;
+    bool cpu;
+};
+
+/* The points of curve number k; returns how many. */
+static size_t write_curve(FILE *s, size_t k, const struct curve *curve,
+                          const struct layout_figure *figures, size_t count)
 {
     size_t points = 0;
-    fprintf(s, "$%s << EOD\n", name);
+    fprintf(s, "$curve%zu << EOD\n", k);
     for (size_t i = 0; i < count; i++) {
         const struct layout_figure *f = &figures[i];
-        if (f->layout != layout || f->cpu != cpu)
+        if (f->kind != curve->kind || f->layout != curve->layout || f->cpu != curve->cpu)
             continue;
-        fprintf(s, "%zu %.6g\n", layout == LAYOUT_THREADS ? f->threads : f->processes, f->speed_up);
+        fprintf(s, "%zu %.6g\n", layout_count(f), f->speed_up);
         points++;
     }
     fputs("EOD\n", s);
@@ -70,21 +72,19 @@ static void draw_speed_up(FILE *s, const struct layout_figure *figures, size_t c
     bool cores = false;
     for (size_t i = 0; i < count; i++) {
         cores |= figures[i].cpu;
-        const size_t n = figures[i].layout == LAYOUT_THREADS ? figures[i].threads
-                                                             : figures[i].processes;
-        most = n > most && figures[i].layout != LAYOUT_SERIAL ? n : most;
+        const size_t n = layout_count(&figures[i]);
+        most = n > most ? n : most;
     }
-    const struct {
-        const char *name, *title;
-        enum layout layout;
-        bool cpu;
-    } curves[] = {{"threads", "threads", LAYOUT_THREADS, true},
-                  {"processes", "processes of one thread", LAYOUT_PROCESSES, true},
-                  {"device", "processes that share the device", LAYOUT_PROCESSES, false}};
+    static const struct curve curves[] = {
+        {"threads", BENCH_JOB_LAYOUT, LAYOUT_THREADS, true},
+        {"commands of one thread", BENCH_JOB_COMMANDS, LAYOUT_AUTO, true},
+        {"ranks of one thread", BENCH_JOB_RANKS, LAYOUT_AUTO, true},
+        {"commands that share the device", BENCH_JOB_COMMANDS, LAYOUT_AUTO, false},
+        {"ranks that share the device", BENCH_JOB_RANKS, LAYOUT_AUTO, false}};
     enum { CURVES = sizeof(curves) / sizeof(curves[0]) };
     size_t points[CURVES];
     for (size_t k = 0; k < CURVES; k++)
-        points[k] = write_curve(s, curves[k].name, figures, count, curves[k].layout, curves[k].cpu);
+        points[k] = write_curve(s, k, &curves[k], figures, count);
     fprintf(s,
             "set title 'Speed-up against one'\nunset logscale y\n"
             "set key top left Left reverse opaque samplen 2\n"
@@ -94,8 +94,9 @@ static void draw_speed_up(FILE *s, const struct layout_figure *figures, size_t c
             cores ? "cores" : "processes", most, most, most > 8 ? 2 : 1, most > 8 ? 2 : 1);
     for (size_t k = 0; k < CURVES; k++)
         if (points[k])
-            fprintf(s, ", $%s using 1:2 with linespoints pt 7 lc rgb '#%06x' dt %d title '%s'",
-                    curves[k].name, colour_of(curves[k].layout), curves[k].cpu ? 1 : 3,
+            fprintf(s,
+                    ", $curve%zu using 1:2 with linespoints pt 7 lc rgb '#%06x' dt %d title '%s'",
+                    k, colour_of(curves[k].kind, curves[k].layout), curves[k].cpu ? 1 : 3,
                     curves[k].title);
     fputc('\n', s);
 }

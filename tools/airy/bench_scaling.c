@@ -1,9 +1,9 @@
 /*
  * airy bench scaling: integration on 1, 2, 4 ... cores of this machine by one process, by as many
- * processes and by as many ranks of MPI, beside what the same cores execute and read. Cores of a
- * virtual machine may be halves of real ones, and share caches and memory in any case: what can be
- * reached is not the rate of one core times n. Or on 1, 2, 4 ... GPUs, beside copies to as many at
- * once and reading.
+ * commands that share the frames and by as many ranks of MPI, beside what the same cores execute
+ * and read. Cores of a virtual machine may be halves of real ones, and share caches and memory in
+ * any case: what can be reached is not the rate of one core times n. Or on 1, 2, 4 ... GPUs, beside
+ * copies to as many at once and reading.
  */
 #include <math.h>
 #include <pthread.h>
@@ -18,7 +18,6 @@
 
 enum {
     MAX_CORES = 256,
-    MAX_PROCESSES = 16,
     STEPS = 1 << 16,       /* of computing between two looks at the clock */
     READ_BYTES = 48 << 20, /* that a core reads, over and over */
     LOAD_MS = 40,          /* of a load */
@@ -43,8 +42,8 @@ struct scaling {
     char no_ranks_why[400];
 };
 
-static const char *const kind_names[SCALING_KINDS] = {"core", "process", "rank", "device"};
-static const char *const kind_keys[SCALING_KINDS] = {"cores", "processes", "ranks", "devices"};
+static const char *const kind_names[SCALING_KINDS] = {"core", "command", "rank", "device"};
+static const char *const kind_keys[SCALING_KINDS] = {"cores", "commands", "ranks", "devices"};
 
 /* What the threads of a load share. */
 struct load {
@@ -158,11 +157,6 @@ static void keep_to(const cpu_set_t *all, size_t n)
 
 static const char SHORT[] = "not enough threads or memory";
 
-static const char *plural(enum scaling_kind kind, size_t n)
-{
-    return n == 1 ? "" : kind == SCALING_PROCESSES ? "es" : "s";
-}
-
 /* Into the newest row. */
 static void add_key(struct scaling *scaling, const char *key, json_t *value)
 {
@@ -175,7 +169,7 @@ static void add_number(struct scaling *scaling, const char *what, enum scaling_k
                        const char *unit, double value, const char *why)
 {
     char name[64];
-    snprintf(name, sizeof(name), "%s, %zu %s%s", what, n, kind_names[kind], plural(kind, n));
+    snprintf(name, sizeof(name), "%s, %zu %s%s", what, n, kind_names[kind], tool_s(n));
     if (value > 0)
         bench_add_fact(scaling->bench, name, unit, value);
     else
@@ -209,8 +203,7 @@ static void add_row(struct scaling *scaling, struct bench *bench, enum scaling_k
     const struct scaling_figure *figure =
         add_figure(scaling, kind, step, frames / bench_percentile(t, 0.5), 0);
     char name[64];
-    snprintf(name, sizeof(name), "integrate, %zu %s%s", step->n, kind_names[kind],
-             plural(kind, step->n));
+    snprintf(name, sizeof(name), "integrate, %zu %s%s", step->n, kind_names[kind], tool_s(step->n));
     bench_add_rate(bench, t,
                    &(struct bench_row){.name = name,
                                        .unit = "frames/s",
@@ -255,10 +248,10 @@ static int check_result(struct scaling *scaling, const struct bench_job *job, co
         snprintf(scaling->reference, sizeof(scaling->reference), "%s", job->path);
         return AIRY_EXIT_OK;
     }
-    const char *differs = bench_job_difference(scaling->reference, job->path, true);
+    const char *differs = bench_job_difference(job, scaling->reference, true);
     unlink(job->path);
     return differs ? tool_fail(scaling->bench->common, "%zu %s: %s is not what one process gives",
-                               job->ranks ? job->ranks : job->processes, name, differs)
+                               job->processes, name, differs)
                    : AIRY_EXIT_OK;
 }
 
@@ -269,7 +262,7 @@ static int miss_ranks(struct scaling *scaling, const struct step *step, const ch
     return AIRY_EXIT_OK;
 }
 
-/* So many processes or ranks of one thread each, on as many cores, into a file. Exit code. */
+/* So many commands or ranks of one thread each, on as many cores, into a file. Exit code. */
 static int measure_jobs(struct scaling *scaling, enum scaling_kind kind, const struct step *step,
                         struct timing *t)
 {
@@ -278,15 +271,14 @@ static int measure_jobs(struct scaling *scaling, enum scaling_kind kind, const s
     const double cores_rate = scaling->figures[scaling->count - 1].rate;
     const double wanted = cores_rate * fmin(bench_seconds(bench) / 3, 4);
     char path[4096];
-    bench_name(path, bench, ranks ? "ranks.h5" : step->n == 1 ? "reference.h5" : "processes.h5");
+    bench_name(path, bench, ranks ? "ranks.h5" : step->n == 1 ? "reference.h5" : "commands.h5");
     struct bench_job job = {
         .bench = bench,
         .spec = "cpu",
         .path = path,
-        .layout = LAYOUT_PROCESSES,
-        .ranks = ranks ? step->n : 0,
+        .kind = ranks ? BENCH_JOB_RANKS : BENCH_JOB_COMMANDS,
         .processes = step->n,
-        .threads = ranks ? 1 : step->n,
+        .threads = 1,
         .replay = bench->params->has_replay
                       ? bench->params->replay
                       : (size_t)fmin(fmax(wanted / (double)bench->stack_info.frames, 1), 4096)};
@@ -299,14 +291,10 @@ static int measure_jobs(struct scaling *scaling, enum scaling_kind kind, const s
         if (tool_interrupted())
             return AIRY_EXIT_FAILED; /* said once at the end */
         if (ranks && (failed || !(job.seconds > 0)))
-            return miss_ranks(scaling, step,
-                              failed     ? strerror(failed)
-                              : *job.why ? job.why
-                                         : "mpirun has failed");
+            return miss_ranks(scaling, step, bench_job_why(&job, failed));
         if (failed || !(job.seconds > 0))
-            return tool_fail(bench->common, "%zu process%s failed%s%s", step->n,
-                             plural(kind, step->n), failed ? ": " : "",
-                             failed ? strerror(failed) : "");
+            return tool_fail(bench->common, "%zu command%s failed%s%s", step->n, tool_s(step->n),
+                             failed ? ": " : "", failed ? strerror(failed) : "");
         t->first = t->count ? t->first : job.wall;
         t->times[t->count++] = job.seconds;
     } while (t->count < BENCH_MAX_REPEATS && tool_now() - begin < bench_seconds(bench));
@@ -341,9 +329,9 @@ static int measure_step(struct scaling *scaling, struct step *step, const cpu_se
                step->compute / scaling->steps[0].compute, SHORT);
     add_number(scaling, "read memory", SCALING_CORES, step->n, "x",
                step->read / scaling->steps[0].read, SHORT);
-    if (step->n > MAX_PROCESSES || step->n > bench->stack_info.frames)
+    if (step->n > BENCH_PROCESSES_MAX || step->n > bench->stack_info.frames)
         return AIRY_EXIT_OK;
-    const int code = measure_jobs(scaling, SCALING_PROCESSES, step, t);
+    const int code = measure_jobs(scaling, SCALING_COMMANDS, step, t);
     if (code != AIRY_EXIT_OK)
         return code;
     return scaling->no_ranks ? miss_ranks(scaling, step, scaling->no_ranks)

@@ -5,9 +5,9 @@
 #include "bench.h"
 
 enum scaling_kind {
-    SCALING_CORES,     /* of one process */
-    SCALING_PROCESSES, /* of one thread */
-    SCALING_RANKS,     /* of mpirun, of one thread */
+    SCALING_CORES,    /* of one process */
+    SCALING_COMMANDS, /* of one thread, with a part of the frames each */
+    SCALING_RANKS,    /* of mpirun, of one thread */
     SCALING_DEVICES,
     SCALING_KINDS
 };

@@ -10,7 +10,7 @@ static const struct {
     const char *title;
     unsigned colour;
 } kinds[SCALING_KINDS] = {{"cores of one process", 0x0072b2},
-                          {"processes of one thread", 0xe69f00},
+                          {"commands of one thread", 0xe69f00},
                           {"ranks of one thread", 0x009e73},
                           {"devices", 0xcc79a7}};
 
@@ -50,7 +50,7 @@ int scaling_plot(const struct bench *bench, const struct scaling_figure *figures
     fputs("set title ", s);
     gnuplot_text(s, title);
     fprintf(s,
-            "\nset key top left Left reverse samplen 3\nset xlabel 'cores, processes, "
+            "\nset key top left Left reverse samplen 3\nset xlabel 'cores, commands, "
             "ranks or devices'\nset ylabel 'speed-up'\nset grid lw 0.5 lc rgb '#d0d0d0'\n"
             "set xrange [0:%zu.5]\nset yrange [0:%.6g]\nset xtics %zu\n"
             "plot x with lines dt 2 lc rgb '#606060' title 'ideal'",

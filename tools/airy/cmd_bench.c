@@ -27,7 +27,7 @@ static const struct bench_kind benches[] = {
      "threads whatever the device",
      BENCH_STACK, false, bench_write},
     {"scaling",
-     "integrate on 1, 2, 4 ... cores, by as many processes and ranks, or on as many GPUs, beside "
+     "integrate on 1, 2, 4 ... cores, by as many commands and ranks, or on as many GPUs, beside "
      "what these can do; --plot",
      BENCH_GEOMETRY, false, bench_scaling},
     {"convolve", "2048 x 2048 by 15 x 15, direct and found to be of rank 1, f32 and f64",

@@ -8,7 +8,6 @@
 #include "cmd_plot.h"
 #include "patterns.h"
 #include "ranks.h"
-#include "workers.h"
 
 /* F or F,OFFSET_DEG */
 const char *integrate_parse_polarization(void *field, const char *text)
@@ -241,15 +240,8 @@ static const struct opt integrate_options[] = {
      .words = layout_words,
      .argument = "HOW",
      .fallback = "auto",
-     .help = "auto, serial, threads, processes or device: who does which part of the work"},
-    {.name = "processes",
-     .type = OPT_COUNT,
-     FIELD(processes),
-     .lo = 1,
-     .hi = WORKERS_MAX,
-     .argument = "N",
-     .fallback = "one a thread of the CPU, 4 on a device",
-     .help = "of --layout processes"},
+     .help = "auto, serial, threads or device: who does which part of the work. For several "
+             "processes see --mpi, or give each its --frames and join the results by 'airy merge'"},
     {.name = "mpi",
      .type = OPT_PARSED,
      .optional = true,
@@ -447,15 +439,14 @@ static int report(const struct integration *job, const airy_run_info *info, doub
     say_threads(job, info->threads);
     if (common->json) {
         json_t *json = json_pack(
-            "{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
+            "{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
             *first ? tool_json_string(first) : json_null(), "device", specs ? specs : "?", "layout",
-            layout_name(job->layout.layout), "processes", (json_int_t)job->layout.processes,
-            "frames", (json_int_t)info->frames, "bad", (json_int_t)info->bad, "lost",
-            (json_int_t)job->lost, "resumed", (json_int_t)info->resumed, "seconds", info->seconds,
-            "setup_seconds", setup, "frames_per_second", good / seconds, "gigabytes_per_second",
-            decoded / seconds * 1e-9, "stored_bytes", (json_int_t)info->stored_bytes,
-            "decoded_bytes", (json_int_t)info->decoded_bytes, "ratio",
-            stored > 0 ? decoded / stored : 0.0);
+            layout_name(job->layout.layout), "frames", (json_int_t)info->frames, "bad",
+            (json_int_t)info->bad, "lost", (json_int_t)job->lost, "resumed",
+            (json_int_t)info->resumed, "seconds", info->seconds, "setup_seconds", setup,
+            "frames_per_second", good / seconds, "gigabytes_per_second", decoded / seconds * 1e-9,
+            "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
+            (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0);
         free(specs);
         if (several)
             json_object_set_new(json, "last_output", tool_json_string(last));
@@ -472,16 +463,6 @@ static int report(const struct integration *job, const airy_run_info *info, doub
              stored > 0 ? decoded / stored : 0.0,
              info->resumed ? ", the rest was done before" : "");
     return AIRY_EXIT_OK;
-}
-
-void integrate_add_bad(airy_run_info *sum, const airy_run_info *one)
-{
-    sum->bad += one->bad;
-    sum->max = fmax(sum->max, one->max);
-    if (!one->first_error[0] || (sum->first_error[0] && sum->first_bad <= one->first_bad))
-        return;
-    sum->first_bad = one->first_bad;
-    memcpy(sum->first_error, one->first_error, sizeof(sum->first_error));
 }
 
 int integrate_failed(const struct common *common, airy_status status)
@@ -572,10 +553,8 @@ static int run_job(struct integration *job)
         return code;
     const double setup = tool_now() - job->start;
     if (hdf5) {
-        const bool parts = job->layout.layout == LAYOUT_PROCESSES;
         code = ranks || job->files ? ranks_run(job, &info)
                : p->follow         ? follow_run(job, &info)
-               : parts             ? parts_run(job, &info)
                                    : run_hdf5(job, &info);
     } else {
         const double start = tool_now();
@@ -594,7 +573,7 @@ static int run_job(struct integration *job)
     int profiled = AIRY_EXIT_OK;
     if (ranks && common->profile)
         code = code == AIRY_EXIT_OK ? ranks_profile(job) : code;
-    else if (job->layout.layout != LAYOUT_PROCESSES) /* the workers have said theirs */
+    else
         profiled = team_profile(&job->team, common);
     if (!world_first(p->world))
         return code == AIRY_EXIT_OK && info.bad ? AIRY_EXIT_PARTLY : code;
@@ -614,8 +593,6 @@ static int run_job(struct integration *job)
 static int check_layout(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
-    if (p->processes && p->layout != LAYOUT_PROCESSES)
-        return tool_usage(common, "--processes %zu goes with --layout processes", p->processes);
     if (p->layout == LAYOUT_SERIAL && p->pattern.batch > 1)
         return tool_usage(common, "--batch %zu: --layout serial does one frame at a time",
                           p->pattern.batch);
@@ -639,7 +616,7 @@ static int choose_layout(struct integration *job)
                           job->team.count, text ? "writing" : "--layout",
                           text ? "text files" : layout_name(p->layout));
     const int code = layout_choose(&job->layout, job->common, text ? LAYOUT_SERIAL : p->layout,
-                                   p->processes, job->device, job->frames);
+                                   job->device, job->frames);
     if (code == AIRY_EXIT_OK && job->layout.layout == LAYOUT_SERIAL)
         job->run.batch = job->run.slots = job->run.readers = 1;
     return code;
@@ -704,8 +681,6 @@ static int run_checked(const struct integrate_params *p, const airy_geometry *re
 
 static int run_with(const struct integrate_params *p, const airy_geometry *replayed)
 {
-    if (p->part)
-        return parts_work(p, replayed);
     if (live_is_stream(p))
         return world_alone(p->world)
                    ? live_stream_run(p, replayed)
@@ -746,7 +721,7 @@ static int run_replayed(const struct integrate_params *p)
         code = tool_fail(common, "out of memory");
     if (code == AIRY_EXIT_OK) {
         code = opt_parse(common->command, again, (int)words.count, (char **)words.items);
-        if (code == AIRY_EXIT_OK && !p->part)
+        if (code == AIRY_EXIT_OK)
             code = tool_check_files(&again->geometry.common);
         again->world = p->world;
         if (code == AIRY_EXIT_OK)
@@ -768,10 +743,8 @@ static int run_integrate(void *user)
         return tool_fail(&p->geometry.common, "out of memory");
     const enum world_wish wish = p->has_mpi && p->mpi == WORLD_AUTO ? WORLD_ON : p->mpi;
     p->world = world;
-    int code = p->part ? AIRY_EXIT_OK : world_join(world, &p->geometry.common, wish);
-    if (p->part)
-        tool_catch_interrupts(); /* its parent says what becomes of the run */
-    else if (world_alone(world)) /* ranks: the launcher ends them, and says so */
+    int code = world_join(world, &p->geometry.common, wish);
+    if (world_alone(world)) /* ranks: the launcher ends them, and says so */
         tool_end_at_interrupt("airy integrate: stopped before the first frame\n");
     else
         tool_clean_at_interrupt();
@@ -809,25 +782,6 @@ const struct command cmd_integrate = {
                 "  airy integrate tcp://detector:31001 --sockets 4 -o 'run_{series}.h5' --publish "
                 "tcp://192.168.1.2:31002\n",
     .tables = {geometry_options, pattern_options, integrate_options, stream_options},
-    .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT | TAKES_EXPLAIN,
-    .params_size = sizeof(struct integrate_params),
-    .min_inputs = 1,
-    .max_inputs = 10000000,
-    .own_signals = true,
-    .run = run_integrate,
-};
-
-static const struct opt part_options[] = {
-    {.name = "part", .type = OPT_STRING, FIELD(part), .argument = "PARENT", .help = "its parent"},
-    {0},
-};
-
-const struct command cmd_integrate_part = {
-    .name = "integrate-part",
-    .usage = "--part=PARENT, and what 'airy integrate' takes",
-    .summary = "a worker of 'airy integrate --layout processes', which starts it",
-    .part = true,
-    .tables = {geometry_options, pattern_options, integrate_options, part_options},
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT | TAKES_EXPLAIN,
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,

@@ -45,11 +45,9 @@ struct integrate_params {
     double follow_timeout, poll; /* s */
     bool has_follow_timeout, has_poll;
     enum layout layout;
-    size_t processes; /* 0: chosen */
     enum world_wish mpi;
     bool has_mpi, per_rank;
     struct world *world; /* of run; never NULL then */
-    const char *part;    /* of a worker process: where its parent is (workers.h) */
     struct stream_opt stream;
 };
 
@@ -162,15 +160,8 @@ int resume_complete(const struct integration *job);
 
 /* The slots must fit the limit of --memory-limit on the host, too. Exit code. */
 int integrate_check_memory(const struct integration *job);
-/* Bad frames of a part of the run; the first is that of the lowest row, whoever was quicker. */
-void integrate_add_bad(airy_run_info *sum, const airy_run_info *one);
 /* The message of a run that failed; exit code 1. */
 int integrate_failed(const struct common *common, airy_status status);
-
-/* --layout processes: the parent's side of a run into HDF5. Exit code. */
-int parts_run(struct integration *job, airy_run_info *info);
-/* The same in a worker process. */
-int parts_work(const struct integrate_params *params, const airy_geometry *replayed);
 
 /* Inputs that are streams: "tcp://HOST:PORT" or "ipc://PATH". */
 extern const struct opt stream_options[];

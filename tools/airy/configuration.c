@@ -89,9 +89,9 @@ static void set_file(json_t *files, const char *key, const char *path)
 static bool replayed_option(const char *name)
 {
     static const char *const not_kept[] = {
-        "format", "one-table", "output", "plot", "config",   "resume",         "batch",
-        "layout", "processes", "part",   "mpi",  "per-rank", "publish",        "sockets",
-        "series", "timeout",   "bind",   "drop", "follow",   "follow-timeout", "poll"};
+        "format", "one-table", "output",   "plot",           "config",  "resume", "batch",
+        "layout", "mpi",       "per-rank", "publish",        "sockets", "series", "timeout",
+        "bind",   "drop",      "follow",   "follow-timeout", "poll"};
     for (size_t i = 0; i < sizeof(not_kept) / sizeof(not_kept[0]); i++)
         if (strcmp(name, not_kept[i]) == 0)
             return false;

@@ -53,7 +53,6 @@ int follow_check(const struct integrate_params *p)
     const char *other = p->average                                               ? "average"
                         : p->sum                                                 ? "sum"
                         : p->monitor                                             ? "monitor"
-                        : p->processes                                           ? "processes"
                         : common->explain                                        ? "explain"
                         : p->carry.count                                         ? "carry"
                         : p->layout != LAYOUT_AUTO && p->layout != LAYOUT_DEVICE ? "layout"

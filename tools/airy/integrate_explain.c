@@ -54,11 +54,10 @@ static int explain_json(const struct integration *job, const struct explanation 
     const airy_integrator_info *matrix = &e->matrix;
     const airy_run_info *plan = &e->plan;
     json_t *json = json_pack(
-        "{s:s, s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, "
+        "{s:s, s:s, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, "
         "s:I}, s:{s:I, s:I, s:I, s:I}, s:f}",
-        "device", e->specs, "layout", layout_name(job->layout.layout), "processes",
-        (json_int_t)job->layout.processes, "why", job->layout.why, "engine", matrix->engine,
-        "matrix", "pixels", (json_int_t)matrix->pixels, "valid_pixels",
+        "device", e->specs, "layout", layout_name(job->layout.layout), "why", job->layout.why,
+        "engine", matrix->engine, "matrix", "pixels", (json_int_t)matrix->pixels, "valid_pixels",
         (json_int_t)matrix->valid_pixels, "entries", (json_int_t)matrix->entries, "bins",
         (json_int_t)matrix->bins, "range", matrix->lower, matrix->upper, "memory",
         "matrix_host_bytes", (json_int_t)matrix->host_bytes, "matrix_device_bytes",
@@ -92,14 +91,12 @@ static int explain_text(const struct integration *job, const struct explanation 
     printf("matrix   %zu of %zu pixels, %zu entries, %s, %s splitting\n", matrix->valid_pixels,
            matrix->pixels, matrix->entries, axes, airy_split_name(job->params->pattern.split));
     pattern_print_rings(&job->params->pattern);
-    const bool several = job->layout.processes > 1;
     const size_t devices = job->team.count;
     airy_device_info device;
     const bool cpu = airy_device_get_info(job->device, &device) == AIRY_OK &&
                      strcmp(device.backend, "cpu") == 0;
-    printf(cpu ? "memory   %smatrix %s, and %s in %s%s CPU's form; slots %s and %s\n"
-               : "memory   %smatrix %s on the host, %s on %s%s; slots %s and %s\n",
-           several ? "each process " : "",
+    printf(cpu ? "memory   matrix %s, and %s in %s%s CPU's form; slots %s and %s\n"
+               : "memory   matrix %s on the host, %s on %s%s; slots %s and %s\n",
            tool_bytes(text[0], (double)devices * (double)matrix->host_bytes),
            tool_bytes(text[1], (double)matrix->device_bytes), devices > 1 ? "each" : "the",
            cpu ? "" : " device", tool_bytes(text[2], (double)plan->host_bytes),
@@ -108,8 +105,8 @@ static int explain_text(const struct integration *job, const struct explanation 
            tool_s(job->frames), plan->batch, plan->slots, tool_s(plan->slots), plan->readers,
            tool_s(plan->readers), devices > 1 ? " on each device" : "");
     if (e->rate > 0)
-        printf("rate     %.4g frames/s %son the first frames: about %.3g s\n", e->rate,
-               several ? "of one process " : "", (double)job->frames / e->rate);
+        printf("rate     %.4g frames/s on the first frames: about %.3g s\n", e->rate,
+               (double)job->frames / e->rate);
     else
         printf("rate     unknown: the first frames cannot be read (%s)\n",
                tool_shown(shown[0], airy_last_error()));

@@ -356,7 +356,7 @@ int integration_open_source(struct integration *job, const struct integrate_para
                           airy_dtype_name(job->info.dtype));
     if (code != AIRY_EXIT_OK)
         return code;
-    if (!params->part && !source && (!params->world || world_first(params->world)))
+    if (!source && (!params->world || world_first(params->world)))
         if (!bad_pixels_can_be(&params->bad, job->info.dtype))
             bad_pixels_say_none(job->common, &params->bad, job->info.dtype, 0);
     fill_params(job);
@@ -367,8 +367,6 @@ int integration_open_source(struct integration *job, const struct integrate_para
         return code;
     if (params->format == FORMAT_NXAZINT)
         name_place(job);
-    if (params->part)
-        return AIRY_EXIT_OK; /* the parent has written it */
     job->configuration = configuration_text(job);
     job->run.configuration = job->configuration;
     return job->configuration ? AIRY_EXIT_OK

@@ -2,12 +2,7 @@
 
 #include <string.h>
 
-#include "workers.h"
-
-enum { PROCESSES_DEVICE = 4 /* of a device, where none are named */ };
-
-const char *const layout_words[LAYOUT_COUNT + 1] = {"auto", "serial", "threads", "processes",
-                                                    "device"};
+const char *const layout_words[LAYOUT_COUNT + 1] = {"auto", "serial", "threads", "device"};
 
 const char *layout_name(enum layout layout)
 {
@@ -34,45 +29,25 @@ static void choose_auto(struct layout_choice *choice, const airy_device_info *de
     }
 }
 
-static void choose_processes(struct layout_choice *choice, size_t processes,
-                             const airy_device_info *device, size_t frames)
-{
-    const bool cpu = strcmp(device->backend, "cpu") == 0;
-    const size_t wanted = processes ? processes : cpu ? device->units : PROCESSES_DEVICE;
-    const char *by = processes ? "--processes" : cpu ? "one a thread" : "the default";
-    const size_t most = frames < WORKERS_MAX ? frames : WORKERS_MAX;
-    choice->processes = wanted < most ? wanted : most;
-    if (choice->processes < wanted)
-        snprintf(choice->why, sizeof(choice->why), "%zu of the %zu wanted (%s): there %s %zu %s%s",
-                 choice->processes, wanted, by, most == 1 ? "is" : "are", most,
-                 most == frames ? "frame" : "places", most == frames ? tool_s(most) : "");
-    else
-        snprintf(choice->why, sizeof(choice->why), "%zu process%s (%s) that share %s",
-                 choice->processes, choice->processes == 1 ? "" : "es", by,
-                 cpu ? "the threads" : "the device");
-}
-
 int layout_choose(struct layout_choice *choice, const struct common *common, enum layout wish,
-                  size_t processes, const airy_device *device, size_t frames)
+                  const airy_device *device, size_t frames)
 {
     airy_device_info info;
     const airy_status status = airy_device_get_info(device, &info);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     const bool cpu = strcmp(info.backend, "cpu") == 0;
-    *choice = (struct layout_choice){.layout = wish, .processes = 1};
+    *choice = (struct layout_choice){.layout = wish};
     if (wish == LAYOUT_THREADS && !cpu)
         return tool_usage(common,
                           "--layout threads does not fit %s (%s), whose work is not done by "
-                          "threads: give device, processes or serial, or --device cpu",
+                          "threads: give device or serial, or --device cpu",
                           info.spec, info.name);
     if (wish == LAYOUT_DEVICE && cpu)
         return tool_usage(common, "--layout device does not fit the CPU: give --device gpu, or "
-                                  "threads, processes or serial");
+                                  "threads or serial");
     if (wish == LAYOUT_AUTO)
         choose_auto(choice, &info, frames);
-    else if (wish == LAYOUT_PROCESSES)
-        choose_processes(choice, processes, &info, frames);
     else
         snprintf(choice->why, sizeof(choice->why), "--layout");
     return AIRY_EXIT_OK;

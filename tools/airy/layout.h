@@ -1,4 +1,4 @@
-/* How a stack is shared out between threads, processes and the device. */
+/* How a stack is shared out between threads and the device. */
 #ifndef AIRY_TOOLS_LAYOUT_H
 #define AIRY_TOOLS_LAYOUT_H
 
@@ -6,27 +6,22 @@
 
 enum layout {
     LAYOUT_AUTO = 0,
-    LAYOUT_SERIAL,    /* one frame at a time, nothing read ahead */
-    LAYOUT_THREADS,   /* the CPU: readers ahead, a pool for groups of frames */
-    LAYOUT_PROCESSES, /* several processes share the CPU's cores, or the device */
-    LAYOUT_DEVICE,    /* an OpenCL device: readers, copies and kernels overlap */
+    LAYOUT_SERIAL,  /* one frame at a time, nothing read ahead */
+    LAYOUT_THREADS, /* the CPU: readers ahead, a pool for groups of frames */
+    LAYOUT_DEVICE,  /* an OpenCL device: readers, copies and kernels overlap */
     LAYOUT_COUNT
 };
 
 struct layout_choice {
     enum layout layout; /* not auto */
-    size_t processes;   /* 1 unless the layout is processes */
     char why[200];
 };
 
 /* By enum layout, NULL behind the last. */
 extern const char *const layout_words[];
 const char *layout_name(enum layout layout);
-/*
- * Which layout, and why; one that does not fit the device is refused. processes: 0 chosen.
- * Exit code.
- */
+/* Which layout, and why; one that does not fit the device is refused. Exit code. */
 int layout_choose(struct layout_choice *choice, const struct common *common, enum layout wish,
-                  size_t processes, const airy_device *device, size_t frames);
+                  const airy_device *device, size_t frames);
 
 #endif

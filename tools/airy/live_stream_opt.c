@@ -138,7 +138,6 @@ int live_stream_check(const struct integrate_params *p)
                   {p->has_follow_timeout, "follow-timeout"},
                   {p->has_poll, "poll"},
                   {p->per_rank, "per-rank"},
-                  {p->processes > 0, "processes"},
                   {p->layout != LAYOUT_AUTO && p->layout != LAYOUT_DEVICE, "layout"},
                   {p->raw.given, "raw"},
                   {p->plot != NULL, "plot"}};

@@ -111,11 +111,7 @@ static const struct command *find_command(int argc, char **argv, int *words)
             return commands[i];
     }
     *words = 1;
-    static const struct command *const started[] = {&cmd_bench_start, &cmd_integrate_part};
-    for (size_t i = 0; i < sizeof(started) / sizeof(started[0]); i++)
-        if (strcmp(argv[1], started[i]->name) == 0)
-            return started[i];
-    return NULL;
+    return strcmp(argv[1], cmd_bench_start.name) == 0 ? &cmd_bench_start : NULL;
 }
 
 /* "airy simulate --help", "airy help simulate": what can be simulated. */
@@ -160,7 +156,7 @@ static int check_and_run(const struct command *command, void *params)
     int code = command->check ? command->check(params) : AIRY_EXIT_OK;
     if (code == AIRY_EXIT_OK && common->compare)
         code = compare_check(common);
-    if (code == AIRY_EXIT_OK && !command->part)
+    if (code == AIRY_EXIT_OK)
         code = tool_check_files(common);
     if (code == AIRY_EXIT_OK)
         code = stack_check_channel(common);

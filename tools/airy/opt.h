@@ -122,7 +122,6 @@ struct command {
     size_t writes;     /* from this argument on (1: the first) they are outputs; 0: none is */
     bool writes_image; /* those are OPT_WRITTEN_IMAGE */
     int writes_holds;  /* 1 + the dtype of results, 0: any */
-    bool part;         /* started by another command, which has looked at the files */
     bool word_first;   /* the first input is no file */
     bool reads_pipe;   /* an input may be '-', standard input */
     bool own_signals;  /* from its start on it says itself what Ctrl-C and the like do */

@@ -15,8 +15,6 @@ int ranks_check(const struct integrate_params *p)
         return tool_usage(common, "--per-rank does not go with --grid, whose maps are of all rows");
     if (world_alone(p->world))
         return AIRY_EXIT_OK;
-    if (p->layout == LAYOUT_PROCESSES)
-        return tool_usage(common, "--layout processes: the ranks are the processes; leave it out");
     if (p->output && ascii_name(p->output))
         return tool_usage(common,
                           "output '%s': ranks write one .h5 together; text files are written by "
@@ -127,12 +125,23 @@ int ranks_share(const struct world *world, struct integration *job)
     return AIRY_EXIT_OK;
 }
 
+/*
+ * How many rows to claim next of `total`, of which `taken` are claimed: much while much is left,
+ * so that few ask at a time, and a batch of `least` at the end, so that all end together.
+ */
+static size_t claim_size(size_t least, size_t total, size_t taken, size_t ranks)
+{
+    enum { PIECES = 4, MOST = 32 }; /* of what is left, for each; batches */
+    const size_t left = total > taken ? total - taken : 0, share = left / (PIECES * ranks);
+    return share < least ? least : share < MOST * least ? share : MOST * least;
+}
+
 bool ranks_claim(void *user, size_t least, size_t *first, size_t *count)
 {
     struct ranks_run *run = user;
     struct world *world = run->world;
-    *count = worker_claim(least, run->rows, run->seen,
-                          world_alone(world) ? 1 : (size_t)world->place.size);
+    *count =
+        claim_size(least, run->rows, run->seen, world_alone(world) ? 1 : (size_t)world->place.size);
     *first = (size_t)world_add(world, run->cell, (int64_t)*count);
     run->seen = *first + *count;
     return !tool_interrupted() && world_add(world, RANKS_CELL_STOP, 0) == 0;
@@ -185,6 +194,17 @@ void ranks_idle(void *user)
         show(run);
 }
 
+/* Bad frames; the first is that of the lowest row, whoever was quicker. */
+static void add_bad(airy_run_info *sum, const airy_run_info *one)
+{
+    sum->bad += one->bad;
+    sum->max = fmax(sum->max, one->max);
+    if (!one->first_error[0] || (sum->first_error[0] && sum->first_bad <= one->first_bad))
+        return;
+    sum->first_bad = one->first_bad;
+    memcpy(sum->first_error, one->first_error, sizeof(sum->first_error));
+}
+
 void ranks_add(airy_run_info *sum, const airy_run_info *one)
 {
     sum->frames += one->frames;
@@ -196,7 +216,7 @@ void ranks_add(airy_run_info *sum, const airy_run_info *one)
     sum->batch = one->batch;
     sum->slots = one->slots;
     sum->readers = one->readers;
-    integrate_add_bad(sum, one);
+    add_bad(sum, one);
 }
 
 void ranks_take(struct ranks_run *run, airy_run_params *params)

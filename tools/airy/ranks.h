@@ -3,7 +3,6 @@
 #define AIRY_TOOLS_RANKS_H
 
 #include "cmd_integrate.h"
-#include "workers.h"
 #include "world.h"
 
 /* What several ranks cannot do, by name. Exit code. */

@@ -19,8 +19,8 @@ extern const struct command cmd_devices, cmd_info, cmd_simulate, cmd_convert, cm
     cmd_simulate_diracs, cmd_simulate_kernel, cmd_simulate_oct, cmd_oct, cmd_oct_calibrate,
     cmd_convolve, cmd_blur, cmd_filter, cmd_tune, cmd_calibrate, cmd_peaks, cmd_densify, cmd_merge,
     cmd_stream, cmd_keys, cmd_watch;
-/* Processes that other commands start; in no list. */
-extern const struct command cmd_bench_start, cmd_integrate_part;
+/* What 'airy bench start' starts; in no list. */
+extern const struct command cmd_bench_start;
 
 /* For help and manual. */
 extern const char tool_subject[], tool_exit_codes[], tool_environment[];

@@ -15,7 +15,6 @@ told() {
 }
 told integrate bad.h5 -o o.h5 --layout serial
 told integrate bad.h5 -o o.h5 --layout threads
-told integrate bad.h5 -o o.h5 --layout processes --processes 2
 told integrate bad.h5 -o o.h5 --average 4
 told integrate bad.h5 -o o.xy
 told integrate bad.h5 -o o.h5 --follow --frames 0:8

@@ -1,11 +1,21 @@
-$airy bench layouts $small --poni "${small%.h5}.poni" --bins 100 --seconds 0.01 --replay 4 --quiet >rows || exit 1
+$airy bench layouts $small --poni "${small%.h5}.poni" --bins 100 --threads 2 --seconds 0.01 --replay 4 --quiet >rows || exit 1
 for key in layout processes threads speed_up identical limit first_call; do
     grep -q "\"$key\": " rows || exit 2
 done
-for layout in serial threads processes; do
+for layout in serial threads commands; do
     grep -q "\"layout\": \"$layout\"" rows || exit 3
 done
 grep -q '"identical": false' rows && exit 4
+# ranks where MPI is there, else it is said why not
+PATH=/nowhere $airy bench layouts $small --threads 2 --seconds 0.01 --replay 1 >rows 2>said || exit 9
+grep -q 'cpu: ranks.* left out: ' said && ! grep -q '"layout": "ranks"' rows || { cat said >&2; exit 10; }
+case $($airy --version --verbose) in *"mpi: no"*) ;; *)
+    if command -v mpirun >/dev/null; then
+        export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+        export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # MPI's own
+        $airy bench layouts $small --threads 2 --seconds 0.01 --replay 1 --quiet | grep -q '"layout": "ranks"' || exit 11
+    fi ;;
+esac
 $airy bench layouts stages $small --plot a.png 2>/dev/null
 [ $? = 2 ] || exit 6
 PATH=/nowhere $airy bench layouts $small --plot a.png 2>said

@@ -1,14 +1,14 @@
-# one core and two, by threads, processes and, where MPI is there, ranks, with what the cores can do
+# one core and two, by threads, commands and, where MPI is there, ranks, with what the cores can do
 [ "$(nproc)" -gt 1 ] || { echo "one core" >&2; exit 77; }
 set -- $small --poni "${small%.h5}.poni" --bins 100 --seconds 0.01 --replay 2 --quiet
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # MPI's own
 $airy bench scaling "$@" --threads 2 >rows || exit 1
 for row in 'integrate, 1 core' 'speed-up, 2 cores' 'compute in registers, 2 cores' 'read memory, 1 core' \
-    'integrate, 1 process' 'speed-up, 2 processes' 'integrate, 2 ranks'; do
+    'integrate, 1 command' 'speed-up, 2 commands' 'integrate, 2 ranks'; do
     grep -q "\"name\": \"$row\"" rows || exit 2
 done
-grep -q '"processes": 2' rows && grep -q '"identical": true' rows || exit 3
+grep -q '"commands": 2' rows && grep -q '"identical": true' rows || exit 3
 case $($airy --version --verbose) in *"mpi: no"*) ;; *)
     ! command -v mpirun >/dev/null || grep -q '"name": "speed-up, 2 ranks"' rows || exit 4 ;;
 esac

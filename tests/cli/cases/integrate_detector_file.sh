@@ -17,7 +17,7 @@ sed -e 's/^Detector:.*/Detector: NexusDetector/' -e 's/^Detector_config:.*/Detec
 close bent.out.h5::/entry/integrate/result/intensity poni.h5::/entry/integrate/result/intensity && echo same by PONI
 "$airy" integrate "$small" --config poni.h5 --quiet -o again.h5 && close poni.h5 again.h5 && echo same again
 "$airy" integrate "$small" --poni there/bent.poni --bins 20x12 --quiet -o cake.h5 && "$airy" info cake.h5::/entry/integrate/merged/count | grep -o -m 1 "12 x 20 float64"
-run -o workers.h5 --detector there/bent.h5 --no-solid-angle --dummy 4294967295 --layout processes --processes 2 && close bent.out.h5::/entry/integrate/result/intensity workers.h5::/entry/integrate/result/intensity && echo same in processes
+run -o serial.h5 --detector there/bent.h5 --no-solid-angle --dummy 4294967295 --layout serial && close bent.out.h5::/entry/integrate/result/intensity serial.h5::/entry/integrate/result/intensity && echo same in another layout
 # refused
 try() { "$airy" integrate "$small" --poni "${small%.h5}.poni" -o x.h5 "$@" 2>&1; echo "$?"; }
 "$helper" detector broken.h5 195 487 0.000172 broken && "$helper" detector small.h5 100 487 0.000172 plane

@@ -5,8 +5,8 @@ run -o clip.h5 --clip 3 --error-model azimuthal
 run -o again.h5 --config clip.h5
 same clip.h5 again.h5 && echo same
 run -o serial.h5 --clip 3 --error-model azimuthal --layout serial
-run -o workers.h5 --clip 3 --error-model azimuthal --layout processes --processes 2
-same clip.h5 serial.h5 && same clip.h5 workers.h5 && echo same layouts
+run -o threads.h5 --clip 3 --error-model azimuthal --layout threads --threads 2 --batch 1
+same clip.h5 serial.h5 && same clip.h5 threads.h5 && echo same layouts
 run -o other.h5 --clip 3 --error-model azimuthal && same clip.h5 other.h5 && echo same run
 run -o five.h5 --clip 3,5 --error-model azimuthal && same clip.h5 five.h5 && echo five by default
 run -o one.h5 --clip 3,1 --error-model azimuthal && ! same clip.h5 one.h5 && echo one differs

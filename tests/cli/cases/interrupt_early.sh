@@ -15,7 +15,7 @@ code=$?
 set -- $small $small $small $small $small $small $small $small
 set -- "$@" "$@" "$@" "$@" "$@" "$@" "$@" "$@"
 # whichever moment a signal meets: before the set-up, in it, at the first frames, or after the last
-for layout in threads processes; do
+for layout in threads serial; do
     for moment in 0 0.01 0.03 0.06 0.1 0.2 0.3; do
         rm -f b.h5*
         $airy integrate "$@" --batch 1 --threads 1 --bins 200 --layout $layout -o b.h5 --quiet 2>err &

@@ -1,1 +1,1 @@
-$airy integrate $small --layout threaded -o y.h5
+$airy integrate $small --layout processes -o y.h5
