@@ -72,7 +72,6 @@ EXCEPTIONS = [
     ("tools/airy/follow_stack.c", "tools/airy/follow.c", INTEGRATE),
     ("tools/airy/live_stream.c", "tools/airy/cmd_integrate.c", INTEGRATE),
     ("tools/airy/live_stream_opt.c", "tools/airy/cmd_integrate.c", INTEGRATE),
-    ("tools/airy/parts.c", "tools/airy/cmd_integrate.c", INTEGRATE),
     ("tools/airy/ranks.c", "tools/airy/cmd_integrate.c", INTEGRATE),
     ("tools/airy/ranks_files.c", "tools/airy/cmd_integrate.c", INTEGRATE),
     ("tools/airy/ranks_files.c", "tools/airy/ranks.c", INTEGRATE),

@@ -101,18 +101,20 @@ int bench_memory(struct bench *bench);
 int bench_oct(struct bench *bench);
 int bench_peaks(struct bench *bench);
 
-/* A process that has ended: its start and its length in s, and how. */
-struct bench_ended {
-    double asked, wall;
-    int failed; /* errno for which it was not started, or 0 */
-    int status; /* of waitpid */
+/* A process that runs. */
+struct bench_child {
+    pid_t pid;
+    int output;   /* a file of what it prints */
+    double asked; /* when it was started */
 };
+/* Start a program; NULL: this one. Returns 0 or an errno. */
+int bench_child_start(struct bench_child *child, const char *program, int errors,
+                      char *const words[]);
 /*
- * Run a program (NULL: this one), wait until it ends and return the JSON that it printed, or NULL.
- * A signal to this process ends it, too.
+ * Wait for its end. Returns the JSON that it printed, or NULL; status: of waitpid. A signal to this
+ * process ends the child, too.
  */
-json_t *bench_child(const char *program, int errors, char *const words[],
-                    struct bench_ended *ended);
+json_t *bench_child_end(const struct bench_child *child, int *status);
 /* Run this build and params->against in turn with the same arguments, and print ratios. Exit code. */
 int bench_against(const struct bench_params *params);
 

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -117,15 +116,16 @@ static void add_answer(struct against *a, const json_t *answer, int build)
 static int run_build(struct against *a, int build)
 {
     const char *const name = build == OURS ? "this build" : a->params->against;
-    struct bench_ended ended;
-    json_t *answer = bench_child(build == OURS ? NULL : a->params->against, STDERR_FILENO,
-                                 (char *const *)a->words.items, &ended);
-    int code = AIRY_EXIT_OK;
-    if (ended.failed)
-        code = tool_fail(a->common, "%s cannot be started: %s", name, strerror(ended.failed));
+    struct bench_child child;
+    int code = AIRY_EXIT_OK, status = 0;
+    const int failed = bench_child_start(&child, build == OURS ? NULL : a->params->against,
+                                         STDERR_FILENO, (char *const *)a->words.items);
+    json_t *answer = failed ? NULL : bench_child_end(&child, &status);
+    if (failed)
+        code = tool_fail(a->common, "%s cannot be started: %s", name, strerror(failed));
     else if (tool_interrupted())
         code = tool_fail(a->common, "cancelled in round %zu of %zu", a->done + 1, a->rounds);
-    else if (!WIFEXITED(ended.status) || WEXITSTATUS(ended.status) != 0)
+    else if (status != 0)
         code =
             tool_fail(a->common, "%s failed in round %zu; its message is above", name, a->done + 1);
     else if (!json_is_array(answer))

@@ -1,4 +1,4 @@
-/* A program that a bench starts, and the JSON that it prints. */
+/* Programs that a bench starts, and the JSON that they print. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -7,32 +7,38 @@
 
 #include "bench.h"
 
+int bench_child_start(struct bench_child *child, const char *program, int errors,
+                      char *const words[])
+{
+    *child = (struct bench_child){.output = memfd_create("airy-answer", MFD_CLOEXEC),
+                                  .asked = tool_now()};
+    const int failed =
+        child->output < 0 ? errno : tool_spawn(&child->pid, child->output, errors, program, words);
+    if (failed && child->output >= 0)
+        close(child->output);
+    return failed;
+}
+
 /* Ctrl-C reaches the child as well; a signal to this process alone is handed on. */
 static int wait_for(pid_t pid)
 {
     int status = 0;
     bool told = false;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    do
         if (tool_interrupted() && !told) {
             kill(pid, SIGTERM);
             told = true;
         }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR);
     return status;
 }
 
-json_t *bench_child(const char *program, int errors, char *const words[], struct bench_ended *ended)
+json_t *bench_child_end(const struct bench_child *child, int *status)
 {
-    const int output = memfd_create("airy-answer", MFD_CLOEXEC);
-    pid_t pid = 0;
-    *ended = (struct bench_ended){.asked = tool_now()};
-    ended->failed = output < 0 ? errno : tool_spawn(&pid, output, errors, program, words);
-    if (!ended->failed)
-        ended->status = wait_for(pid);
-    ended->wall = tool_now() - ended->asked;
-    json_t *answer = NULL;
-    if (!ended->failed && WIFEXITED(ended->status) && lseek(output, 0, SEEK_SET) == 0)
-        answer = json_loadfd(output, 0, NULL);
-    if (output >= 0)
-        close(output);
+    *status = wait_for(child->pid);
+    json_t *answer = WIFEXITED(*status) && lseek(child->output, 0, SEEK_SET) == 0
+                         ? json_loadfd(child->output, 0, NULL)
+                         : NULL;
+    close(child->output);
     return answer;
 }

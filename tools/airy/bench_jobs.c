@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Words of a command line, malloc'ed each. */
@@ -122,56 +121,34 @@ static void add_merge(struct words *words, const struct bench_job *job)
     }
 }
 
-/* Ctrl-C reaches the job as well; a signal to this process alone is handed on. */
-static int wait_for(pid_t pid)
-{
-    int status = 0;
-    bool told = false;
-    do
-        if (tool_interrupted() && !told) {
-            kill(pid, SIGTERM);
-            told = true;
-        }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR);
-    return status;
-}
-
-/* A command that runs, and the file of what it prints. */
-struct process {
-    pid_t pid;
-    int output;
-};
-
 /* With the words, which are freed, and behind them `input` so often. 0 or an errno. */
-static int start(struct process *process, int errors, struct words *words, const char *input,
+static int start(struct bench_child *child, int errors, struct words *words, const char *input,
                  size_t often)
 {
     char **command = words->lost ? NULL : calloc(words->count + often + 1, sizeof(*command));
     int failed = ENOMEM;
-    process->output = memfd_create("airy-answer", MFD_CLOEXEC);
-    if (command && process->output >= 0) {
+    if (command) {
         memcpy(command, words->list, words->count * sizeof(*command));
         for (size_t i = 0; i < often; i++)
             command[words->count + i] = (char *)input;
         const char *program = strcmp(command[0], "airy") != 0 ? command[0] : NULL;
-        failed = tool_spawn(&process->pid, process->output, errors, program, command);
+        failed = bench_child_start(child, program, errors, command);
     }
-    if (failed && process->output >= 0)
-        close(process->output);
     free(command);
     for (size_t i = 0; i < words->count; i++)
         free(words->list[i]);
     return failed;
 }
 
-/* Wait for its end. What it printed; NULL where it has failed. */
-static json_t *finish(const struct process *process)
+/* What it printed at its end; NULL where it has failed. */
+static json_t *finish(const struct bench_child *child)
 {
-    const int status = wait_for(process->pid);
-    json_t *answer = status == 0 && lseek(process->output, 0, SEEK_SET) == 0
-                         ? json_loadfd(process->output, 0, NULL)
-                         : NULL;
-    close(process->output);
+    int status = 0;
+    json_t *answer = bench_child_end(child, &status);
+    if (status != 0) {
+        json_decref(answer);
+        answer = NULL;
+    }
     return answer;
 }
 
@@ -206,7 +183,7 @@ static void allow_root(void)
 /* One command, or all of them at once. 0 or an errno. */
 static int run_parts(struct bench_job *job, int errors)
 {
-    struct process list[BENCH_PROCESSES_MAX];
+    struct bench_child list[BENCH_PROCESSES_MAX];
     const size_t parts = job->kind == BENCH_JOB_COMMANDS ? job->processes : 1;
     size_t started = 0, whole = 0;
     int failed = 0;
@@ -234,11 +211,11 @@ static int merge_parts(struct bench_job *job)
 {
     struct words words = {0};
     char path[4352];
-    struct process process;
+    struct bench_child merge;
     const double begin = tool_now();
     add_merge(&words, job);
-    const int failed = start(&process, STDERR_FILENO, &words, NULL, 0);
-    json_t *answer = failed ? NULL : finish(&process);
+    const int failed = start(&merge, STDERR_FILENO, &words, NULL, 0);
+    json_t *answer = failed ? NULL : finish(&merge);
     job->seconds = answer ? job->seconds + tool_now() - begin : 0;
     json_decref(answer);
     for (size_t i = 0; i < job->processes; i++) {

@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -178,12 +177,14 @@ static void free_words(struct opt_list *words)
 /* NULL after a message, the child's or ours. */
 static json_t *run_child(const struct bench *bench, const struct opt_list *words, double *asked)
 {
-    struct bench_ended ended;
-    json_t *answer = bench_child(NULL, STDERR_FILENO, (char *const *)words->items, &ended);
-    *asked = ended.asked;
-    if (ended.failed)
-        tool_fail(bench->common, "/proc/self/exe cannot be started: %s", strerror(ended.failed));
-    if (answer && (!WIFEXITED(ended.status) || WEXITSTATUS(ended.status) != 0)) {
+    struct bench_child child;
+    int status = 0;
+    const int failed = bench_child_start(&child, NULL, STDERR_FILENO, (char *const *)words->items);
+    json_t *answer = failed ? NULL : bench_child_end(&child, &status);
+    *asked = child.asked;
+    if (failed)
+        tool_fail(bench->common, "/proc/self/exe cannot be started: %s", strerror(failed));
+    if (status != 0) {
         json_decref(answer);
         answer = NULL;
     }
