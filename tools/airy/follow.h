@@ -73,6 +73,8 @@ struct follow {
 /* A row's frame, be it for this run or not. SIZE_MAX: not. */
 size_t follow_row(const struct follow *f, size_t frame);
 enum taken follow_fail(struct follow *f, int code);
+/* Rows that cannot be written, mostly for want of room. Exit code. */
+int follow_fail_file(const struct follow *f, const char *sentence);
 bool follow_fits(const struct follow *f, const airy_stack_info *info);
 /* The bytes at a place, all of them, into f->chunk. */
 bool follow_read(struct follow *f, const airy_stack *stack, const airy_stack_place *place);
