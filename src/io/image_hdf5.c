@@ -12,7 +12,7 @@
 #include "io/hdf5_sources.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
-#include "io/stack_file.h"
+#include "io/stack_fields.h"
 
 enum { METADATA_BYTES = 16 << 10 };
 

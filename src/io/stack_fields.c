@@ -1,9 +1,10 @@
-/* What a stack that is written says of itself: geometry, mask, number of images. */
+/* Geometry, mask, number of images. */
+#include "io/stack_fields.h"
+
 #include <string.h>
 
 #include "base/geometry_fields.h"
 #include "io/hdf5_put.h"
-#include "io/stack_file.h"
 
 /*
  * The mask where XDS reads it, contiguous and of 32 bits: it refuses a file without one. NeXus has

@@ -8,6 +8,7 @@
 
 #include "io/hdf5_put.h"
 #include "io/plain_file.h"
+#include "io/stack_fields.h"
 
 static herr_t set_filter(hid_t creation, const airy_codec_params *codec)
 {

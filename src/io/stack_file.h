@@ -42,12 +42,6 @@ airy_status airy_stack_master_check(const char *master);
 airy_status airy_stack_master_write(const char *partial, const struct airy_stack_file *files,
                                     size_t count, const airy_stack_writer_params *p);
 
-/*
- * Lock held, as hdf5_put.h: geometry, mask, how many images there should be. Without geometry and
- * mask nothing for a dataset of another name than the usual one.
- */
-herr_t airy_stack_put_instrument(hid_t file, const airy_stack_writer_params *p);
-
 /* On the disk; errors that the system kept for the end of the file come out here. */
 airy_status airy_stack_sync(const char *path);
 

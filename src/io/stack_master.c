@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "io/hdf5_put.h"
+#include "io/stack_fields.h"
 #include "io/stack_file.h"
 
 enum { NAME_BYTES = 32 }; /* of data_000001 and its like */
