@@ -1,4 +1,5 @@
 /* Blocks on the host: what a block's bytes mean; the back end of the CPU has the machine code. */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -7,7 +8,13 @@
 
 const struct airy_block_fns *airy_block_fns(void)
 {
-    return airy_backend_host()->codec->blocks();
+    static _Atomic(const struct airy_block_fns *) cached; /* asked for once a block */
+    const struct airy_block_fns *fns = atomic_load_explicit(&cached, memory_order_relaxed);
+    if (!fns) {
+        fns = airy_backend_host()->codec->blocks();
+        atomic_store_explicit(&cached, fns, memory_order_relaxed);
+    }
+    return fns;
 }
 
 /*

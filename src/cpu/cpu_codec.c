@@ -1,7 +1,5 @@
 #include "cpu/cpu_codec.h"
 
-#include <stdatomic.h>
-
 #include "base/cpu.h"
 #include "codec/chunks.h"
 
@@ -35,14 +33,10 @@ static const struct {
 
 const struct airy_block_fns *airy_cpu_block_fns(void)
 {
-    static _Atomic(const struct airy_block_fns *) cached;
-    const struct airy_block_fns *fns = atomic_load_explicit(&cached, memory_order_relaxed);
-    if (fns)
-        return fns;
+    const struct airy_block_fns *fns = NULL;
     const unsigned flags = airy_cpu_flags();
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
         if ((flags & sets[i].flag) == sets[i].flag)
             fns = &sets[i].fns;
-    atomic_store_explicit(&cached, fns, memory_order_relaxed);
     return fns;
 }
