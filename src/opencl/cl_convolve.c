@@ -89,6 +89,7 @@ static void fill_geom(struct airy_convolve_pass *pass)
     }
     g->border = (uint32_t)pass->border;
     g->add = pass->add;
+    g->unit = pass->unit;
 }
 
 static size_t least(size_t a, size_t b)
@@ -611,9 +612,12 @@ struct lines {
     double sum[3];
 };
 
-/* What axes of one tap multiply by goes into the first line that has more. */
+/*
+ * What axes of one tap multiply by goes into the first line that has more. unit: each line adds up
+ * to 1, but for the rounding of its weights.
+ */
 static airy_status make_lines(struct lines *lines, const struct airy_filter_axis axis[3],
-                              double *const line[3])
+                              double *const line[3], bool unit)
 {
     void *block;
     const size_t x = airy_filter_rounded((uint32_t)axis[2].taps),
@@ -632,7 +636,7 @@ static airy_status make_lines(struct lines *lines, const struct airy_filter_axis
     for (int i = 0; i < 3; i++) {
         for (size_t k = 0; k < axis[i].taps; k++)
             lines->line[i][k] = (axis[i].taps == 1 ? 1 : line[i][k]) * (i == first ? factor : 1);
-        lines->sum[i] = sum_of(lines->line[i], axis[i].taps);
+        lines->sum[i] = unit ? 1 : sum_of(lines->line[i], axis[i].taps);
     }
     return AIRY_OK;
 }
@@ -720,7 +724,8 @@ static airy_status run_plane_apart(const struct airy_convolve_pass *pass, const 
     AIRY_TRY(place_scratch(&x.dst, pass->queue, AIRY_SCRATCH_PARTIALS, pass->dst.dtype,
                            pass->images, n));
     AIRY_TRY(make_lines(&apart, x.axis,
-                        (double *const[3]){(double *)one, (double *)one, lines->line[2]}));
+                        (double *const[3]){(double *)one, (double *)one, lines->line[2]},
+                        pass->unit));
     const airy_status status = run_plane(&x, &apart);
     free(apart.all);
     AIRY_TRY(status);
@@ -836,6 +841,7 @@ static struct airy_convolve_pass pass_of(airy_queue *queue, const struct airy_co
                                       .dst = place_of(plan->dst, g),
                                       .border = g->border,
                                       .images = g->images,
+                                      .unit = plan->unit,
                                       .outside = g->border_value};
     memcpy(pass.axis, g->axis, sizeof(pass.axis));
     return pass;
@@ -848,7 +854,7 @@ static airy_status run_product(airy_queue *queue, const struct airy_convolve_pla
     struct lines lines;
     struct airy_convolve_pass pass = pass_of(queue, plan);
     pass.add = add;
-    AIRY_TRY(make_lines(&lines, pass.axis, line));
+    AIRY_TRY(make_lines(&lines, pass.axis, line, pass.unit));
     pass.weights = lines.all;
     pass.weight_count = (size_t)(lines.line[0] - lines.all) + pass.axis[0].taps;
     airy_status status;

@@ -23,6 +23,7 @@ struct airy_convolve_pass {
     size_t images;
     double outside;        /* what stands for elements that are not there */
     bool add, in_place;    /* in_place: src is dst, which airy_filter_in_place admits */
+    bool unit;             /* each line of weights adds up to 1: constants are kept */
     const double *weights; /* of x in front, airy_filter_rounded, where there are two lines */
     size_t weight_count;
     airy_filter_geom geom;

@@ -24,7 +24,7 @@ typedef struct airy_filter_geom {
     airy_u32 pitch;            /* of lines in local memory, in units of 16 bytes */
     airy_u32 ring, weights;    /* where they begin in local memory, in units of 16 bytes */
     airy_u32 in_place;         /* a march over its own source, as airy_filter_in_place admits */
-    airy_u32 unused;
+    airy_u32 unit;             /* each line of weights adds up to 1: constants are kept */
 } airy_filter_geom;
 AIRY_ASSERT_SIZE(airy_filter_geom, 192);
 

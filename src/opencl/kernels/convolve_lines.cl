@@ -62,20 +62,27 @@ convolve_xy(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, 
         if (m + 1u < blocks)
             stage(lines + ((m + 1u) & 1u) * EACH * g.pitch * VL, g.pitch * VL, EACH, columns, from,
                   z + g.offset[0], from_y + (long)(EACH * (m + 1u)), from_x, outside, &g);
-        sum_line(sum, memory + ((m & 1u) * EACH + row) * g.pitch, run * EACH, taps_x, weights_x,
-                 EXACT, TABLE_AT(0));
+        __local const V *line = memory + ((m & 1u) * EACH + row) * g.pitch;
+        const bool keep_x = sum_line(sum, line, run * EACH, taps_x, weights_x, EXACT, TABLE_AT(0));
         __local V *made = memory + g.ring + (newest * EACH + row) * (ring_pitch / VL);
         store_line(made, run * (EACH / VL), sum);
+        if (g.unit != 0u && keep_x)
+            keep_line((__local W *)made, run * EACH, EACH, (__local const W *)line, run * EACH,
+                      taps_x);
         barrier(CLK_LOCAL_MEM_FENCE);
         newest = newest + 1u == slots ? 0u : newest + 1u;
         if (m + 1u < slots)
             continue;
-        sum_column(sum, ring + padded(item), ring_pitch, newest, slots, taps_y, weights_y, EXACT,
-                   TABLE_AT(airy_filter_rounded(taps_x)));
+        const bool keep_y = sum_column(sum, ring + padded(item), ring_pitch, newest, slots, taps_y,
+                                       weights_y, EXACT, TABLE_AT(airy_filter_rounded(taps_x)));
         const long y = first + (long)(EACH * (m + 1u - slots));
-        if (x0 + (long)item < g.out[2])
-            put_column(to + y * g.dst_step[2] + x0 + (long)item, g.dst_step[2], sum, EACH, end - y,
-                       &g);
+        if (x0 + (long)item >= g.out[2])
+            continue;
+        __global W *at = to + y * g.dst_step[2] + x0 + (long)item;
+        put_column(at, g.dst_step[2], sum, EACH, end - y, &g);
+        if (g.unit != 0u && keep_y)
+            keep_column(at, g.dst_step[2], (uint)min((long)EACH, end - y), ring + padded(item),
+                        ring_pitch, newest * EACH, slots * EACH, taps_y);
     }
 }
 #endif
@@ -160,9 +167,13 @@ convolve_march(__global const T *src, WEIGHTS, __global W *dst, __local V *memor
         newest = newest + 1u == slots ? 0u : newest + 1u;
         if (m + 1u < slots)
             continue;
-        sum_column(sum, ring, GROUP, newest, slots, taps, line, EXACT, TABLE_AT(0));
-        const long at = (long)(EACH * (m + 1u - slots));
-        put_column(c.to + at * c.dst_step, c.dst_step, sum, EACH, c.end - c.first - at, &g);
+        const bool keep =
+            sum_column(sum, ring, GROUP, newest, slots, taps, line, EXACT, TABLE_AT(0));
+        const long at = (long)(EACH * (m + 1u - slots)), left = c.end - c.first - at;
+        put_column(c.to + at * c.dst_step, c.dst_step, sum, EACH, left, &g);
+        if (g.unit != 0u && keep)
+            keep_column(c.to + at * c.dst_step, c.dst_step, (uint)min((long)EACH, left), ring,
+                        GROUP, newest * EACH, slots * EACH, taps);
     }
 }
 #endif
@@ -172,6 +183,8 @@ convolve_march(__global const T *src, WEIGHTS, __global W *dst, __local V *memor
  * row. Local memory: one line of as many elements and the taps, the weights. Three barriers.
  */
 #if HAS(3)
+#define ROW_ELEMENT(i) line[padded(item * EACH + (i))]
+
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 convolve_x(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W outside,
            const airy_filter_geom g)
@@ -203,7 +216,10 @@ convolve_x(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W
         }
     AIRY_FETCHED();
     barrier(CLK_LOCAL_MEM_FENCE);
-    sum_line(sum, memory, item * EACH, g.taps[2], memory + g.weights, false, TABLE_AT(0));
+    const bool keep =
+        sum_line(sum, memory, item * EACH, g.taps[2], memory + g.weights, false, TABLE_AT(0));
+    if (g.unit != 0u && keep)
+        KEEP_RUNS(KEEP_ALL, EACH, g.taps[2], ROW_ELEMENT, SUM_RESULT);
     barrier(CLK_LOCAL_MEM_FENCE);
     store_line(memory, item * (EACH / VL), sum);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -239,6 +255,8 @@ convolve_run(__global const T *src, WEIGHTS, __global W *dst, W outside, const a
 #pragma unroll
     for (uint k = 0u; k < EACH; k++)
         sum[k] = (W)0;
+    W before = (W)0;
+    uint equal = 0u; /* elements at the end that are equal */
     /* Element i of the run's source counts in result k with weight i - k. */
     for (uint i = 0u; i < taps + EACH - 1u; i++) {
         const long at = airy_border_index(begin + (long)i, n, g.border);
@@ -247,6 +265,13 @@ convolve_run(__global const T *src, WEIGHTS, __global W *dst, W outside, const a
         for (uint k = 0u; k < EACH; k++)
             if (i >= k && i - k < taps)
                 sum[k] = fma(WEIGHT(i - k), v, sum[k]);
+        equal = v == before ? equal + 1u : 1u;
+        before = v;
+        if (g.unit != 0u && equal >= taps) { /* KEEP_RUNS */
+#pragma unroll
+            for (uint k = 0u; k < EACH; k++)
+                sum[k] = i - k == taps - 1u ? v : sum[k];
+        }
     }
     __global W *to = dst + g.dst_offset + image * g.dst_step[0] +
                      across * (along_z ? g.dst_step[2] : g.dst_step[1]) + x;

@@ -228,6 +228,93 @@ AIRY_INLINE void add_taps(W *sum, const W *w, const W *at, uint taps)
 }
 
 /*
+ * Weights that add up to 1 leave a constant as it is, but the rounding of partial sums does not. So
+ * results that look at equal elements alone are set to these' value, but for 0, which is exact.
+ * Result k looks at the elements k to k + taps - 1, and each taps - 1 results one behind the other
+ * have two elements in common. Where these are equal is rare in most images, so it is looked for
+ * with elements that are in registers.
+ */
+
+/*
+ * Whether elements i - 1 and i are two such elements of some of n results, those of the first of
+ * which end with number `last`. beside: results that have them in common.
+ */
+AIRY_INLINE bool is_pair(uint i, uint n, uint last, uint beside)
+{
+    return i >= last && i - last < n && (i - last) % max(beside, 1u) == 0u;
+}
+
+/* Whether there are any that are equal. */
+AIRY_INLINE bool has_pair(const W *at, uint n, uint last, uint beside)
+{
+    bool any = false;
+#pragma unroll
+    for (uint k = 0u; k < n; k += max(beside, 1u))
+        any |= at[k + last - 1u] == at[k + last];
+    return any;
+}
+
+/*
+ * Set those of n results that look at equal elements alone. A macro, as results and elements are in
+ * any memory: result(k) is number k, element(i) gives number i. loop: what stands in front of the loop
+ * over results. taps > 1.
+ */
+#define KEEP_RUNS(loop, n, taps, element, result)                                                  \
+    do {                                                                                           \
+        for (uint from_ = 0u; from_ < (n); from_ += (taps)-1u) {                                   \
+            uint low_ = min(from_ + (taps)-1u, (uint)(n)) - 1u, high_ = low_ + 1u;                 \
+            const W value_ = element(low_);                                                        \
+            if (value_ == (W)0 || element(high_) != value_)                                        \
+                continue;                                                                          \
+            while (high_ + 2u < (taps) + (n) && element(high_ + 1u) == value_)                     \
+                high_++;                                                                           \
+            while (low_ > 0u && high_ + 1u >= (taps) && element(low_ - 1u) == value_)              \
+                low_--;                                                                            \
+            loop for (uint k_ = 0u; k_ < (n); k_++)                                                \
+            {                                                                                      \
+                if (k_ >= low_ && k_ + (taps) <= high_ + 1u)                                       \
+                    result(k_) = value_;                                                           \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+#define KEEP_FEW      AIRY_UNROLL(1)    /* results in memory */
+#define KEEP_ALL      _Pragma("unroll") /* results in registers */
+#define SUM_RESULT(k) sum[k]
+
+/* The same of elements in registers, those of the first result ending with number `last`. */
+#define KEEP_HELD(results, step, n, taps, at, last)                                                \
+    do {                                                                                           \
+        uint run_ = 1u;                                                                            \
+        _Pragma("unroll") for (uint i_ = 1u; i_ < (last) + (n); i_++)                              \
+        {                                                                                          \
+            run_ = (at)[i_] == (at)[i_ - 1u] ? run_ + 1u : 1u;                                     \
+            if (i_ >= (last) && run_ >= (taps))                                                    \
+                (results)[(i_ - (last)) * (step)] = (at)[i_];                                      \
+        }                                                                                          \
+    } while (0)
+
+#define LINE_ELEMENT(i)   line[padded(first + (i))]
+#define LINE_RESULT(k)    made[padded(to + (k))]
+#define COLUMN_ELEMENT(i) column[(first + (i) < rows ? first + (i) : first + (i)-rows) * pitch]
+#define COLUMN_RESULT(k)  to[(long)(k)*step]
+
+/*
+ * n results of a padded line from element `first` on, which are in another one from element `to` on.
+ */
+AIRY_INLINE void keep_line(__local W *made, uint to, uint n, __local const W *line, uint first,
+                           uint taps)
+{
+    KEEP_RUNS(KEEP_FEW, n, taps, LINE_ELEMENT, LINE_RESULT);
+}
+
+/* n results, `step` apart, of a column of a ring of `rows` of `pitch` elements, from row `first` on. */
+AIRY_INLINE void keep_column(__global W *to, long step, uint n, __local const W *column, uint pitch,
+                             uint first, uint rows, uint taps)
+{
+    KEEP_RUNS(KEEP_FEW, n, taps, COLUMN_ELEMENT, COLUMN_RESULT);
+}
+
+/*
  * Where the number of taps is a build option loops vanish, and weights are taken from the table by
  * numbers that the compiler knows, which is faster than from local memory.
  */
@@ -241,34 +328,46 @@ AIRY_INLINE void add_taps(W *sum, const W *w, const W *at, uint taps)
     } while (0)
 
 /*
- * sum[k] = sum over j < taps of weight j times element first + k + j of a padded line; first is a
- * multiple of EACH. Reads to the end of the block of EACH behind the last tap.
+ * has_pair of EACH results with an odd number of taps, of which j are done in whole blocks: at begins
+ * with element j, before is the one in front of it.
  */
-AIRY_INLINE void sum_line(W *sum, __local const V *line, uint first, uint taps,
+AIRY_INLINE bool has_shared(const W *at, W before, uint j)
+{
+    return j > 0u ? before == at[0] : has_pair(at, EACH, 2u, 2u);
+}
+
+/*
+ * sum[k] = sum over j < taps of weight j times element first + k + j of a padded line; first is a
+ * multiple of EACH. Reads to the end of the block of EACH behind the last tap. Whether some of an odd
+ * number of taps may look at equal elements alone.
+ */
+AIRY_INLINE bool sum_line(W *sum, __local const V *line, uint first, uint taps,
                           __local const V *weights, bool exact, const W *table)
 {
-    W at[2 * EACH], w[EACH];
-    uint unit = first / VL, j = 0u;
+    W at[2 * EACH], w[EACH], before = (W)0;
+    uint next = first / VL, j = 0u;
 #pragma unroll
     for (uint k = 0u; k < EACH; k++)
         sum[k] = (W)0;
-    load_line(at, line, unit);
+    load_line(at, line, next);
     LOOP for (; j + EACH <= taps; j += EACH)
     {
-        unit += EACH / VL;
-        load_line(at + EACH, line, unit);
+        next += EACH / VL;
+        load_line(at + EACH, line, next);
         TAKE_WEIGHTS(w, exact, table, weights, j);
         add_taps(sum, w, at, EACH);
+        before = at[EACH - 1u];
 #pragma unroll
         for (uint k = 0u; k < EACH; k++)
             at[k] = at[k + EACH];
     }
     if (j < taps) {
         if (j + 1u < taps)
-            load_line(at + EACH, line, unit + EACH / VL);
+            load_line(at + EACH, line, next + EACH / VL);
         TAKE_WEIGHTS(w, exact, table, weights, j);
         add_taps(sum, w, at, taps - j);
     }
+    return taps > 1u && has_shared(at, before, j);
 }
 
 /* EACH elements of a column. */
@@ -283,10 +382,10 @@ AIRY_INLINE void load_block(W *to, __local const W *block, uint pitch)
  * The same down a column of a ring of `slots` blocks of EACH rows of `pitch` elements, from the
  * first row of block `slot` on.
  */
-AIRY_INLINE void sum_column(W *sum, __local const W *ring, uint pitch, uint slot, uint slots,
+AIRY_INLINE bool sum_column(W *sum, __local const W *ring, uint pitch, uint slot, uint slots,
                             uint taps, __local const V *weights, bool exact, const W *table)
 {
-    W at[2 * EACH], w[EACH];
+    W at[2 * EACH], w[EACH], before = (W)0;
     uint j = 0u;
 #pragma unroll
     for (uint k = 0u; k < EACH; k++)
@@ -298,6 +397,7 @@ AIRY_INLINE void sum_column(W *sum, __local const W *ring, uint pitch, uint slot
         load_block(at + EACH, ring + slot * EACH * pitch, pitch);
         TAKE_WEIGHTS(w, exact, table, weights, j);
         add_taps(sum, w, at, EACH);
+        before = at[EACH - 1u];
 #pragma unroll
         for (uint k = 0u; k < EACH; k++)
             at[k] = at[k + EACH];
@@ -310,6 +410,7 @@ AIRY_INLINE void sum_column(W *sum, __local const W *ring, uint pitch, uint slot
         TAKE_WEIGHTS(w, exact, table, weights, j);
         add_taps(sum, w, at, taps - j);
     }
+    return taps > 1u && has_shared(at, before, j);
 }
 
 /* A column of a pass along y or z (g.axis), or a segment of it. */
