@@ -13,8 +13,9 @@
 #define TAPS_X 9u
 #define TAPS_Y 9u
 #endif
-#define SPAN 16u           /* results that an item makes at a time */
-#define BACK (TAPS_Y - 1u) /* elements that results look back on */
+#define SPAN   16u           /* results that an item makes at a time */
+#define BACK   (TAPS_Y - 1u) /* elements that results look back on */
+#define BEFORE (TAPS_X - 1u) /* the same along x */
 
 #define MADE_PITCH (GROUP / VL | 1u)
 #define LINE_UNITS ((GROUP + TAPS_X - 1u + VL - 1u) / VL)
@@ -22,23 +23,30 @@
 #define ROW_UNITS  ((SPAN + TAPS_X - 1u + VL - 1u) / VL)
 #define WARM       ((BACK + SPAN - 1u) / SPAN) /* steps before the first that gives results */
 
-/* SPAN results along x of the elements from `line` on. */
-AIRY_INLINE void sum_row(W *sum, __local const V *line, const W *table)
+/*
+ * SPAN results along x of the elements from `line` on. Whether some may look at equal elements alone.
+ */
+AIRY_INLINE bool sum_row(W *sum, __local const V *line, const W *table)
 {
+    W at[ROW_UNITS * VL];
+    bool pair = false;
 #pragma unroll
     for (uint k = 0u; k < SPAN; k++)
         sum[k] = (W)0;
 #pragma unroll
     for (uint u = 0u; u < ROW_UNITS; u++) {
-        W at[VL];
-        get_unit(at, line[u]);
+        get_unit(at + u * VL, line[u]);
 #pragma unroll
-        for (uint i = 0u; i < VL; i++)
+        for (uint i = u * VL; i < u * VL + VL; i++)
 #pragma unroll
             for (uint k = 0u; k < SPAN; k++)
-                if (u * VL + i >= k && u * VL + i - k < TAPS_X)
-                    sum[k] = fma(table[u * VL + i - k], at[i], sum[k]);
+                if (i >= k && i - k < TAPS_X)
+                    sum[k] = fma(table[i - k], at[i], sum[k]);
+#pragma unroll
+        for (uint i = u * VL; i < u * VL + VL; i++)
+            pair |= is_pair(i, SPAN, BEFORE, BEFORE) && at[i] == at[i - 1u];
     }
+    return pair;
 }
 
 /*
@@ -60,6 +68,8 @@ AIRY_INLINE void slide_out(__global W *to, long step, const W *at, long count, c
 #pragma unroll
                 for (uint k = 0u; k < EACH; k++)
                     sum[k] = fma(table[j], at[from + k + j], sum[k]);
+            if (g->unit != 0u && has_pair(at + from, EACH, BACK, BACK))
+                KEEP_HELD(sum, 1u, EACH, TAPS_Y, at + from, BACK);
             put_column(to + (long)from * step, step, sum, EACH, count - (long)from, g);
         }
     }
@@ -105,10 +115,14 @@ convolve_slide(__global const T *src, WEIGHTS, __global W *dst, W outside, const
             stage((__local W *)lines + ((m + 1u) & 1u) * (SPAN * LINE_PITCH * VL), LINE_PITCH * VL,
                   SPAN, columns, from, z + g.offset[0], from_y + (long)(SPAN * (m + 1u)), from_x,
                   outside, &g);
-        sum_row(sum, lines + ((m & 1u) * SPAN + row) * LINE_PITCH + unit, TABLE_AT(0));
+        __local const V *line = lines + ((m & 1u) * SPAN + row) * LINE_PITCH + unit;
+        const bool keep = sum_row(sum, line, TABLE_AT(0));
 #pragma unroll
         for (uint k = 0u; k < SPAN; k += EACH)
             store_line(made + row * MADE_PITCH, unit + k / VL, sum + k);
+        if (g.unit != 0u && keep)
+            keep_line((__local W *)(made + row * MADE_PITCH), unit * VL, SPAN,
+                      (__local const W *)line, 0u, TAPS_X);
 #pragma unroll
         for (uint k = 0u; k < BACK; k++)
             at[k] = at[k + SPAN];

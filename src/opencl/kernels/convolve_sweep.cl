@@ -14,13 +14,17 @@
 #include "opencl/kernels/filter_line.h"
 
 #ifdef TAPS_Y
-#define MOST_X TAPS_X
-#define MOST_Y TAPS_Y
+#define MOST_X   TAPS_X
+#define MOST_Y   TAPS_Y
+#define BESIDE_X (TAPS_X - 1u) /* has_pair */
+#define BESIDE_Y (TAPS_Y - 1u)
 #else
-#define MOST_X AIRY_FILTER_SWEPT
-#define MOST_Y AIRY_FILTER_SWEPT
-#define TAPS_X g.taps[2]
-#define TAPS_Y g.taps[1]
+#define MOST_X   AIRY_FILTER_SWEPT
+#define MOST_Y   AIRY_FILTER_SWEPT
+#define BESIDE_X 2u
+#define BESIDE_Y 2u
+#define TAPS_X   g.taps[2]
+#define TAPS_Y   g.taps[1]
 #endif
 
 #define BACK  (MOST_Y - 1u)                             /* rows that results look back on */
@@ -69,9 +73,9 @@ AIRY_INLINE void load_rows(W *to, __global const T *column, bool there, long y, 
 
 /*
  * EACH results along y of one column, of elements behind BACK others, to rows of sums. skip: how
- * many fewer than MOST_Y the taps are.
+ * many fewer than MOST_Y the taps are; unit: weights add up to 1.
  */
-AIRY_INLINE void sum_rows(__local W *to, const W *at, const W *table, uint skip)
+AIRY_INLINE void sum_rows(__local W *to, const W *at, const W *table, uint skip, bool unit)
 {
 #pragma unroll
     for (uint k = 0u; k < EACH; k++) {
@@ -82,26 +86,38 @@ AIRY_INLINE void sum_rows(__local W *to, const W *at, const W *table, uint skip)
                 sum = fma(table[j - skip], at[k + j], sum);
         to[k * (PITCH * VL)] = sum;
     }
+    if (unit && has_pair(at, EACH, BACK, BESIDE_Y))
+        KEEP_HELD(to, PITCH * VL, EACH, MOST_Y - skip, at, BACK);
 }
 
-/* EACH results along x, of elements behind LEAD others from `line` on. skip: as sum_rows. */
-AIRY_INLINE void sum_across(W *sum, __local const V *line, const W *table, uint skip)
+#define PLACED_ELEMENT(i) ((__local const W *)line)[PLACE_OF(LEAD + 1u - taps + (i))]
+
+/* EACH results along x, of elements behind LEAD others from `line` on. skip, unit: as sum_rows. */
+AIRY_INLINE void sum_across(W *sum, __local const V *line, const W *table, uint skip, bool unit)
 {
+    W at[EACH + LEAD];
+    bool pair = false;
 #pragma unroll
     for (uint k = 0u; k < EACH; k++)
         sum[k] = (W)0;
 #pragma unroll
     for (uint u = 0u; u < (EACH + LEAD) / VL; u++) {
-        W at[VL];
-        get_unit(at, line[PLACE(u)]);
+        get_unit(at + u * VL, line[PLACE(u)]);
 #pragma unroll
-        for (uint i = 0u; i < VL; i++)
+        for (uint i = u * VL; i < u * VL + VL; i++)
 #pragma unroll
             for (uint k = 0u; k < EACH; k++) {
-                const uint j = u * VL + i - (LEAD - (MOST_X - 1u)) - k;
+                const uint j = i - (LEAD - (MOST_X - 1u)) - k;
                 if (j < MOST_X && j >= skip)
                     sum[k] = fma(table[j - skip], at[i], sum[k]);
             }
+#pragma unroll
+        for (uint i = u * VL; i < u * VL + VL; i++)
+            pair |= is_pair(i, EACH, LEAD, BESIDE_X) && at[i] == at[i - 1u];
+    }
+    if (unit && pair) {
+        const uint taps = MOST_X - skip;
+        KEEP_RUNS(KEEP_ALL, EACH, taps, PLACED_ELEMENT, SUM_RESULT);
     }
 }
 
@@ -182,10 +198,10 @@ convolve_sweep(__global const T *src, WEIGHTS, __global W *dst, W outside, const
         if (m <= WARM)
             continue;
         sum_rows((__local W *)tile + PLACE_OF(item), at, TABLE_AT(airy_filter_rounded(TAPS_X)),
-                 MOST_Y - TAPS_Y);
+                 MOST_Y - TAPS_Y, g.unit != 0u);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (slot < WIDE / EACH)
-            sum_across(sum, line, TABLE_AT(0), MOST_X - TAPS_X);
+            sum_across(sum, line, TABLE_AT(0), MOST_X - TAPS_X, g.unit != 0u);
         PART_SYNC();
         if (slot < WIDE / EACH) {
 #pragma unroll
