@@ -36,6 +36,12 @@
 #define LINE_AT weights
 #endif
 
+/* Whether any of four elements are equal to those of their lines. */
+AIRY_INLINE bool any_equal(V a, V b)
+{
+    return any(a == b);
+}
+
 /*
  * What block number `block` gives to EACH results of four lines: result k is the sum of weight j
  * times element k + j + shift. full: all of the block counts in all results.
@@ -87,11 +93,12 @@ AIRY_INLINE V unit_across(const V *sum, uint r, uint u)
                      : (V)(a.s3, b.s3, c.s3, d.s3);
 }
 
-/* EACH results along x of four lines. */
-AIRY_INLINE void sum_across(V *sum, __local const V *line, uint apart, LINE weights)
+/* EACH results along x of four lines. Whether some may look at equal elements alone. */
+AIRY_INLINE bool sum_across(V *sum, __local const V *line, uint apart, LINE weights)
 {
     const uint from = FULL_FROM(SHIFT), to = FULL_TO(TAPS_X, SHIFT), all = BLOCKS(TAPS_X, SHIFT);
     V at[EACH];
+    bool pair = false;
 #pragma unroll
     for (uint k = 0u; k < EACH; k++)
         sum[k] = (V)(W)0;
@@ -104,12 +111,15 @@ AIRY_INLINE void sum_across(V *sum, __local const V *line, uint apart, LINE weig
     for (uint b = from; b < to; b++) {
         load_across(at, line + b * (EACH / VL), apart);
         add_block(sum, at, weights, b, SHIFT, TAPS_X, true);
+        if (b == from) /* elements that all results look at: has_pair */
+            pair = any_equal(at[0], at[1]);
     }
 #pragma unroll
     for (uint b = to; b < all; b++) {
         load_across(at, line + b * (EACH / VL), apart);
         add_block(sum, at, weights, b, SHIFT, TAPS_X, false);
     }
+    return pair;
 }
 
 /* The lines of a group, borders included. AIRY_FETCHED and a barrier end it. */
@@ -132,6 +142,9 @@ AIRY_INLINE void stage_lines(__local V *lines, __global const T *image, long z, 
 #endif
 }
 
+#define ACROSS_ELEMENT(i) ((__local const W *)line)[SHIFT + (i)]
+#define ACROSS_RESULT(k)  to[k]
+
 /*
  * Along x. Mapping: a group makes WIDE results of HIGH_X rows, an item EACH of four rows. Local
  * memory: the lines, 27 KiB with 81 taps. One barrier.
@@ -153,7 +166,8 @@ convolve_quads_x(__global const T *src, WEIGHTS, __global W *dst, W outside,
                 y0 + g.offset[1], x0 + g.offset[2] - (long)(TAPS_X - 1u) - SHIFT, outside, &g);
     AIRY_FETCHED();
     barrier(CLK_LOCAL_MEM_FENCE);
-    sum_across(sum, lines + row * TILE_PITCH + run * (EACH / VL), BELOW * TILE_PITCH, LINE_AT);
+    __local const V *line = lines + row * TILE_PITCH + run * (EACH / VL);
+    const bool keep = sum_across(sum, line, BELOW * TILE_PITCH, LINE_AT);
     const long columns = g.out[2] - x0 - (long)(run * EACH), rows = g.out[1] - y0 - (long)row;
     __global W *to = dst + g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] +
                      (y0 + (long)row) * g.dst_step[2] + x0 + (long)(run * EACH);
@@ -164,6 +178,15 @@ convolve_quads_x(__global const T *src, WEIGHTS, __global W *dst, W outside,
             if ((long)(r * BELOW) < rows && (long)(u * VL) < columns)
                 *(__global V *)(to + (long)(r * BELOW) * g.dst_step[2] + u * VL) =
                     unit_across(sum, r, u);
+    if (g.unit != 0u && keep) {
+        AIRY_UNROLL(1)
+        for (uint r = 0u; r < VL && (long)(r * BELOW) < rows; r++) {
+            KEEP_RUNS(KEEP_FEW, (uint)clamp(columns, 0L, (long)EACH), TAPS_X, ACROSS_ELEMENT,
+                      ACROSS_RESULT);
+            line += BELOW * TILE_PITCH;
+            to += (long)BELOW * g.dst_step[2];
+        }
+    }
 }
 #endif
 
@@ -188,29 +211,45 @@ AIRY_INLINE uint next_block(uint block)
     return block + 1u == RING ? 0u : block + 1u;
 }
 
-/* EACH results down four columns of the ring, from block `first` on. */
-AIRY_INLINE void sum_columns(V *sum, __local const V *ring, uint first, LINE weights)
+/*
+ * EACH results down four columns of the ring, from block `first` on. Whether some may look at equal
+ * elements alone.
+ */
+AIRY_INLINE bool sum_columns(V *sum, __local const V *ring, uint first, LINE weights)
 {
     const uint from = FULL_FROM(0u), to = FULL_TO(TAPS_Y, 0u);
     uint block = first;
-    V at[EACH];
+    V at[EACH], before;
+    bool pair = false;
 #pragma unroll
     for (uint k = 0u; k < EACH; k++)
         sum[k] = (V)(W)0;
     load_down(at, ring + block * (EACH * QUADS));
     add_block(sum, at, weights, 0u, 0u, TAPS_Y, false);
+    /* has_pair: elements 7 and 8, or all of those of few taps */
+    before = at[EACH - 1u];
+    if (TAPS_Y <= EACH) {
+#pragma unroll
+        for (uint i = 2u; i < EACH; i += 2u)
+            pair |= any_equal(at[i - 1u], at[i]);
+    }
     AIRY_UNROLL(1)
     for (uint b = from; b < to; b++) {
         block = next_block(block);
         load_down(at, ring + block * (EACH * QUADS));
         add_block(sum, at, weights, b, 0u, TAPS_Y, true);
+        if (b == 1u)
+            pair = any_equal(before, at[0]);
     }
 #pragma unroll
     for (uint b = to; b < BLOCKS(TAPS_Y, 0u); b++) {
         block = next_block(block);
         load_down(at, ring + block * (EACH * QUADS));
         add_block(sum, at, weights, b, 0u, TAPS_Y, false);
+        if (b == 1u)
+            pair |= any_equal(before, at[0]);
     }
+    return pair;
 }
 
 /* Elements that are not there: lines fold once at most, so these lie in one direction. */
@@ -288,12 +327,19 @@ convolve_quads(__global const T *src, WEIGHTS, __global W *dst, W outside, const
         barrier(CLK_LOCAL_MEM_FENCE);
         if (there && left > 0) {
             V sum[EACH];
-            sum_columns(sum, ring + lane,
-                        oldest + block >= RING ? oldest + block - RING : oldest + block, LINE_AT);
+            const uint from = oldest + block >= RING ? oldest + block - RING : oldest + block;
+            const bool keep = sum_columns(sum, ring + lane, from, LINE_AT);
 #pragma unroll
             for (uint k = 0u; k < EACH; k++)
                 if ((long)k < left)
                     *(__global V *)(to + (long)k * c.dst_step) = sum[k];
+            if (g.unit != 0u && keep) {
+                AIRY_UNROLL(1)
+                for (uint r = 0u; r < VL; r++)
+                    keep_column(to + r, c.dst_step, (uint)min((long)EACH, left),
+                                (__local const W *)(ring + lane) + r, QUADS * VL, from * EACH,
+                                RING_ROWS, TAPS_Y);
+            }
         }
         /* By results: the ring may hold all rows before as many steps are done as give all. */
         if ((long)(until - RING_ROWS + STEP_ROWS) >= c.end - c.first)
