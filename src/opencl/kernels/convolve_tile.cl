@@ -31,6 +31,17 @@ AIRY_INLINE uint place_of(uint x)
     return x < WIDE / 2u ? x : x ^ VL;
 }
 
+/* Element x of a line that folds once at most; there: it is not all outside. */
+AIRY_INLINE W element_at(__global const T *line, int x, int n, bool there, W outside, uint border)
+{
+    const int from = airy_border_fold(x, n, border);
+    return there && from >= 0 && from < n ? line[from] : outside;
+}
+
+#define MADE_RESULT(k)   ((__local W *)made)[(k) ^ (swap * VL)]
+#define INNER_ELEMENT(i) from[SHIFT + (i)]
+#define EDGE_ELEMENT(i)  element_at(line, x + (int)(SHIFT + (i)), n, there, outside, g->border)
+
 /*
  * Sums along x of an item's rows of a tile that is not inside of the image. (y, x): what it looks at
  * first.
@@ -43,8 +54,9 @@ AIRY_INLINE void sum_edge(__local V *made, uint swap, __global const T *plane, i
     for (uint row = get_local_id(0) / ACROSS; row < ROWS; row += TURN) {
         W at[NEEDED(EACH) * VL], sum[EACH];
         const int from_y = airy_border_fold(y, high, g->border);
-        if (from_y >= 0 && from_y < high) {
-            __global const T *line = plane + (long)from_y * g->src_step[2];
+        const bool there = from_y >= 0 && from_y < high;
+        __global const T *line = plane + (there ? (long)from_y * g->src_step[2] : 0);
+        if (there) {
 #pragma unroll
             for (uint i = 0u; i < NEEDED(EACH); i++) {
                 AIRY_ANEW(x);
@@ -55,16 +67,24 @@ AIRY_INLINE void sum_edge(__local V *made, uint swap, __global const T *plane, i
             for (uint i = 0u; i < NEEDED(EACH) * VL; i++)
                 at[i] = outside;
         }
+        const bool pair = units_pair(at);
         sum_units(sum, at, weights);
         store_sums(made, swap, sum);
+        if (g->unit != 0u && pair)
+            KEEP_RUNS(KEEP_FEW, EACH, TAPS_X, EDGE_ELEMENT, MADE_RESULT);
         made += TURN * UNITS;
         y += (int)TURN;
     }
 }
 
-/* RUN results along y of two columns of x sums, which begin at a and b. */
-AIRY_INLINE void sum_pair(W *left, W *right, __local const W *a, __local const W *b, const W *table)
+/*
+ * RUN results along y of two columns of x sums, which begin at a and b. Whether some may look at equal
+ * elements alone.
+ */
+AIRY_INLINE bool sum_pair(W *left, W *right, __local const W *a, __local const W *b, const W *table)
 {
+    W left_before = (W)0, right_before = (W)0;
+    bool pair = false;
 #pragma unroll
     for (uint k = 0u; k < RUN; k++)
         left[k] = right[k] = (W)0;
@@ -77,7 +97,29 @@ AIRY_INLINE void sum_pair(W *left, W *right, __local const W *a, __local const W
                 left[k] = fma(table[i - k], l, left[k]);
                 right[k] = fma(table[i - k], r, right[k]);
             }
+        if (is_pair(i, RUN, TAPS_Y - 1u, TAPS_Y - 1u))
+            pair |= l == left_before || r == right_before;
+        left_before = l;
+        right_before = r;
     }
+    return pair;
+}
+
+/*
+ * keep_column of the columns of an item. They are rarely looked for, and what tells where they are is
+ * made anew: it takes no registers before. to: results of the tile, of which wide x high are wanted.
+ */
+AIRY_INLINE void keep_pair(__global W *to, __local const W *tile, int wide, int high,
+                           const airy_filter_geom *g)
+{
+    uint item = (uint)get_local_id(0);
+    AIRY_ANEW(item);
+    const uint y = item / (WIDE / 2u) * RUN;
+    const int rows = min(high - (int)y, (int)RUN);
+    AIRY_UNROLL(1)
+    for (uint x = item % (WIDE / 2u); (int)x < wide && x < WIDE; x += WIDE / 2u)
+        keep_column(to + (long)y * g->dst_step[2] + x, g->dst_step[2], (uint)rows,
+                    tile + y * WIDE + place_of(x), WIDE, 0u, ROWS, TAPS_Y);
 }
 
 /*
@@ -120,8 +162,11 @@ __kernel
         for (uint y = row; y < ROWS; y += TURN) {
             W at[NEEDED(EACH) * VL], sum[EACH];
             get_units(at, (__global const V *)from);
+            const bool pair = units_pair(at);
             sum_units(sum, at, TABLE_AT(0));
             store_sums(made, swap, sum);
+            if (g.unit != 0u && pair)
+                KEEP_RUNS(KEEP_FEW, EACH, TAPS_X, INNER_ELEMENT, MADE_RESULT);
             made += TURN * UNITS;
             from += (long)TURN * g.src_step[2];
         }
@@ -134,7 +179,9 @@ __kernel
     if (wide <= 0 || high <= 0)
         return;
     __local const W *column = (__local const W *)tile + y * WIDE;
-    sum_pair(left, right, column + x, column + place_of(x + WIDE / 2u), TABLE_AT(AFTER(TAPS_X)));
+    const bool pair = sum_pair(left, right, column + x, column + place_of(x + WIDE / 2u),
+                               TABLE_AT(AFTER(TAPS_X)));
+    __global W *base = to + (long)y0 * g.dst_step[2] + x0;
     to += (long)(y0 + (int)y) * g.dst_step[2] + x0 + (int)x;
     if (wide > (int)(WIDE / 2u) && high >= (int)RUN && g.add == 0u) {
 #pragma unroll
@@ -143,16 +190,18 @@ __kernel
             to[WIDE / 2u] = right[k];
             to += g.dst_step[2];
         }
-        return;
-    }
+    } else {
 #pragma unroll
-    for (uint k = 0u; k < RUN; k++)
-        if ((int)k < high) {
-            put(to, 0, left[k], &g);
-            if (wide > (int)(WIDE / 2u))
-                put(to, WIDE / 2u, right[k], &g);
-            to += g.dst_step[2];
-        }
+        for (uint k = 0u; k < RUN; k++)
+            if ((int)k < high) {
+                put(to, 0, left[k], &g);
+                if (wide > (int)(WIDE / 2u))
+                    put(to, WIDE / 2u, right[k], &g);
+                to += g.dst_step[2];
+            }
+    }
+    if (g.unit != 0u && pair)
+        keep_pair(base, (__local const W *)tile, (int)g.out[2] - x0, (int)g.out[1] - y0, &g);
 }
 
 #endif

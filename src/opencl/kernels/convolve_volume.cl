@@ -17,6 +17,19 @@ AIRY_INLINE void stage_plane(__local V *to, __global const T *row, long z, bool 
 }
 
 /*
+ * Of each of RUN columns four bits: how many planes in front have the same as the one behind them.
+ * equal: those of the plane before.
+ */
+AIRY_INLINE uint equal_planes(const W *column, const W *before, uint equal)
+{
+    uint next = 0u;
+#pragma unroll
+    for (uint k = 0u; k < RUN; k++)
+        next |= column[k] == before[k] ? min((equal >> (4u * k) & 15u) + 1u, 15u) << (4u * k) : 0u;
+    return next;
+}
+
+/*
  * Mapping: a group goes through the planes of a tile of 64 columns, AHEAD of which are on their way
  * to local memory while one is worked on; items sum EACH elements of a row along x, then RUN of a
  * column along y, and these count in BACK + 1 results each, whose sums are kept in registers. Local
@@ -48,12 +61,15 @@ convolve_volume(__global const T *src, WEIGHTS, __global W *dst, W outside,
     const bool writes = x0 + (long)x < g.out[2] && y < high;
     __global W *to = dst + g.dst_offset + image * g.dst_step[0] + first * g.dst_step[1] +
                      (y0 + (long)y) * g.dst_step[2] + x0 + (long)x;
-    W sums[RUN][BACK];
+    W sums[RUN][BACK], before[RUN];
+    uint equal = 0u; /* equal_planes */
 #pragma unroll
-    for (uint k = 0u; k < RUN; k++)
+    for (uint k = 0u; k < RUN; k++) {
+        before[k] = (W)0;
 #pragma unroll
         for (uint j = 0u; j < BACK; j++)
             sums[k][j] = (W)0;
+    }
     __local V *next = line, *now = tile;
 #pragma unroll
     for (uint p = 0u; p < AHEAD; p++) {
@@ -65,6 +81,7 @@ convolve_volume(__global const T *src, WEIGHTS, __global W *dst, W outside,
     AIRY_UNROLL(1)
     for (uint p = 0u; p < planes; p++) {
         W at[NEEDED(EACH) * VL], sum[EACH], column[RUN], done[RUN];
+        bool any = false;
         AIRY_FETCHED_BUT(AHEAD - 1);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (p + AHEAD < planes)
@@ -72,13 +89,18 @@ convolve_volume(__global const T *src, WEIGHTS, __global W *dst, W outside,
                         outside, &g);
         AIRY_FETCH_END();
         get_units(at, now + taken);
+        const bool pair = units_pair(at);
         sum_units(sum, at, TABLE_AT(0));
+        __local const V *here = now + taken;
         next = now + row * TILE_PITCH;
         now = now == tile + AHEAD * (ROWS * TILE_PITCH) ? tile : now + ROWS * TILE_PITCH;
         store_line(made + sums_row * MADE_PITCH, unit, sum);
+        if (g.unit != 0u && pair)
+            keep_line((__local W *)(made + sums_row * MADE_PITCH), unit * VL, EACH,
+                      (__local const W *)here, SHIFT, TAPS_X);
         barrier(CLK_LOCAL_MEM_FENCE);
         sum_down(column, (__local const W *)(made + y * MADE_PITCH) + x, MADE_PITCH * VL,
-                 TABLE_AT(AFTER(TAPS_X)));
+                 TABLE_AT(AFTER(TAPS_X)), g.unit != 0u);
 #pragma unroll
         for (uint k = 0u; k < RUN; k++) {
             const W *w = TABLE_AT(AFTER(TAPS_X) + AFTER(TAPS_Y));
@@ -87,11 +109,22 @@ convolve_volume(__global const T *src, WEIGHTS, __global W *dst, W outside,
             for (uint j = 1u; j < BACK; j++)
                 sums[k][j - 1u] = fma(w[BACK - j], column[k], sums[k][j]);
             sums[k][BACK - 1u] = fma(w[0], column[k], (W)0);
+            any |= column[k] == before[k];
         }
+        equal = g.unit != 0u && any ? equal_planes(column, before, equal) : 0u;
+#pragma unroll
+        for (uint k = 0u; k < RUN; k++)
+            before[k] = column[k];
         if (p < BACK)
             continue;
         if (writes)
             put_column(to, g.dst_step[2], done, RUN, (long)(high - y), &g);
+        if (writes && equal != 0u) { /* KEEP_RUNS along z */
+#pragma unroll
+            for (uint k = 0u; k < RUN; k++)
+                if (k < high - y && (equal >> (4u * k) & 15u) >= BACK)
+                    to[(long)k * g.dst_step[2]] = column[k];
+        }
         to += g.dst_step[1];
     }
 }

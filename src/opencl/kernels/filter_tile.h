@@ -117,6 +117,12 @@ AIRY_INLINE void stage_row(__local V *to, __global const T *row, bool inside, bo
             get_unit((at) + i_ * VL, (from)[i_]);                                                  \
     } while (0)
 
+/* Whether EACH results along x may look at equal elements (has_pair). */
+AIRY_INLINE bool units_pair(const W *at)
+{
+    return has_pair(at + SHIFT, EACH, TAPS_X - 1u, TAPS_X - 1u);
+}
+
 /* EACH results along x, of elements from SHIFT behind at[0] on. */
 AIRY_INLINE void sum_units(W *sum, const W *at, const W *table)
 {
@@ -137,13 +143,18 @@ AIRY_INLINE void sum_units(W *sum, const W *at, const W *table)
 #define HIGH ((ROWS - (TAPS_Y - 1u)) / DOWN * DOWN) /* rows of results of a group */
 #define RUN  (HIGH / DOWN)                          /* results of an item */
 
-/* RUN results along y, of the column of x sums that begins at `column`. */
-AIRY_INLINE void sum_down(W *sum, __local const W *column, uint pitch, const W *table)
+#define DOWN_ELEMENT(i) column[(i)*pitch]
+
+/*
+ * RUN results along y, of the column of x sums that begins at `column`. unit: weights add up to 1.
+ */
+AIRY_INLINE void sum_down(W *sum, __local const W *column, uint pitch, const W *table, bool unit)
 {
     W at[RUN + TAPS_Y - 1u];
 #pragma unroll
     for (uint k = 0u; k < RUN + TAPS_Y - 1u; k++)
         at[k] = column[k * pitch];
+    const bool pair = has_pair(at, RUN, TAPS_Y - 1u, TAPS_Y - 1u);
 #pragma unroll
     for (uint k = 0u; k < RUN; k++) {
         sum[k] = (W)0;
@@ -151,6 +162,8 @@ AIRY_INLINE void sum_down(W *sum, __local const W *column, uint pitch, const W *
         for (uint j = 0u; j < TAPS_Y; j++)
             sum[k] = fma(table[j], at[k + j], sum[k]);
     }
+    if (unit && pair)
+        KEEP_RUNS(KEEP_ALL, RUN, TAPS_Y, DOWN_ELEMENT, SUM_RESULT);
 }
 #endif
 
