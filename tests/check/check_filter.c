@@ -383,6 +383,8 @@ static void put_value(void *data, airy_dtype dtype, size_t at, double value)
         ((float *)data)[at] = (float)value;
     else if (dtype == AIRY_DTYPE_F64)
         ((double *)data)[at] = value;
+    else if (dtype == AIRY_DTYPE_U16 && value >= 0 && value <= UINT16_MAX)
+        ((uint16_t *)data)[at] = (uint16_t)value;
 }
 
 /*
@@ -773,33 +775,137 @@ static void check_blur_sum(struct check *c, double sigma)
 }
 
 /*
- * The CPU keeps a constant to the last bit, and so does each result that looks at equal elements
- * alone; here the right half of an image whose left one is noise.
+ * A blur of `from` to `to`; local: bytes of local memory that OpenCL may use, 0: all that there are.
  */
-static void check_blur_constant(struct check *c, const airy_blur_params *params, const size_t n[3])
+struct constant {
+    size_t n[3];
+    double sigma[3];
+    airy_dtype from, to;
+    uint64_t local;
+};
+
+/* Elements that a result looks at on either side along an axis. */
+static size_t blur_reach(double sigma)
 {
-    if (!check_case(c, "blur_constant_%zux%zux%zu_%g_%g_%g", n[0], n[1], n[2], params->sigma[0],
-                    params->sigma[1], params->sigma[2]))
-        return;
-    const size_t count = n[0] * n[1] * n[2];
-    const double sigma = params->sigma[2];
-    float *x = check_alloc(c, count * sizeof(*x)), *y = check_alloc(c, count * sizeof(*y));
-    for (int k = 0; k < 12; k++) {
-        const float value = (float)((check_uniform(c) - 0.3) * pow(10, k - 4));
-        const size_t start = k % 2 ? n[2] / 2 : 0, reach = (size_t)(4 * sigma + 0.5);
-        for (size_t i = 0; i < count; i++)
-            x[i] = i % n[2] < start ? (float)check_normal(c) : value;
-        airy_array *src = check_upload(c, AIRY_DTYPE_F32, 3, n, x),
-                   *dst = check_output(c, AIRY_DTYPE_F32, 3, n);
-        if (!CHECK_OK(c, airy_gaussian_blur(c->queue, dst, src, params)) ||
-            !CHECK_OK(c, airy_array_pull(c->queue, y, count * sizeof(*y), dst)) ||
-            !CHECK_OK(c, airy_queue_finish(c->queue)))
-            return;
-        size_t other = 0;
-        for (size_t i = 0; i < count; i++)
-            other += (start == 0 || i % n[2] >= start + reach) && y[i] != value;
-        CHECK(c, other == 0);
+    return (size_t)(4 * sigma + 0.5);
+}
+
+/*
+ * Blur noise in which the elements from `start` on are `value`, and count the results that look at
+ * these alone and are something else.
+ */
+static size_t count_other(struct check *c, const struct constant *t, const size_t start[3],
+                          double value, airy_border border)
+{
+    const size_t count = t->n[0] * t->n[1] * t->n[2], size = count * airy_dtype_size(t->to);
+    void *x = check_alloc(c, count * airy_dtype_size(t->from)), *y = check_alloc(c, size);
+    check_rand(c, x, t->from, count, t->from == AIRY_DTYPE_U16 ? 0 : -100, 100);
+    for (size_t i = 0; i < count; i++)
+        if (i / t->n[2] / t->n[1] >= start[0] && i / t->n[2] % t->n[1] >= start[1] &&
+            i % t->n[2] >= start[2])
+            put_value(x, t->from, i, value);
+    if (t->from == AIRY_DTYPE_F32)
+        value = (double)(float)value;
+    airy_array *src = check_upload(c, t->from, 3, t->n, x), *dst = check_output(c, t->to, 3, t->n);
+    const airy_blur_params params = {.sigma = {t->sigma[0], t->sigma[1], t->sigma[2]},
+                                     .has_border = true,
+                                     .border = border,
+                                     .border_value = value};
+    if (!CHECK_OK(c, airy_gaussian_blur(c->queue, dst, src, &params)) ||
+        !CHECK_OK(c, airy_array_pull(c->queue, y, size, dst)) ||
+        !CHECK_OK(c, airy_queue_finish(c->queue)))
+        return count;
+    size_t other = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t at[3] = {i / t->n[2] / t->n[1], i / t->n[2] % t->n[1], i % t->n[2]};
+        bool alone = true;
+        for (int axis = 0; axis < 3; axis++)
+            alone = alone &&
+                    (start[axis] == 0 || at[axis] >= start[axis] + blur_reach(t->sigma[axis]));
+        other += alone &&
+                 (t->to == AIRY_DTYPE_F32 ? (double)((float *)y)[i] : ((double *)y)[i]) != value;
     }
+    return other;
+}
+
+/*
+ * A blur keeps a constant to the last bit, and so does each result that looks at equal elements
+ * alone. With OpenCL by the kernels for few results and by those for many, as of a device of one
+ * unit.
+ */
+static void check_blur_constant(struct check *c, const struct constant *t)
+{
+    static const double values[] = {0.1, 1 / 3., 1e-30, 3e38, 123456.789, 1e-40, -7.3, 65537},
+                        integers[] = {1, 3, 7, 1000, 12345, 65535, 41, 641};
+    if (!check_case(c, "blur_constant_%s_%s_%zux%zux%zu_%g_%g_%g", airy_dtype_name(t->from),
+                    airy_dtype_name(t->to), t->n[0], t->n[1], t->n[2], t->sigma[0], t->sigma[1],
+                    t->sigma[2]))
+        return;
+    struct airy_cl_device *device = c->is_cpu ? NULL : airy_cl_device(c->device);
+    const struct airy_device_info info = c->device->info;
+    const size_t results = device ? device->exact_results : 0;
+    if (device && t->local)
+        c->device->info.local_mem = t->local;
+    for (int many = 0; many < (device ? 2 : 1); many++) {
+        if (device) {
+            device->exact_results = many ? 1 : SIZE_MAX;
+            c->device->info.units = 1;
+        }
+        for (int k = 0; k < 8; k++) {
+            const double value = t->from == AIRY_DTYPE_U16 ? integers[k] : values[k];
+            size_t start[3] = {0}, other = 0;
+            for (int border = 0; border < AIRY_BORDER_COUNT; border++)
+                if (border != AIRY_BORDER_ZERO && (border + k) % 2 == 0)
+                    other += count_other(c, t, start, value, (airy_border)border);
+            for (int axis = 0; axis < 3; axis++)
+                start[axis] = (k + axis) % 3 ? 0 : t->n[axis] / 2;
+            other += count_other(c, t, start, value, AIRY_BORDER_REFLECT);
+            CHECK(c, other == 0);
+        }
+    }
+    c->device->info = info;
+    if (device)
+        device->exact_results = results;
+}
+
+static void check_blur_constants(struct check *c)
+{
+    static const struct constant cases[] = {
+        /* convolve_tile, high and low; convolve_xy */
+        {{1, 50, 212}, {0, 1, 1}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        {{1, 150, 212}, {0, 0.3, 1.8}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        /* convolve_slide */
+        {{1, 50, 211}, {0, 1, 1}, AIRY_DTYPE_U16, AIRY_DTYPE_F32, 0},
+        {{1, 60, 301}, {0, 0.3, 5}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        /* convolve_xy */
+        {{1, 50, 211}, {0, 0.3, 7}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        {{1, 50, 211}, {0, 3, 0.3}, AIRY_DTYPE_U16, AIRY_DTYPE_F64, 0},
+        /* convolve_x */
+        {{1, 4, 900}, {0, 0, 3}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        {{1, 4, 900}, {0, 0, 0.3}, AIRY_DTYPE_F64, AIRY_DTYPE_F64, 0},
+        /* convolve_quads, convolve_march */
+        {{1, 60, 300}, {0, 2, 0}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        {{1, 60, 300}, {0, 0.3, 0}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        {{1, 60, 300}, {0, 1.5, 0}, AIRY_DTYPE_F64, AIRY_DTYPE_F64, 0},
+        /* convolve_quads_x */
+        {{1, 140, 300}, {0, 5, 4.5}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        /* convolve_run */
+        {{1, 90, 40}, {0, 10, 0}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 8 << 10},
+        {{1, 90, 40}, {0, 10, 0}, AIRY_DTYPE_F64, AIRY_DTYPE_F64, 8 << 10},
+        /* convolve_xy and convolve_march, apart */
+        {{1, 90, 300}, {0, 10, 10}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 16 << 10},
+        /* convolve_sweep */
+        {{1, 50, 212}, {0, 1.8, 1}, AIRY_DTYPE_F64, AIRY_DTYPE_F64, 0},
+        {{1, 50, 211}, {0, 0.3, 0.6}, AIRY_DTYPE_F64, AIRY_DTYPE_F64, 0},
+        /* convolve_volume */
+        {{12, 20, 60}, {1, 0.5, 0.3}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        /* along z in place and from scratch */
+        {{30, 20, 64}, {2, 0.5, 1}, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        {{30, 20, 33}, {0.8, 0.5, 0}, AIRY_DTYPE_F64, AIRY_DTYPE_F64, 0}};
+    const bool fp64 = c->device->info.fp64;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (fp64 || (cases[i].from != AIRY_DTYPE_F64 && cases[i].to != AIRY_DTYPE_F64))
+            check_blur_constant(c, &cases[i]);
 }
 
 void check_filter(struct check *c)
@@ -822,14 +928,7 @@ void check_filter(struct check *c)
     static const struct shape flat = {2, {50, 61}}, deep = {3, {12, 20, 33}}, line = {1, {300}};
     for (int i = 0; i < 4; i++)
         check_blur_sum(c, (const double[]){0.9, 1, 2, 10}[i]);
-    for (int i = 0; i < 5 && c->is_cpu; i++) {
-        static const airy_blur_params blurs[] = {{.sigma = {0, 1, 1}},
-                                                 {.sigma = {0, 0.3, 7}},
-                                                 {.sigma = {0, 2, 0}},
-                                                 {.sigma = {1, 0.5, 2}},
-                                                 {.sigma = {0, 0, 3}}};
-        check_blur_constant(c, &blurs[i], (const size_t[]){i == 3 ? 9 : 1, 50, 211});
-    }
+    check_blur_constants(c);
     check_blur_one(c, &line, 0, &(airy_blur_params){.sigma = {5}}, "5");
     check_blur_one(c, &line, 4, &(airy_blur_params){.axes = 1, .sigma = {2}}, "2");
     check_blur_one(c, &flat, 0, &(airy_blur_params){.sigma = {2, 0.5}}, "2_0.5");
