@@ -1,28 +1,46 @@
 #!/bin/sh
-# usage: run.sh [--part I/N] [--without FILE] AIRY HELPER [NAME...]
-# Runs cases/NAME.sh (default: all), each in an empty folder, and compares what it prints: NAME.stdout.exact word for word, NAME.stderr.glob line
-# by line as shell patterns ("..." for any further lines), NAME.exit the exit code (default 0). Prints TAP. A case that exits 77 is skipped.
-# With --part every N-th case of them from the I-th on. With --without those of FILE are skipped: a name and why, one a line.
+# usage: run.sh [OPTION...] [AIRY HELPER] [NAME...]
+# Runs cases/NAME.sh (default: all), each in an empty folder, and compares what it prints: NAME.stdout.exact word for word, NAME.stderr.glob
+# line by line as shell patterns ("..." for any further lines), NAME.exit the exit code (default 0). Prints TAP. A case that exits 77 is
+# skipped. The folder of a failed case is kept, and its place is printed. AIRY and HELPER are programs, by default those of build/.
+#   --part I/N      every N-th case from the I-th on
+#   --without FILE  skip the cases of FILE: a name and why, one a line
+#   --debug[=N]     run the N-th (1) call of airy in a case under gdb, or under the command in $GDB; the calls are printed
+#   --wrap COMMAND  run every call of airy under COMMAND, such as 'valgrind -q' or 'strace -f -o trace'
 # In a case: $airy and $helper are the programs, $golden the reference data, $small is a stack of 8 frames (pilatus_100k, uint32) with its small.poni beside it.
 here=$(cd "$(dirname "$0")" && pwd)
 part=1/1
 without=/dev/null
+debug=
+wrap=
 while :; do
     case $1 in
-    --part) part=$2 ;;
-    --without) without=$2 ;;
+    --part) part=$2 && shift ;;
+    --without) without=$2 && shift ;;
+    --debug) debug=1 ;;
+    --debug=*) debug=${1#*=} ;;
+    --wrap) wrap=$2 && shift ;;
+    --*) echo "run.sh: option $1 is unknown, see the head of $0" >&2 && exit 2 ;;
     *) break ;;
     esac
-    shift 2
+    shift
 done
-airy=$1
-helper=$2
-shift 2
+airy=build/tools/airy/airy
+helper=build/tests/cli/airy-cli-helper
+# The names of cases are no programs.
+if [ $# -ge 2 ] && [ -f "$1" ] && [ -x "$1" ]; then
+    airy=$1
+    helper=$2
+    shift 2
+fi
 case $airy in /*) ;; *) airy=$PWD/$airy ;; esac
 case $helper in /*) ;; *) helper=$PWD/$helper ;; esac
+again="$here/run.sh $airy $helper"
+debug_again="$here/run.sh --debug $airy $helper"
 case $TMPDIR in *[[:space:]]*) unset TMPDIR ;; esac # names are not quoted everywhere
 top=$(mktemp -d) || exit 1
-trap 'rm -rf "$top"' EXIT
+failed=0
+trap '[ $failed != 0 ] || rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM
 unset AIRY_DEVICE AIRY_LOG COLUMNS
 AIRY_DEVICE=cpu
@@ -34,6 +52,33 @@ export airy helper small golden AIRY_DEVICE AIRY_CACHE_DIR LC_ALL
 mkdir "$top/fixture"
 (cd "$top/fixture" && "$airy" simulate diffraction small.h5 --detector pilatus_100k --frames 8 --seed 1 --write-poni small.poni --quiet) ||
     echo "# the stack of the cases could not be made"
+
+# A program in the place of airy that runs it under another. A debugger has the input and output of this script, and the command in it
+# those that the case gives it. It runs without a limit of time.
+limit="timeout -k 5 400"
+if [ -n "$debug$wrap" ]; then
+    limit=
+    real=$airy
+    airy=$top/bin/airy
+    mkdir "$top/bin"
+    export real debug wrap top
+    export GDB="${GDB:-gdb -q}"
+    exec 5<&0 6>&2
+    trap : INT # the debugger's
+    # shellcheck disable=SC2016
+    echo 'exec "$@" <&7 >&8 2>&9 7<&- 8>&- 9>&-' >"$top/bin/redirected"
+    cat >"$airy" <<'END'
+#!/bin/sh
+call=$(($(cat "$top/bin/calls" 2>/dev/null || echo 0) + 1))
+echo $call >"$top/bin/calls"
+[ -z "$debug" ] || echo "# call $call: airy $*" >&6
+[ -z "$wrap" ] || exec $wrap "$real" "$@"
+[ "$call" = "$debug" ] || exec "$real" "$@"
+exec 7<&0 8>&1 9>&2
+exec $GDB -iex "set exec-wrapper sh $top/bin/redirected" --args "$real" "$@" <&5 >&6 2>&6
+END
+    chmod +x "$airy"
+fi
 
 # Every line of $1 matches the pattern on that line of $2.
 matches() {
@@ -53,7 +98,6 @@ part=$(printf '%s\n' "$@" | awk -v first="${part%/*}" -v step="${part#*/}" 'NR %
 set -- $part
 echo "1..$#"
 number=0
-failed=0
 for name; do
     number=$((number + 1))
     case=$here/cases/$name
@@ -63,14 +107,16 @@ for name; do
         continue
     fi
     mkdir "$top/$name"
+    rm -f "$top/bin/calls"
     # one that hangs is one that failed, not the end of the part
-    (cd "$top/$name" && exec timeout -k 5 400 sh "$case.sh") >"$top/$name.out" 2>"$top/$name.err" </dev/null
+    (cd "$top/$name" && exec $limit sh "$case.sh") >"$top/$name.out" 2>"$top/$name.err" </dev/null
     code=$?
     want=0
     [ -f "$case.exit" ] && want=$(cat "$case.exit")
     why=
     if [ $code = 77 ] && [ "$want" != 77 ]; then
         echo "ok $number - $name # SKIP $(tail -n 1 "$top/$name.err")"
+        rm -rf "${top:?}/$name" "$top/$name.out" "$top/$name.err"
         continue
     fi
     [ $code = "$want" ] || why="exit code $code, expected $want"
@@ -82,15 +128,18 @@ for name; do
     fi
     if [ -z "$why" ]; then
         echo "ok $number - $name"
+        rm -rf "${top:?}/$name" "$top/$name.out" "$top/$name.err"
     else
         failed=$((failed + 1))
         echo "not ok $number - $name"
         echo "# ${why#; }"
+        echo "# its folder: $top/$name, what it printed: $top/$name.out and .err"
+        echo "# run it again: $again $name"
+        echo "# with gdb at its first call of airy: $debug_again $name"
         [ ! -f "$case.stdout.exact" ] || diff "$case.stdout.exact" "$top/$name.out" | sed 's/^/# diff: /' | head -n 8
         sed 's/^/# out: /' "$top/$name.out" | head -n 12
         sed 's/^/# err: /' "$top/$name.err" | head -n 12
     fi
-    rm -rf "${top:?}/$name"
 done
 echo "# $failed of $number cases failed"
 [ $failed = 0 ]
