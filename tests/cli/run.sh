@@ -7,18 +7,25 @@
 #   --without FILE  skip the cases of FILE: a name and why, one a line
 #   --debug[=N]     run the N-th (1) call of airy in a case under gdb, or under the command in $GDB; the calls are printed
 #   --wrap COMMAND  run every call of airy under COMMAND, such as 'valgrind -q' or 'strace -f -o trace'
+#   --update        write the expectations of failed cases anew from what they print, and show what changed. A line that still matches
+#                   its pattern keeps it. A case that ends with another exit code is left as it is.
+#   --exit          with --update, the exit code is written, too
 # In a case: $airy and $helper are the programs, $golden the reference data, $small is a stack of 8 frames (pilatus_100k, uint32) with its small.poni beside it.
 here=$(cd "$(dirname "$0")" && pwd)
 part=1/1
 without=/dev/null
 debug=
 wrap=
+update=
+update_exit=
 while :; do
     case $1 in
     --part) part=$2 && shift ;;
     --without) without=$2 && shift ;;
     --debug) debug=1 ;;
     --debug=*) debug=${1#*=} ;;
+    --update) update=yes ;;
+    --exit) update_exit=yes ;;
     --wrap) wrap=$2 && shift ;;
     --*) echo "run.sh: option $1 is unknown, see the head of $0" >&2 && exit 2 ;;
     *) break ;;
@@ -80,6 +87,33 @@ END
     chmod +x "$airy"
 fi
 
+# Run the case in an empty folder; its output goes to FOLDER.out and FOLDER.err.
+run() { # NAME FOLDER
+    mkdir "$2"
+    rm -f "$top/bin/calls"
+    # one that hangs is one that failed, not the end of the part
+    (cd "$2" && exec $limit sh "$here/cases/$1.sh") >"$2.out" 2>"$2.err" </dev/null
+}
+
+# Write the expectations of a failed case, which ran in $top/NAME and ended with CODE.
+updated=
+renew() { # NAME CODE WANT
+    if [ "$2" != "$3" ]; then
+        if [ -z "$update_exit" ]; then
+            echo "# not written: the exit code is $2, expected $3; --exit takes the new one" && return 1
+        fi
+        if [ "$2" = 0 ]; then rm "$here/cases/$1.exit"; else echo "$2" >"$here/cases/$1.exit"; fi
+        echo "# written: exit code $2"
+    fi
+    mkdir -p "$top/second"
+    run "$1" "$top/second/$1"
+    updated="$updated $here/cases/$1.*"
+    "${PYTHON:-python3}" "$here/update.py" "$here/cases/$1" "$top/$1" "$top/second/$1" "$top" "$(dirname "$here")"
+    set -- $?
+    rm -rf "$top/second"
+    return "$1"
+}
+
 # Every line of $1 matches the pattern on that line of $2.
 matches() {
     exec 3<"$1" 4<"$2"
@@ -106,10 +140,7 @@ for name; do
         echo "ok $number - $name # SKIP $why"
         continue
     fi
-    mkdir "$top/$name"
-    rm -f "$top/bin/calls"
-    # one that hangs is one that failed, not the end of the part
-    (cd "$top/$name" && exec $limit sh "$case.sh") >"$top/$name.out" 2>"$top/$name.err" </dev/null
+    run "$name" "$top/$name"
     code=$?
     want=0
     [ -f "$case.exit" ] && want=$(cat "$case.exit")
@@ -126,6 +157,10 @@ for name; do
     if [ -f "$case.stderr.glob" ] && ! matches "$top/$name.err" "$case.stderr.glob"; then
         why="$why; standard error differs"
     fi
+    if [ -n "$why" ] && [ -n "$update" ]; then
+        echo "# $name: ${why#; }"
+        renew "$name" $code "$want" && why=
+    fi
     if [ -z "$why" ]; then
         echo "ok $number - $name"
         rm -rf "${top:?}/$name" "$top/$name.out" "$top/$name.err"
@@ -141,5 +176,7 @@ for name; do
         sed 's/^/# err: /' "$top/$name.err" | head -n 12
     fi
 done
+# shellcheck disable=SC2086
+[ -z "$updated" ] || git -C "$here" --no-pager diff -- $updated 2>/dev/null
 echo "# $failed of $number cases failed"
 [ $failed = 0 ]

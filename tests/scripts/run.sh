@@ -119,7 +119,36 @@ bundle() (
     [ $code = 0 ] && ! grep -q -e "is not there" -e "^# 0 passed" bundle.log
 )
 
+# A wording that changed, what varies from run to run, a line that stays, another exit code; and a failed case keeps its folder.
+cli_update() (
+    mkdir -p "$top/cli/cases" "$top/golden" && cd "$top/cli" && cp "$source/tests/cli/run.sh" "$source/tests/cli/update.py" . || exit 1
+    # shellcheck disable=SC2016
+    echo 'echo "airy: $PWD/a.h5 has 8 frames [0:8], process $$ of many" >&2; echo "airy: kept" >&2; echo new' >cases/words.sh
+    printf '%s\n' 'airy: *.h5 holds 8 frames \[0:8], process * of many' 'airy: k*t' >cases/words.stderr.glob
+    echo old >cases/words.stdout.exact
+    echo 'exit 3' >cases/code.sh
+    # shellcheck disable=SC2016
+    echo 'echo $$' >cases/varies.sh && echo 1 >cases/varies.stdout.exact
+    update() {
+        TMPDIR=$top sh run.sh "$@" "$airy" "$airy" >log
+    }
+    update && exit 1
+    [ -d "$(sed -n 's/^# its folder: \(.*words\), what.*/\1/p' log)" ] && grep -q '^# run it again: .* words$' log || exit 2
+    update --update && exit 3
+    [ "$(cat cases/words.stdout.exact)" = new ] && [ ! -e cases/code.exit ] && [ "$(cat cases/varies.stdout.exact)" = 1 ] || exit 4
+    printf '%s\n' 'airy: *.h5 has 8 frames \[0:8], process * of many' 'airy: k*t' | diff - cases/words.stderr.glob || exit 5
+    update --update --exit && exit 6
+    [ "$(cat cases/code.exit)" = 3 ] && [ "$(grep -c '^not ok' log)" = 1 ] || exit 7
+    # The second of three calls; what stands for gdb has the input and output of run.sh.
+    # shellcheck disable=SC2016
+    printf '%s\n' 'for i in 1 2 3; do "$airy" --version >"$i"; done' >cases/calls.sh
+    printf '%s\n' '#!/bin/sh' 'cat; while [ "$1" != --args ]; do shift; done; shift; echo "under: $*"' >gdb && chmod +x gdb
+    echo input | GDB=$PWD/gdb TMPDIR=$top sh run.sh --debug=2 "$airy" "$airy" calls 2>said >log
+    [ "$(cat said)" = "$(printf '# call %s: airy --version\n' 1 2 && printf 'input\nunder: %s --version\n' "$airy" && echo '# call 3: airy --version')" ]
+)
+
 one parse parse
+one cli_update cli_update
 one detector_table detector_table
 one layers layers
 one layers_self_test layers_self_test
