@@ -1,6 +1,5 @@
 #include "airy/image.h"
 
-
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/image_memory.h"
