@@ -229,7 +229,12 @@ AIRY_INLINE void clip_bin(const struct ring_job job, const airy_ring_bin bin, ui
     struct interval in = {0.0, INFINITY}, walked = in;
     struct ring_sums core;
     uint listed = 0u, missed = 0u, left = 0u;
-    bool stopped = false, started_anew = false;
+    bool stopped = false;
+#if STARTS_ANEW
+    bool started_anew = false;
+#else
+    (void)anew;
+#endif
     double count = 0.0, all = 0.0;
     walked.pivot = SPREAD ? first_pivot(image, t, bin, g.gather) : 0.0;
     gather_entries(&core, values, image, t, own, walked.pivot, g.gather);
