@@ -88,6 +88,7 @@ AIRY_INLINE double expected_variance(const struct ring_table t, uint e, VALUE v)
     return weight * weight * (above_one(v) + 1.0);
 #elif LEAVES == 2
     const double weight = t.weight[e];
+    (void)v;
     return weight * weight * (double)t.variance[e];
 #else
     (void)t, (void)e, (void)v;
