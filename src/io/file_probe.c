@@ -146,14 +146,17 @@ static herr_t get_handle(H5FD_t *file, hid_t fapl, void **handle)
 }
 
 /* libhdf5 gives global heaps the type of raw data. */
-static herr_t check_heap(const airy_probe *probe, H5FD_mem_t type, haddr_t address, size_t size,
+static herr_t check_heap(airy_probe *probe, H5FD_mem_t type, haddr_t address, size_t size,
                          const void *bytes)
 {
     if ((type != H5FD_MEM_DRAW && type != H5FD_MEM_GHEAP) || !airy_heap_begins(bytes, size))
         return 0;
-    const char *fault = airy_heap_fault(bytes, probe->fd, address, probe->size);
+    bool unread = false;
+    const char *fault = airy_heap_fault(bytes, probe->fd, address, probe->size, &unread);
     if (!fault)
         return 0;
+    if (unread && !probe->error)
+        probe->error = EIO;
     PUSH("the global heap at %llu of '%s' is damaged: %s", (unsigned long long)address, probe->path,
          fault);
     return -1;

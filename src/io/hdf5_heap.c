@@ -18,13 +18,14 @@ bool airy_heap_begins(const void *bytes, size_t size)
 }
 
 /* Bytes of a length in this file, which its superblock states; 0 when it cannot be told. */
-static unsigned length_bytes(int fd, uint64_t file_bytes)
+static unsigned length_bytes(int fd, uint64_t file_bytes, bool *unread)
 {
     uint8_t head[16];
     uint64_t at = 0;
     for (int i = 0; i < MAX_BLOCKS && file_bytes >= sizeof(head) && at <= file_bytes - sizeof(head);
          i++, at = at ? 2 * at : 512) {
-        if (airy_file_pread(fd, head, sizeof(head), at) != AIRY_OK)
+        *unread = airy_file_pread(fd, head, sizeof(head), at) != AIRY_OK;
+        if (*unread)
             return 0;
         if (memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0)
             return head[8] < 2 ? head[14] : head[10];
@@ -40,10 +41,12 @@ static uint64_t little(const uint8_t *bytes, unsigned count)
     return value;
 }
 
-const char *airy_heap_fault(const void *bytes, int fd, uint64_t address, uint64_t file_bytes)
+const char *airy_heap_fault(const void *bytes, int fd, uint64_t address, uint64_t file_bytes,
+                            bool *unread)
 {
     const uint8_t *first = bytes;
-    const unsigned width = length_bytes(fd, file_bytes);
+    *unread = false;
+    const unsigned width = length_bytes(fd, file_bytes, unread);
     if (width != 2 && width != 4 && width != 8)
         return "the bytes of its lengths cannot be told";
     const uint64_t size = little(first + 8, width);
@@ -58,7 +61,8 @@ const char *airy_heap_fault(const void *bytes, int fd, uint64_t address, uint64_
         if (objects >= MAX_OBJECTS)
             return "it has more than 65536 objects";
         if (at + HEADER > AIRY_HEAP_FIRST) {
-            if (airy_file_pread(fd, other, HEADER, address + at) != AIRY_OK)
+            *unread = airy_file_pread(fd, other, HEADER, address + at) != AIRY_OK;
+            if (*unread)
                 return "it cannot be read";
             head = other;
         }

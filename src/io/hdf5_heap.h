@@ -19,7 +19,9 @@ bool airy_heap_begins(const void *bytes, size_t size);
 /*
  * Return what is wrong with a collection that begins with these AIRY_HEAP_FIRST bytes at an
  * address of a file, or NULL where libhdf5 can read it. At most 65,536 objects are looked at.
+ * unread: bytes within the file could not be read, which is no damage of the file.
  */
-const char *airy_heap_fault(const void *bytes, int fd, uint64_t address, uint64_t file_bytes);
+const char *airy_heap_fault(const void *bytes, int fd, uint64_t address, uint64_t file_bytes,
+                            bool *unread);
 
 #endif
