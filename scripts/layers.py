@@ -5,7 +5,7 @@ usage: layers.py BUILD               check the sources of this folder and the ob
        layers.py --self-test BUILD   put faults into a copy of the sources and expect a report of each
 
 A file needs another file if it includes it, or if it uses a function or a variable that the other file defines. Includes are those
-of all files in include, src and tools; symbols are those of the object files of BUILD (nm). A header needs what it includes, not
+of all files in include, src, tools and bench; symbols are those of the object files of BUILD (nm). A header needs what it includes, not
 the file of its name: a group of files may share one header.
 
 Three things fail:
@@ -53,10 +53,30 @@ LAYERS = {
     "src/sources": ["base", "shared", "core", "element", "reduce", "label", "filter"],
     "src/cpu": ["base", "shared", "core"] + FAMILIES[:-1],
     "src/opencl": ["base", "shared", "core"] + FAMILIES[:-1],
-    "src/io": ["base", "shared", "codec", "integrate"],
+    "src/io/file": ["base"],
+    "src/io/ipc": ["base"],
+    "src/io/hdf5": ["base", "codec", "io/file"],
+    "src/io/image": ["base", "codec", "io/file", "io/hdf5"],
+    "src/io/table": ["base", "io/file", "io/image"],
+    "src/io/oct": ["base", "io/file", "io/image"],
+    "src/io/sparse": ["base", "integrate", "io/file", "io/hdf5"],
+    "src/io/result": ["base", "integrate", "io/file", "io/hdf5"],
+    "src/io/stack": ["base", "codec", "integrate", "io/file", "io/hdf5", "io/image"],
+    "src/io": ["base", "io/file", "io/hdf5", "io/image", "io/stack"],
+    "src/io/geometry": ["base", "integrate", "io", "io/file", "io/hdf5"],
     "src/stream": ["base", "shared", "codec", "integrate"],
-    "src/pipeline": ["base", "shared", "core", "io"] + FAMILIES,
-    "tools/airy": [],
+    "src/pipeline": ["base", "shared", "core", "io/file", "io/stack", "io/sparse", "io/result"] + FAMILIES,
+    "tools/airy/cli": [],
+    "tools/airy/plot": ["cli"],
+    "tools/airy/images": ["cli", "plot"],
+    "tools/airy/simulate": ["cli", "images"],
+    "tools/airy/result": ["cli", "plot"],
+    "tools/airy/stream": ["cli", "plot"],
+    "tools/airy/integrate": ["cli", "plot", "images", "result"],
+    "tools/airy/oct": ["cli", "plot", "images", "integrate"],
+    "tools/airy/cmd": ["cli", "plot", "images", "simulate", "result", "integrate", "oct"],
+    "bench": ["cli", "plot", "simulate"],
+    "tools/airy": ["cli", "cmd", "result", "stream", "integrate", "oct", "../../bench"],
 }
 
 INTEGRATE = "the files of the command integrate call it back; they are to become a job of the library"
@@ -64,17 +84,17 @@ INTEGRATE = "the files of the command integrate call it back; they are to become
 EXCEPTIONS = [
     ("src/core/device.c", "src/cpu/cpu_backend.c", "the list of back ends: core names each of them here and nowhere else"),
     ("src/core/device.c", "src/opencl/cl_backend.c", "the list of back ends: core names each of them here and nowhere else"),
-    ("tools/airy/ascii.c", "tools/airy/integration.c", INTEGRATE),
-    ("tools/airy/follow.c", "tools/airy/cmd_integrate.c", INTEGRATE),
-    ("tools/airy/follow_files.c", "tools/airy/cmd_integrate.c", INTEGRATE),
-    ("tools/airy/follow_stack.c", "tools/airy/cmd_integrate.c", INTEGRATE),
-    ("tools/airy/follow_take.c", "tools/airy/cmd_integrate.c", INTEGRATE),
-    ("tools/airy/live_stream.c", "tools/airy/cmd_integrate.c", INTEGRATE),
-    ("tools/airy/live_stream_opt.c", "tools/airy/cmd_integrate.c", INTEGRATE),
-    ("tools/airy/ranks.c", "tools/airy/cmd_integrate.c", INTEGRATE),
-    ("tools/airy/ranks_files.c", "tools/airy/cmd_integrate.c", INTEGRATE),
-    ("tools/airy/ranks_files.c", "tools/airy/ranks.c", INTEGRATE),
-    ("tools/airy/bench_layouts_plot.c", "tools/airy/bench_layouts.c", "bench layouts is to go"),
+    ("tools/airy/integrate/ascii.c", "tools/airy/integrate/integration.c", INTEGRATE),
+    ("tools/airy/integrate/follow.c", "tools/airy/integrate/integrate.c", INTEGRATE),
+    ("tools/airy/integrate/follow_files.c", "tools/airy/integrate/integrate.c", INTEGRATE),
+    ("tools/airy/integrate/follow_stack.c", "tools/airy/integrate/integrate.c", INTEGRATE),
+    ("tools/airy/integrate/follow_take.c", "tools/airy/integrate/integrate.c", INTEGRATE),
+    ("tools/airy/integrate/live_stream.c", "tools/airy/integrate/integrate.c", INTEGRATE),
+    ("tools/airy/integrate/live_stream_opt.c", "tools/airy/integrate/integrate.c", INTEGRATE),
+    ("tools/airy/integrate/ranks.c", "tools/airy/integrate/integrate.c", INTEGRATE),
+    ("tools/airy/integrate/ranks_files.c", "tools/airy/integrate/integrate.c", INTEGRATE),
+    ("tools/airy/integrate/ranks_files.c", "tools/airy/integrate/ranks.c", INTEGRATE),
+    ("bench/layouts_plot.c", "bench/layouts.c", "bench layouts is to go"),
 ]
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
@@ -90,7 +110,7 @@ def folder_of(file):
 
 def read_includes(root, needs):
     texts = {}
-    for top in ("include", "src", "tools"):
+    for top in ("include", "src", "tools", "bench"):
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in names:
                 if name.endswith((".c", ".h", ".cl")):
@@ -99,7 +119,7 @@ def read_includes(root, needs):
                         texts[os.path.relpath(path, root)] = file.read()
     for file, text in texts.items():
         for name in INCLUDE.findall(text):
-            for place in (os.path.dirname(file), "src", "include"):
+            for place in (os.path.dirname(file), "src", "tools/airy", "include"):
                 other = os.path.normpath(os.path.join(place, name))
                 if other in texts:
                     needs[file][other].add("#include")
@@ -119,7 +139,7 @@ def read_symbols(root, build, commands, needs):
         source = os.path.realpath(os.path.join(command["directory"], command["file"]))
         for top in (build, root):
             file = os.path.relpath(source, top)
-            if file.startswith(("src/", "tools/")):
+            if file.startswith(("src/", "tools/", "bench/")):
                 objects[os.path.join(command["directory"], command["output"])] = file
                 break
     missing = [name for name in objects if not os.path.exists(name)]
@@ -131,7 +151,7 @@ def read_symbols(root, build, commands, needs):
         name, symbol = line.split(": ", 1)
         symbol, kind = symbol.split()[:2]
         # Tools call the library through its public headers; whom they reach in it is not their affair.
-        key = (objects[name].split("/")[0], symbol)
+        key = (objects[name].startswith("src/"), symbol)
         if kind in "Uw":
             used.append((objects[name], key))
         else:
@@ -184,7 +204,8 @@ def describe(file, other, needs):
 def breaks_layer(file, other):
     folder, target = folder_of(file), folder_of(other)
     public = [] if folder == "src/shared" else ["include"]
-    return target not in [folder] + public + ["src/" + name for name in LAYERS.get(folder, ())]
+    beside = "src/" if folder.startswith("src/") else "tools/airy/"
+    return target not in [folder] + public + [os.path.normpath(beside + name) for name in LAYERS.get(folder, ())]
 
 
 def check(root, build, exceptions, commands=None):
@@ -223,7 +244,7 @@ def self_test(root, build):
     failed = 0
     commands = read_commands(build)
     with tempfile.TemporaryDirectory() as top:
-        for folder in ("include", "src", "tools"):
+        for folder in ("include", "src", "tools", "bench"):
             shutil.copytree(os.path.join(root, folder), os.path.join(top, folder))
         # The object files stay where they are: what is listed leads from the copied sources to them.
         for command in commands:
@@ -265,8 +286,8 @@ def self_test(root, build):
                texts=[("src/base/md5.c", '#include "core/backend.h"')])
         expect("an include of the library's inside in a tool", r"^layer: tools/airy must not need src/base: tools/airy/main.c needs ",
                texts=[("tools/airy/main.c", '#include "../../src/base/md5.h"')])
-        expect("a use of a function of a higher layer", r"^layer: src/base must not need src/io: .* needs src/io/two.c: two$",
-               objects=[("src/base/one.c", one % "int two(void); return two()"), ("src/io/two.c", two % "return 2")])
+        expect("a use of a function of a higher layer", r"^layer: src/base must not need src/io/file: .* needs src/io/file/two.c: two$",
+               objects=[("src/base/one.c", one % "int two(void); return two()"), ("src/io/file/two.c", two % "return 2")])
         expect("a circle of includes", r"^circle of 2 files: .*/md5.h needs src/base/word.h: #inc.*/word.h needs src/base/md5.h: #inc",
                texts=[("src/base/md5.h", '#include "base/word.h"'), ("src/base/word.h", '#include "base/md5.h"')])
         expect("a circle of calls", r"^circle of 2 files: .*/one.c needs src/base/two.c: two\n.*/two.c needs src/base/one.c: one$",

@@ -2,7 +2,7 @@
 #include "base/cpu.h"
 
 #define SET portable
-#include "cpu/background_tmpl.c"
+#include "cpu/tmpl/background_tmpl.c"
 
 const struct airy_background_kernels *airy_background_kernels(void)
 {

@@ -88,13 +88,13 @@ static const char *plane_row(const struct job *job, size_t image, size_t z, size
 #define LOADS   load_f32
 #define SUM     f32
 #define BLOCK   block_f32
-#include "cpu/convolve_tiles_tmpl.c"
+#include "cpu/tmpl/convolve_tiles_tmpl.c"
 #define W       double
 #define NAME(f) f##_f64
 #define LOADS   load_f64
 #define SUM     f64
 #define BLOCK   block_f64
-#include "cpu/convolve_tiles_tmpl.c"
+#include "cpu/tmpl/convolve_tiles_tmpl.c"
 
 static void run_tile(void *arg, size_t index, unsigned worker)
 {

@@ -81,11 +81,11 @@ static char *result_row(const struct fft_job *job, const struct place *p)
 #define W       float
 #define NAME(f) f##_f32
 #define FFT     f32
-#include "cpu/convolve_fft_tmpl.c"
+#include "cpu/tmpl/convolve_fft_tmpl.c"
 #define W       double
 #define NAME(f) f##_f64
 #define FFT     f64
-#include "cpu/convolve_fft_tmpl.c"
+#include "cpu/tmpl/convolve_fft_tmpl.c"
 
 /*
  * Measured on one core of a Xeon of 2023 with AVX-512, f32: 2.8, 4.7 and 7.3 ns an element; a product

@@ -17,7 +17,7 @@
 #define STORE64       store64
 #define SPLAT64       splat64
 #define MADD64        MADD
-#include "cpu/convolve_tmpl.c"
+#include "cpu/tmpl/convolve_tmpl.c"
 
 const struct airy_convolve_kernels *airy_convolve_kernels(void)
 {

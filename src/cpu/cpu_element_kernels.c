@@ -2,7 +2,7 @@
 #include "base/cpu.h"
 
 #define SET portable
-#include "cpu/element_set_tmpl.c"
+#include "cpu/tmpl/element_set_tmpl.c"
 
 const struct airy_element_kernels *airy_element_kernels(int class)
 {

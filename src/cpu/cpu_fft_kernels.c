@@ -24,7 +24,7 @@
 #define MADD  VECTOR_MADD
 #define MSUB  VECTOR_MSUB
 #define NMADD VECTOR_NMADD
-#include "cpu/fft_tmpl.c"
+#include "cpu/tmpl/fft_tmpl.c"
 
 #define TYPE  f64
 #define W     double
@@ -39,7 +39,7 @@
 #define MADD  VECTOR_MADD
 #define MSUB  VECTOR_MSUB
 #define NMADD VECTOR_NMADD
-#include "cpu/fft_tmpl.c"
+#include "cpu/tmpl/fft_tmpl.c"
 
 const struct airy_fft_kernels airy_fft_portable = {.f32 = AIRY_FFT_TABLE(f32, portable),
                                                    .f64 = AIRY_FFT_TABLE(f64, portable)};

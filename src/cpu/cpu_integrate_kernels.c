@@ -3,7 +3,7 @@
 
 #define LANES            1
 #define SUFFIX(f, dtype) f##_##dtype##_portable
-#include "cpu/integrate_tmpl_dtypes.c"
+#include "cpu/tmpl/integrate_tmpl_dtypes.c"
 
 const struct airy_integrate_kernels airy_integrate_portable = {
     .narrowest = SUFFIX(narrowest, planes),

@@ -21,7 +21,7 @@ static inline four32 sqrt_portable(four32 v)
 #define AT_LEAST(a, b) WITHIN(b, a, a, b)
 #define WITHIN(x, limit, a, b)                                                                     \
     ((four32)(((four_ints)(a) & ((x) <= (limit))) | ((four_ints)(b) & ~((x) <= (limit)))))
-#include "cpu/oct_tmpl.c"
+#include "cpu/tmpl/oct_tmpl.c"
 
 const struct airy_oct_kernels *airy_oct_kernels(void)
 {

@@ -2,7 +2,7 @@
 #include "base/cpu.h"
 
 #define SET portable
-#include "cpu/peaks_tmpl.c"
+#include "cpu/tmpl/peaks_tmpl.c"
 
 const struct airy_peaks_kernels *airy_peaks_kernels(void)
 {

@@ -2,7 +2,7 @@
 #include "base/cpu.h"
 
 #define SET portable
-#include "cpu/project_tmpl.c"
+#include "cpu/tmpl/project_tmpl.c"
 
 const struct airy_project_kernels *airy_project_kernels(void)
 {

@@ -4,7 +4,7 @@
 #define SET       portable
 #define RATE      50
 #define BUCKET_NS 90
-#include "cpu/rank_tmpl.c"
+#include "cpu/tmpl/rank_tmpl.c"
 
 const struct airy_rank_kernels *airy_rank_kernels(void)
 {

@@ -2,7 +2,7 @@
 #include "base/cpu.h"
 
 #define SET portable
-#include "cpu/reduce_tmpl.c"
+#include "cpu/tmpl/reduce_tmpl.c"
 
 const struct airy_reduce_kernels *airy_reduce_kernels(void)
 {

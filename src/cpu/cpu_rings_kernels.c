@@ -2,7 +2,7 @@
 #include "base/cpu.h"
 
 #define SET portable
-#include "cpu/rings_tmpl.c"
+#include "cpu/tmpl/rings_tmpl.c"
 
 const struct airy_ring_kernels *airy_ring_kernels(void)
 {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
-#include "io/pattern_read.h"
+#include "io/result/read.h"
 
 struct merging {
     const char *path, *const *inputs;

@@ -16,7 +16,7 @@
 #include "base/size.h"
 #include "codec/chunks.h"
 #include "core/backend.h"
-#include "io/stack_source.h"
+#include "io/stack/source.h"
 #include "peaks/peaks_fns.h"
 #include "pipeline/run.h"
 

@@ -21,9 +21,9 @@
 #include "airy/pipeline.h"
 #include "codec/chunks.h"
 #include "codec/framing.h"
-#include "io/pattern_file.h"
-#include "io/pattern_grow.h"
-#include "io/stack_source.h"
+#include "io/result/file.h"
+#include "io/result/grow.h"
+#include "io/stack/source.h"
 
 /* The integrators of a run. All have frames and bins of the same shape. */
 struct airy_run_team {

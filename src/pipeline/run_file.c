@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "integrate/integrator.h"
-#include "io/pattern_nxazint.h"
+#include "io/result/nxazint.h"
 #include "pipeline/run.h"
 
 static airy_status open_as(struct airy_run *run, const char *path,

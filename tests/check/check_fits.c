@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/fits_header.h"
-#include "io/image_formats.h"
+#include "io/image/fits_header.h"
+#include "io/image/formats.h"
 #include "ref_codec.h"
 
 enum { MOST_CARDS = 36 };

@@ -16,8 +16,8 @@
 #include "airy/file.h"
 
 #include "base/cache_file.h"
-#include "io/image_formats.h"
-#include "io/plain_file.h"
+#include "io/image/formats.h"
+#include "io/file/plain_file.h"
 
 static const char *tmp_path(struct check *c, const char *name)
 {

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/pattern_file.h"
-#include "io/plain_file.h"
+#include "io/result/file.h"
+#include "io/file/plain_file.h"
 
 enum { FRAMES = 40, BINS = 37, THREADS = 4, INVALID_ROW = 23, BAD_ROW = 11 };
 

@@ -1,9 +1,9 @@
-/* Text on its way to gnuplot and to a terminal (tools/airy/quote.h). All values are exact. */
+/* Text on its way to gnuplot and to a terminal (tools/airy/cli/quote.h). All values are exact. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
-#include "quote.h"
+#include "cli/quote.h"
 
 static void check_gnuplot(struct check *c)
 {

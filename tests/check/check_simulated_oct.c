@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "exact_math.h"
-#include "simulated_oct.h"
+#include "cli/exact_math.h"
+#include "simulate/simulated_oct.h"
 
 #define TWO_PI 6.283185307179586
 

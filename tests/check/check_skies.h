@@ -2,7 +2,7 @@
 #ifndef AIRY_TESTS_CHECK_SKIES_H
 #define AIRY_TESTS_CHECK_SKIES_H
 
-#include "simulated_sky.h"
+#include "simulate/simulated_sky.h"
 
 struct check_sky {
     size_t height, width, random;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/hdf5_util.h"
+#include "io/hdf5/util.h"
 
 enum { ROWS = 23, COLUMNS = 31, COUNT = ROWS * COLUMNS, BINS = 7, FRAMES = 3 };
 

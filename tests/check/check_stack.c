@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/stack_source.h"
+#include "io/stack/source.h"
 
 uint32_t stack_crc32(const void *data, size_t size)
 {

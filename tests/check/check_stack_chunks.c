@@ -1,11 +1,11 @@
-/* Where chunks lie in a file: the library's own table of them (src/io/chunk_address.c). */
+/* Where chunks lie in a file: the library's own table of them (src/io/hdf5/chunk_address.c). */
 #include "check_stack.h"
 
 #include <hdf5.h>
 #include <stdio.h>
 #include <time.h>
 
-#include "io/stack_internal.h"
+#include "io/stack/internal.h"
 
 /* The table against libhdf5's own word, for every chunk index there is. */
 static void check_addresses(struct check *c, const char *name)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/stack_internal.h"
+#include "io/stack/internal.h"
 
 enum { FRAMES = 6, FRAME_BYTES = 37 * 44 * 4 };
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "codec/byte_offset.h"
-#include "io/stack_source.h"
+#include "io/stack/source.h"
 
 enum { FRAMES = 11, HEIGHT = 23, WIDTH = 37, PIXELS = HEIGHT * WIDTH };
 

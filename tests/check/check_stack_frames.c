@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "check_stack.h"
-#include "io/hdf5_util.h"
+#include "io/hdf5/util.h"
 
 enum { HEIGHT = 5, WIDTH = 7, PIXELS = HEIGHT * WIDTH, FRAMES = 4 };
 

@@ -11,7 +11,7 @@
 
 #include "base/cgroup.h"
 #include "codec/chunks.h"
-#include "io/hdf5_util.h"
+#include "io/hdf5/util.h"
 
 enum { FRAMES = 4, HEIGHT = 8, WIDTH = 16, PIXELS = HEIGHT * WIDTH };
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "codec/chunks.h"
-#include "io/chunk_address.h"
-#include "io/stack_internal.h"
+#include "io/hdf5/chunk_address.h"
+#include "io/stack/internal.h"
 
 enum { HEIGHT = 5, WIDTH = 7, PIXELS = HEIGHT * WIDTH };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/stack_source.h"
+#include "io/stack/source.h"
 
 /* More than are looked at when a dataset is opened: of those 32 in each 160. */
 enum { FRAMES = 5200, PERIOD = 160, SEEN = 32, SIDE = 4, PIXELS = SIDE * SIDE, THREADS = 4 };

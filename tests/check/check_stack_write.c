@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "io/stack_source.h"
+#include "io/stack/source.h"
 
 enum { FRAMES = 5, HEIGHT = 19, WIDTH = 23, PIXELS = HEIGHT * WIDTH };
 

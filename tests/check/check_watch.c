@@ -7,8 +7,8 @@
 
 #include "airy/codec.h"
 #include "airy/watch.h"
-#include "io/pattern_grow.h"
-#include "io/plain_file.h"
+#include "io/result/grow.h"
+#include "io/file/plain_file.h"
 
 enum { BINS = 3 };
 

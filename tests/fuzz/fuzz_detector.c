@@ -14,7 +14,7 @@
 
 #include "airy/airy.h"
 #include "fuzz.h"
-#include "io/hdf5_util.h"
+#include "io/hdf5/util.h"
 
 enum { MAX_STEPS = 16, MAX_VALUES = 2048, MAX_PIXELS = 1 << 14 };
 

@@ -14,8 +14,8 @@
 
 #include "airy/airy.h"
 #include "fuzz.h"
-#include "io/hdf5_util.h"
-#include "io/stack_source.h"
+#include "io/hdf5/util.h"
+#include "io/stack/source.h"
 
 enum { MAX_STEPS = 24, MAX_PIXELS = 1 << 16, MAX_BYTES = 1 << 18 };
 

@@ -14,7 +14,7 @@
 #include "base/image_memory.h"
 #include "codec/byte_offset.h"
 #include "fuzz.h"
-#include "io/image_formats.h"
+#include "io/image/formats.h"
 
 /* CFITSIO does not release its buffers where a tile does not decode. */
 const char *__lsan_default_suppressions(void);

@@ -13,7 +13,7 @@
 #include "airy/airy.h"
 #include "base/image_memory.h"
 #include "fuzz.h"
-#include "io/image_formats.h"
+#include "io/image/formats.h"
 
 static void fuzz_parser(bool edf, const uint8_t *bytes, size_t size)
 {

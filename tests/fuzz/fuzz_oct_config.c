@@ -13,7 +13,7 @@
 
 #include "airy/airy.h"
 #include "fuzz.h"
-#include "io/oct_table.h"
+#include "io/oct/table.h"
 
 enum { MOST = 1 << 16 };
 

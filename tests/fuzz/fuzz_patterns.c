@@ -15,8 +15,8 @@
 
 #include "airy/airy.h"
 #include "fuzz.h"
-#include "io/hdf5_util.h"
-#include "io/pattern_read.h"
+#include "io/hdf5/util.h"
+#include "io/result/read.h"
 
 enum { FRAMES = 3, BINS = 5, SECTORS = 2, MOST_BINS = BINS * SECTORS, MODELS = 3 };
 enum { MAX_FILE = 1 << 18, MAX_RANGES = 64 };

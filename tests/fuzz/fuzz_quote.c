@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "quote.h"
+#include "cli/quote.h"
 
 /* The bytes of one character by the table of well-formed UTF-8 (Unicode 15, table 3-7); 0: none. */
 static size_t well_formed(const unsigned char *p)

@@ -15,7 +15,7 @@
 
 #include "airy/airy.h"
 #include "fuzz.h"
-#include "io/hdf5_util.h"
+#include "io/hdf5/util.h"
 
 enum { FRAMES = 3, HEIGHT = 5, WIDTH = 7, PIXELS = HEIGHT * WIDTH, BINS = 4, MAX_FILE = 1 << 18 };
 

@@ -15,8 +15,8 @@
 
 #include "airy/airy.h"
 #include "fuzz.h"
-#include "io/hdf5_util.h"
-#include "io/stack_source.h"
+#include "io/hdf5/util.h"
+#include "io/stack/source.h"
 
 enum {
     LAYOUTS = 5,

@@ -15,8 +15,8 @@
 #include "airy/airy.h"
 #include "base/cache_file.h"
 #include "fuzz.h"
-#include "io/oct_table.h"
-#include "io/stack_pattern.h"
+#include "io/oct/table.h"
+#include "io/file/pattern.h"
 
 enum { MOST = 64 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "golden.h"
-#include "sha256.h"
+#include "cli/sha256.h"
 
 /* A line of NAME.cat4.csv or NAME.cat8.csv. */
 enum column {

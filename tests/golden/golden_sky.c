@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "golden.h"
-#include "simulated_sky.h"
+#include "simulate/simulated_sky.h"
 
 struct image {
     size_t height, width;

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stack_opt.h"
-#include "compare.h"
-#include "manual.h"
-#include "tool.h"
-#include "world.h"
+#include "cli/stack_opt.h"
+#include "cli/compare.h"
+#include "cli/manual.h"
+#include "cli/tool.h"
+#include "cli/world.h"
 
 static const struct command *const commands[] = {
     &cmd_devices,

@@ -1,7 +1,7 @@
 #define LANES     1
 #define NAME(x)   x##_neon
 #define NARROW(x) x##_portable
-#include "cpu/bitshuffle_tmpl.h"
+#include "cpu/tmpl/bitshuffle_tmpl.h"
 
 static inline void store_lanes(uint8_t *p, size_t step, const vec v[LANES])
 {

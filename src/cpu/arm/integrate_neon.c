@@ -3,7 +3,7 @@
 
 #define LANES            8
 #define SUFFIX(f, dtype) f##_##dtype##_neon
-#include "cpu/integrate_tmpl_dtypes.c"
+#include "cpu/tmpl/integrate_tmpl_dtypes.c"
 
 typedef float64x2_t doubles;
 typedef uint32x4_t words;
@@ -208,4 +208,4 @@ static AIRY_ALWAYS_INLINE doubles group_values(const struct group *group, unsign
 #define ENGINE         "by pixel, 8 frames in lanes (NEON)"
 #define WORTH          3
 #define FEWER          NULL
-#include "cpu/integrate_fast_tmpl.c"
+#include "cpu/tmpl/integrate_fast_tmpl.c"

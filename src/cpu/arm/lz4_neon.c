@@ -31,4 +31,4 @@ static inline void fill_pattern(uint8_t *dst, size_t offset, size_t length)
 }
 
 #define NAME(x) x##_neon
-#include "cpu/lz4_tmpl.h"
+#include "cpu/tmpl/lz4_tmpl.h"

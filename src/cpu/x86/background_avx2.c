@@ -1,3 +1,3 @@
 /* The background kernels with AVX2. */
 #define SET avx2
-#include "cpu/background_tmpl.c"
+#include "cpu/tmpl/background_tmpl.c"

@@ -1,3 +1,3 @@
 /* The background kernels with AVX-512. */
 #define SET avx512
-#include "cpu/background_tmpl.c"
+#include "cpu/tmpl/background_tmpl.c"

@@ -1,7 +1,7 @@
 #define LANES     2
 #define NAME(x)   x##_avx2
 #define NARROW(x) x##_sse2
-#include "cpu/bitshuffle_tmpl.h"
+#include "cpu/tmpl/bitshuffle_tmpl.h"
 
 #include <immintrin.h>
 

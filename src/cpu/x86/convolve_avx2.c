@@ -15,4 +15,4 @@
 #define STORE64 _mm256_storeu_pd
 #define SPLAT64 _mm256_set1_pd
 #define MADD64  _mm256_fmadd_pd
-#include "cpu/convolve_tmpl.c"
+#include "cpu/tmpl/convolve_tmpl.c"

@@ -1,3 +1,3 @@
 /* The element kernels with AVX2. */
 #define SET avx2
-#include "cpu/element_set_tmpl.c"
+#include "cpu/tmpl/element_set_tmpl.c"

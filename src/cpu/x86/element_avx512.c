@@ -1,3 +1,3 @@
 /* The element kernels with AVX-512. */
 #define SET avx512
-#include "cpu/element_set_tmpl.c"
+#include "cpu/tmpl/element_set_tmpl.c"

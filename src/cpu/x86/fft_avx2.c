@@ -19,7 +19,7 @@
 #define MSUB      _mm256_fmsub_ps
 #define NMADD     _mm256_fnmadd_ps
 #define TRANSPOSE transpose8
-#include "cpu/fft_tmpl.c"
+#include "cpu/tmpl/fft_tmpl.c"
 
 static inline void transpose4(__m256d v[4])
 {
@@ -45,7 +45,7 @@ static inline void transpose4(__m256d v[4])
 #define MSUB      _mm256_fmsub_pd
 #define NMADD     _mm256_fnmadd_pd
 #define TRANSPOSE transpose4
-#include "cpu/fft_tmpl.c"
+#include "cpu/tmpl/fft_tmpl.c"
 
 const struct airy_fft_kernels airy_fft_avx2 = {.f32 = AIRY_FFT_TABLE(f32, avx2),
                                                .f64 = AIRY_FFT_TABLE(f64, avx2)};

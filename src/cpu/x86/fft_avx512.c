@@ -19,7 +19,7 @@
 #define MSUB      _mm512_fmsub_ps
 #define NMADD     _mm512_fnmadd_ps
 #define TRANSPOSE transpose16
-#include "cpu/fft_tmpl.c"
+#include "cpu/tmpl/fft_tmpl.c"
 
 static inline void quarters_f64(__m512d *to, size_t step, __m512d u0, __m512d u1, __m512d u2,
                                 __m512d u3)
@@ -57,7 +57,7 @@ static inline void transpose8(__m512d v[8])
 #define MSUB      _mm512_fmsub_pd
 #define NMADD     _mm512_fnmadd_pd
 #define TRANSPOSE transpose8
-#include "cpu/fft_tmpl.c"
+#include "cpu/tmpl/fft_tmpl.c"
 
 const struct airy_fft_kernels airy_fft_avx512 = {.f32 = AIRY_FFT_TABLE(f32, avx512),
                                                  .f64 = AIRY_FFT_TABLE(f64, avx512)};

@@ -3,7 +3,7 @@
 
 #define LANES            8
 #define SUFFIX(f, dtype) f##_##dtype##_avx2
-#include "cpu/integrate_tmpl_dtypes.c"
+#include "cpu/tmpl/integrate_tmpl_dtypes.c"
 
 typedef __m256d doubles;
 typedef __m256i words;
@@ -356,4 +356,4 @@ static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pix
 #define ENGINE         "by pixel, 8 frames in lanes (AVX2)"
 #define WORTH          3
 #define FEWER          NULL
-#include "cpu/integrate_fast_tmpl.c"
+#include "cpu/tmpl/integrate_fast_tmpl.c"

@@ -3,7 +3,7 @@
 
 #define LANES            16
 #define SUFFIX(f, dtype) f##_##dtype##_avx512
-#include "cpu/integrate_tmpl_dtypes.c"
+#include "cpu/tmpl/integrate_tmpl_dtypes.c"
 
 typedef __m512d doubles;
 typedef __m512i words;
@@ -368,4 +368,4 @@ static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pix
 #define ENGINE         "by pixel, 16 frames in lanes (AVX-512)"
 #define WORTH          9
 #define FEWER          &airy_integrate_avx2
-#include "cpu/integrate_fast_tmpl.c"
+#include "cpu/tmpl/integrate_fast_tmpl.c"

@@ -10,4 +10,4 @@
 #define STREAM(p, v)           _mm256_stream_ps(p, v)
 #define FENCE()                _mm_sfence()
 #define TRANSPOSE              transpose8
-#include "cpu/oct_tmpl.c"
+#include "cpu/tmpl/oct_tmpl.c"

@@ -45,4 +45,4 @@ static inline __m512 decibel_by_table(__m512 power)
 #define STREAM(p, v)           _mm512_stream_ps(p, v)
 #define FENCE()                _mm_sfence()
 #define TRANSPOSE              transpose16
-#include "cpu/oct_tmpl.c"
+#include "cpu/tmpl/oct_tmpl.c"

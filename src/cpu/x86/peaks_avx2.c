@@ -1,3 +1,3 @@
 /* The peaks kernels with AVX2. */
 #define SET avx2
-#include "cpu/peaks_tmpl.c"
+#include "cpu/tmpl/peaks_tmpl.c"

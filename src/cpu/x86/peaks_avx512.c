@@ -1,3 +1,3 @@
 /* The peaks kernels with AVX-512. */
 #define SET avx512
-#include "cpu/peaks_tmpl.c"
+#include "cpu/tmpl/peaks_tmpl.c"

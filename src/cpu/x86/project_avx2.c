@@ -1,3 +1,3 @@
 /* The kernels of projections with AVX2. */
 #define SET avx2
-#include "cpu/project_tmpl.c"
+#include "cpu/tmpl/project_tmpl.c"

@@ -28,4 +28,4 @@ static inline uint64_t inside_avx2(const uint8_t *x, const uint8_t *y, const uin
 #define SET       avx2
 #define RATE      100
 #define BUCKET_NS 55
-#include "cpu/rank_tmpl.c"
+#include "cpu/tmpl/rank_tmpl.c"

@@ -35,4 +35,4 @@ static inline size_t at_most_avx512(const uint16_t *counts, uint16_t rank)
 #define SET       avx512
 #define RATE      150
 #define BUCKET_NS 30
-#include "cpu/rank_tmpl.c"
+#include "cpu/tmpl/rank_tmpl.c"

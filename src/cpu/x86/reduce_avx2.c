@@ -13,4 +13,4 @@ static inline size_t keep_avx2(double *dst, const double *values, __m256d in)
 
 #define KEEP(dst, values, in) keep_avx2((dst), (values), (__m256d)(in))
 #define SET                   avx2
-#include "cpu/reduce_tmpl.c"
+#include "cpu/tmpl/reduce_tmpl.c"

@@ -11,4 +11,4 @@ static inline size_t keep_avx512(double *dst, const double *values, __m512i in)
 
 #define KEEP(dst, values, in) keep_avx512((dst), (values), (__m512i)(in))
 #define SET                   avx512
-#include "cpu/reduce_tmpl.c"
+#include "cpu/tmpl/reduce_tmpl.c"

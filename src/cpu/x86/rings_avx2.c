@@ -33,4 +33,4 @@ static inline size_t keep_terms_avx2(struct airy_ring_bin *to, size_t n, __m256d
                     (__m256d)(in))
 #define KEEP(to, n, from, i, in) keep_avx2((to), (n), (from), (i), (__m256d)(in))
 #define SET                      avx2
-#include "cpu/rings_tmpl.c"
+#include "cpu/tmpl/rings_tmpl.c"

@@ -43,4 +43,4 @@ static inline __m256i gather_avx512(const void *pixels, const uint32_t *pixel)
                       (__m512i)(in))
 #define KEEP(to, n, from, i, in) keep_avx512((to), (n), (from), (i), (__m512i)(in))
 #define SET                      avx512
-#include "cpu/rings_tmpl.c"
+#include "cpu/tmpl/rings_tmpl.c"

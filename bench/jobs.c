@@ -1,0 +1,300 @@
+/* Jobs that benches time: `airy integrate` from its start to its exit, and what it wrote. */
+#include "jobs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Words of a command line, malloc'ed each. */
+struct words {
+    char *list[64];
+    size_t count;
+    bool lost; /* memory was short */
+};
+
+static void add_word(struct words *words, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_word(struct words *words, const char *format, ...)
+{
+    va_list args;
+    char *word = NULL;
+    va_start(args, format);
+    if (words->count + 1 < sizeof(words->list) / sizeof(words->list[0]) &&
+        vasprintf(&word, format, args) >= 0)
+        words->list[words->count++] = word;
+    else
+        words->lost = true;
+    va_end(args);
+}
+
+static bool in_table(const struct opt *table, const char *name)
+{
+    for (const struct opt *opt = table; opt->name || opt->heading; opt++)
+        if (opt->name && strcmp(opt->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Geometry and pattern as they were given to the bench. */
+static void add_given(struct words *words, const struct common *common)
+{
+    for (size_t i = 0; i + 1 < common->given.count; i += 2) {
+        const char *name = common->given.items[i], *argument = common->given.items[i + 1];
+        if (in_table(geometry_options, name) || in_table(pattern_options, name) ||
+            strcmp(name, "compat") == 0)
+            add_word(words, "--%s%s%s", name, argument ? "=" : "", argument ? argument : "");
+    }
+}
+
+/* Several commands share a limit, and the memory of a device. */
+static uint64_t memory_limit(const struct bench_job *job)
+{
+    const struct bench *bench = job->bench;
+    const uint64_t limit = bench->common->memory_limit;
+    if (job->kind != BENCH_JOB_COMMANDS)
+        return limit;
+    return (limit || bench->cpu ? limit : bench->info.memory) / job->processes;
+}
+
+/* The result of a command, which is the job's where there is only one. */
+static void name_part(char path[4352], const struct bench_job *job, size_t part)
+{
+    if (job->kind == BENCH_JOB_COMMANDS)
+        snprintf(path, 4352, "%s.%zu.h5", job->path, part);
+    else
+        snprintf(path, 4352, "%s", job->path);
+}
+
+/* "airy integrate OPTIONS -- ", to which the stack comes so often as it is played. */
+static void add_integrate(struct words *words, const struct bench_job *job, size_t part)
+{
+    const struct bench *bench = job->bench;
+    const size_t frames = job->replay * bench->stack_info.frames;
+    const uint64_t limit = memory_limit(job);
+    char path[4352];
+    if (job->kind == BENCH_JOB_RANKS) { /* cores are the bench's to choose */
+        char self[4096];
+        const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+        self[length < 0 ? 0 : length] = 0;
+        add_word(words, "mpirun");
+        add_word(words, "--bind-to");
+        add_word(words, "none");
+        add_word(words, "-n");
+        add_word(words, "%zu", job->processes);
+        add_word(words, "%s", self);
+    } else
+        add_word(words, "airy");
+    add_word(words, "integrate");
+    add_given(words, bench->common);
+    if (limit)
+        add_word(words, "--memory-limit=%llu", (unsigned long long)limit);
+    add_word(words, "--device=%s", job->spec);
+    add_word(words, "--layout=%s", layout_name(job->layout));
+    if (job->threads)
+        add_word(words, "--threads=%zu", job->threads);
+    if (job->kind == BENCH_JOB_COMMANDS)
+        add_word(words, "--frames=%zu:%zu", frames * part / job->processes,
+                 frames * (part + 1) / job->processes);
+    add_word(words, "--json");
+    add_word(words, "--quiet");
+    name_part(path, job, part);
+    add_word(words, "--output=%s", path);
+    add_word(words, "--");
+}
+
+static void add_merge(struct words *words, const struct bench_job *job)
+{
+    char path[4352];
+    add_word(words, "airy");
+    add_word(words, "merge");
+    add_word(words, "--json");
+    add_word(words, "--quiet");
+    add_word(words, "--output=%s", job->path);
+    add_word(words, "--");
+    for (size_t i = 0; i < job->processes; i++) {
+        name_part(path, job, i);
+        add_word(words, "%s", path);
+    }
+}
+
+/* With the words, which are freed, and behind them `input` so often. 0 or an errno. */
+static int start(struct bench_child *child, int errors, struct words *words, const char *input,
+                 size_t often)
+{
+    char **command = words->lost ? NULL : calloc(words->count + often + 1, sizeof(*command));
+    int failed = ENOMEM;
+    if (command) {
+        memcpy(command, words->list, words->count * sizeof(*command));
+        for (size_t i = 0; i < often; i++)
+            command[words->count + i] = (char *)input;
+        const char *program = strcmp(command[0], "airy") != 0 ? command[0] : NULL;
+        failed = bench_child_start(child, program, errors, command);
+    }
+    free(command);
+    for (size_t i = 0; i < words->count; i++)
+        free(words->list[i]);
+    return failed;
+}
+
+/* What it printed at its end; NULL where it has failed. */
+static json_t *finish(const struct bench_child *child)
+{
+    int status = 0;
+    json_t *answer = bench_child_end(child, &status);
+    if (status != 0) {
+        json_decref(answer);
+        answer = NULL;
+    }
+    return answer;
+}
+
+/* The first paragraph of a launcher's banner, in one line. */
+static void load_banner(char why[256], int file)
+{
+    char text[2048];
+    size_t used = 0;
+    const ssize_t n = pread(file, text, sizeof(text) - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    why[0] = 0;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+        line += strspn(line, " \t");
+        const bool words = *line && line[strspn(line, "-=*")];
+        if (!words && used)
+            break;
+        if (words && used < 255)
+            used += (size_t)snprintf(why + used, 256 - used, "%s%s", used ? " " : "", line);
+    }
+    tool_plain(why);
+}
+
+/* Open MPI does not start ranks of root's unless they are asked for twice. */
+static void allow_root(void)
+{
+    if (geteuid() != 0)
+        return;
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+}
+
+/* One command, or all of them at once. 0 or an errno. */
+static int run_parts(struct bench_job *job, int errors)
+{
+    struct bench_child list[BENCH_PROCESSES_MAX];
+    const size_t parts = job->kind == BENCH_JOB_COMMANDS ? job->processes : 1;
+    size_t started = 0, whole = 0;
+    int failed = 0;
+    for (; started < parts && !failed; started += !failed) {
+        struct words words = {0};
+        add_integrate(&words, job, started);
+        failed = start(&list[started], errors, &words, job->bench->path, job->replay);
+    }
+    for (size_t i = 0; i < started; i++) {
+        if (failed)
+            kill(list[i].pid, SIGTERM);
+        json_t *answer = finish(&list[i]);
+        whole += answer != NULL;
+        job->seconds = fmax(job->seconds, json_number_value(json_object_get(answer, "seconds")));
+        job->frames += json_number_value(json_object_get(answer, "frames"));
+        json_decref(answer);
+    }
+    if (whole < parts)
+        job->seconds = job->frames = 0;
+    return failed;
+}
+
+/* Merge the results of the commands, and remove them. 0 or an errno. */
+static int merge_parts(struct bench_job *job)
+{
+    struct words words = {0};
+    char path[4352];
+    struct bench_child merge;
+    const double begin = tool_now();
+    add_merge(&words, job);
+    const int failed = start(&merge, STDERR_FILENO, &words, NULL, 0);
+    json_t *answer = failed ? NULL : finish(&merge);
+    job->seconds = answer ? job->seconds + tool_now() - begin : 0;
+    json_decref(answer);
+    for (size_t i = 0; i < job->processes; i++) {
+        name_part(path, job, i);
+        unlink(path);
+    }
+    return failed;
+}
+
+int bench_job_run(struct bench_job *job)
+{
+    const bool ranks = job->kind == BENCH_JOB_RANKS;
+    const int banner = ranks ? memfd_create("airy-banner", MFD_CLOEXEC) : STDERR_FILENO;
+    job->seconds = job->frames = 0;
+    job->why[0] = 0;
+    if (banner < 0)
+        return errno;
+    if (ranks)
+        allow_root();
+    const double begin = tool_now();
+    int failed = run_parts(job, banner);
+    if (job->kind == BENCH_JOB_COMMANDS && job->seconds > 0)
+        failed = merge_parts(job);
+    job->wall = tool_now() - begin;
+    if (ranks) {
+        load_banner(job->why, banner);
+        close(banner);
+    }
+    return failed;
+}
+
+const char *bench_job_why(const struct bench_job *job, int failed)
+{
+    return failed ? strerror(failed) : *job->why ? job->why : "mpirun has failed";
+}
+
+/* Bytes of a dataset; false where the file has none. */
+static bool load(airy_image *image, size_t *size, const char *path, const char *name)
+{
+    char where[4400];
+    snprintf(where, sizeof(where), "%s::/entry/integrate/%s", path, name);
+    memset(image, 0, sizeof(*image));
+    if (airy_image_read_real(image, where) != AIRY_OK)
+        return false;
+    *size = tool_count(image->shape, image->ndim) * airy_dtype_size(image->dtype);
+    return true;
+}
+
+/* The bytes of `all` are those of `one` again and again. */
+static bool repeats(const void *all, size_t size, const void *one, size_t step)
+{
+    for (size_t at = 0; at < size && step > 0; at += step)
+        if (memcmp((const char *)all + at, one, size - at < step ? size - at : step) != 0)
+            return false;
+    return step > 0;
+}
+
+const char *bench_job_difference(const struct bench_job *job, const char *other, bool replayed)
+{
+    enum { RESULTS = 3, OF_FRAMES = 7 };
+    static const char *const names[] = {
+        "result/intensity",    "result/std",   "result/sem", "merged/sum_signal",
+        "merged/sum_variance", "frame/status", "frame/max",  "merged/sum_normalization",
+        "merged/count"};
+    const size_t start = job->kind == BENCH_JOB_COMMANDS && !job->bench->cpu ? RESULTS : 0;
+    for (size_t i = start; i < sizeof(names) / sizeof(names[0]); i++) {
+        airy_image one, two;
+        size_t size = 0, other_size = 0;
+        const bool there = load(&one, &size, job->path, names[i]);
+        const bool other_there = load(&two, &other_size, other, names[i]);
+        const bool same =
+            there == other_there &&
+            (!there || ((size == other_size || replayed || i >= OF_FRAMES) &&
+                        (size < other_size ? repeats(two.data, other_size, one.data, size)
+                                           : repeats(one.data, size, two.data, other_size))));
+        airy_image_free(&one);
+        airy_image_free(&two);
+        if (!same || (i == start && !there))
+            return names[i];
+    }
+    return NULL;
+}

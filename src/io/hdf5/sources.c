@@ -1,0 +1,642 @@
+#include "io/hdf5/sources.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "airy/array.h"
+#include "base/size.h"
+#include "io/hdf5/chunk_address.h"
+#include "io/hdf5/virtual_part.h"
+
+enum {
+    MAX_NESTED = 8,        /* virtual datasets of virtual datasets */
+    MAX_BOXES = 1024,      /* parts of one source that are told apart */
+    MAX_NUMBERED = 100000, /* sources named by "%b", in all */
+    FREE_PATHS = 200000,   /* libhdf5 takes up to 40 us for each: 8 s */
+    ELEMENTS_OF_PATH = 64  /* and one more for as many elements that are read */
+};
+
+/* "folder/name", or NULL when nothing is there (or memory is short). */
+static char *try_folder(const char *folder, size_t length, const char *name)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%.*s/%s", (int)length, folder, name) < 0)
+        return NULL;
+    if (access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) : 0;
+}
+
+/* Folders of the variable; ${ORIGIN} is the one of `beside`. */
+static char *try_prefixes(const char *prefixes, const char *beside, const char *name)
+{
+    static const char origin[] = "${ORIGIN}";
+    char *found = NULL;
+    while (!found && prefixes && *prefixes) {
+        const size_t length = strcspn(prefixes, ":");
+        const bool relative = strncmp(prefixes, origin, sizeof(origin) - 1) == 0;
+        const size_t skip = relative ? sizeof(origin) - 1 : 0;
+        char *folder = NULL;
+        if (length > 0 && asprintf(&folder, "%.*s%.*s", relative ? (int)folder_length(beside) : 0,
+                                   beside, (int)(length - skip), prefixes + skip) >= 0)
+            found = try_folder(folder, strlen(folder), name);
+        free(folder);
+        prefixes += length + (prefixes[length] == ':');
+    }
+    return found;
+}
+
+char *airy_hdf5_source_find(const char *beside, const char *name)
+{
+    if (strcmp(name, ".") == 0)
+        return strdup(beside);
+    if (name[0] == '/' && access(name, F_OK) == 0)
+        return strdup(name);
+    const char *relative = name[0] == '/' ? strrchr(name, '/') + 1 : name;
+    char *found = try_prefixes(getenv("HDF5_VDS_PREFIX"), beside, relative);
+    if (!found)
+        found = try_folder(beside, folder_length(beside), relative);
+    char *real = found ? NULL : realpath(beside, NULL);
+    if (real)
+        found = try_folder(real, folder_length(real), relative);
+    free(real);
+    if (!found && asprintf(&found, "%.*s/%s", (int)folder_length(beside), beside, relative) < 0)
+        return NULL;
+    return found;
+}
+
+/* First and last index of each axis; ndim 0: everything. paths: ways on which libhdf5 comes to it. */
+struct box {
+    int ndim;
+    bool exact; /* no more than what is asked for */
+    bool all;   /* of a source that is taken whole, whose shape is not known yet: */
+    struct airy_points points;
+    double paths;
+    hsize_t first[AIRY_MAX_DIMS], last[AIRY_MAX_DIMS];
+};
+
+static void get_box(struct box *box, hid_t space)
+{
+    hsize_t first[H5S_MAX_RANK], last[H5S_MAX_RANK];
+    box->exact = box->all = false;
+    box->ndim = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
+    if (box->ndim <= 0 || box->ndim > AIRY_MAX_DIMS || H5Sget_select_bounds(space, first, last) < 0)
+        box->ndim = 0;
+    for (int axis = 0; axis < box->ndim; axis++) {
+        box->first[axis] = first[axis];
+        box->last[axis] = last[axis];
+    }
+    if (space >= 0)
+        H5Sclose(space);
+}
+
+static bool apart(const struct box *a, const struct box *b)
+{
+    bool found = false;
+    for (int axis = 0; axis < a->ndim && a->ndim == b->ndim; axis++)
+        found = found || a->last[axis] < b->first[axis] || b->last[axis] < a->first[axis];
+    return found;
+}
+
+static bool same_box(const struct box *a, const struct box *b)
+{
+    bool same = a->ndim == b->ndim && a->all == b->all &&
+                (!a->all || (a->points.begin == b->points.begin && a->points.end == b->points.end));
+    for (int axis = 0; axis < a->ndim && same; axis++)
+        same = a->first[axis] == b->first[axis] && a->last[axis] == b->last[axis];
+    return same;
+}
+
+/* a holds b, too. */
+static void stretch(struct box *a, const struct box *b)
+{
+    a->exact = a->all = false;
+    if (a->ndim != b->ndim)
+        a->ndim = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        a->first[i] = b->first[i] < a->first[i] ? b->first[i] : a->first[i];
+        a->last[i] = b->last[i] > a->last[i] ? b->last[i] : a->last[i];
+    }
+    a->paths += b->paths;
+}
+
+/* A dataset that a virtual one names, and the parts of it that are asked for. */
+struct source {
+    char *file, *name;
+    struct box *boxes;
+    size_t box_count, box_room;
+    dev_t device; /* with inode and address: which dataset it is, under whatever name */
+    ino_t inode;
+    haddr_t address;
+};
+
+struct sources {
+    struct source *items;
+    size_t count, room;
+};
+
+/*
+ * The sources are walked level by level, and each level has each dataset once, with all that is
+ * asked of it: the work is bounded by the mappings in the files times the levels, not by the paths
+ * through them. libhdf5 follows each path when it reads, so these are counted, and too many are
+ * refused.
+ */
+struct walk {
+    const char *what;     /* the dataset that was asked for */
+    struct sources named; /* the next level's, as the mappings name them */
+    bool written;         /* a source that was never written fails, where that can be told */
+    bool whole;           /* all of the dataset is asked for */
+    size_t numbered;      /* sources named by "%b" so far */
+    double paths, limit;  /* of mappings that libhdf5 follows, so far and at most */
+};
+
+static airy_status fail_memory(const struct walk *w)
+{
+    return airy_fail(AIRY_ERR_MEMORY, "out of memory for the sources of %s", w->what);
+}
+
+static void release(struct sources *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->items[i].file);
+        free(list->items[i].name);
+        free(list->items[i].boxes);
+    }
+    free(list->items);
+    *list = (struct sources){0};
+}
+
+static bool add_box(struct source *source, const struct box *box)
+{
+    size_t at = 0;
+    while (at < source->box_count && !same_box(&source->boxes[at], box))
+        at++;
+    if (at == MAX_BOXES)
+        at = MAX_BOXES - 1; /* more is looked at than must be */
+    if (at < source->box_count) {
+        if (same_box(&source->boxes[at], box))
+            source->boxes[at].paths += box->paths;
+        else
+            stretch(&source->boxes[at], box);
+        return true;
+    }
+    if (source->box_count == source->box_room) {
+        const size_t room = source->box_room ? 2 * source->box_room : 1;
+        struct box *larger = realloc(source->boxes, room * sizeof(*larger));
+        if (!larger)
+            return false;
+        source->boxes = larger;
+        source->box_room = room;
+    }
+    source->boxes[source->box_count++] = *box;
+    return true;
+}
+
+/* A new entry, which takes file and name. NULL: memory is short; they are freed. */
+static struct source *add_source(struct sources *list, char *file, char *name)
+{
+    if (list->count == list->room) {
+        const size_t room = list->room ? 2 * list->room : 16;
+        struct source *larger = realloc(list->items, room * sizeof(*larger));
+        if (!larger) {
+            free(file);
+            free(name);
+            return NULL;
+        }
+        list->items = larger;
+        list->room = room;
+    }
+    struct source *source = &list->items[list->count++];
+    *source = (struct source){.file = file, .name = name};
+    return source;
+}
+
+static airy_status note_source(struct walk *w, const char *file, const char *name,
+                               const struct box *box)
+{
+    struct sources *list = &w->named;
+    struct source *last = list->count ? &list->items[list->count - 1] : NULL;
+    if (!last || strcmp(last->name, name) != 0 || strcmp(last->file, file) != 0) {
+        char *own_file = strdup(file), *own_name = strdup(name);
+        last = add_source(list, own_file, own_name);
+        if (!last || !own_file || !own_name)
+            return fail_memory(w);
+    }
+    return add_box(last, box) ? AIRY_OK : fail_memory(w);
+}
+
+/*
+ * What libhdf5 makes of a source's name: "%b" is a number, "%%" a '%'. *numbered: there is a number.
+ */
+static char *fill_name(const char *name, size_t number, bool *numbered)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (const char *c = name; *c; c++) {
+        if (c[0] == '%' && c[1] == 'b') {
+            fprintf(out, "%zu", number);
+            *numbered = true;
+            c++;
+        } else {
+            fputc(*c, out);
+            c += c[0] == '%' && c[1] == '%';
+        }
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static bool has_dataset(const char *path, const char *name)
+{
+    hid_t file;
+    if (access(path, F_OK) != 0 || airy_hdf5_open(&file, path) != AIRY_OK)
+        return false;
+    const bool there = airy_hdf5_exists(file, name);
+    H5Fclose(file);
+    return there;
+}
+
+/*
+ * A mapping's source, or where its name has "%b" all that are there from number 0 on: how many there
+ * should be is not written anywhere.
+ */
+static airy_status note_named(struct walk *w, const char *beside, const char *file,
+                              const char *name, const struct box *box)
+{
+    const struct box whole = {.paths = box->paths};
+    bool more = true, numbered = false;
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; more && status == AIRY_OK; i++) {
+        char *one = fill_name(file, i, &numbered), *dataset = fill_name(name, i, &numbered);
+        char *found = one && dataset ? airy_hdf5_source_find(beside, one) : NULL;
+        more = numbered && found && has_dataset(found, dataset);
+        if (!found)
+            status = fail_memory(w);
+        else if (more && ++w->numbered > MAX_NUMBERED)
+            status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s has more than %d numbered sources",
+                               w->what, MAX_NUMBERED);
+        else if (more || !numbered)
+            status = note_source(w, found, dataset, numbered ? &whole : box);
+        free(one);
+        free(dataset);
+        free(found);
+    }
+    return status;
+}
+
+/* box: exact, and what the points of the selection are. */
+static void narrow(struct box *box, hid_t from, int ndim, const hsize_t *shape)
+{
+    struct airy_part part;
+    box->exact = ndim <= AIRY_MAX_DIMS && airy_virtual_part(&part, &box->points, from, ndim, shape);
+    box->all = false;
+    box->ndim = box->exact ? ndim : box->ndim;
+    for (int axis = 0; box->exact && axis < ndim; axis++) {
+        box->first[axis] = part.first[axis];
+        box->last[axis] = part.last[axis];
+    }
+}
+
+/* Of the source what is asked for, or where that cannot be told all that the mapping takes of it. */
+static void get_wanted_box(struct box *wanted, hid_t creation, size_t i, const struct source *asked)
+{
+    struct airy_part box = {.ndim = asked->boxes[0].ndim};
+    struct airy_points points = {0, 0};
+    const hid_t to = H5Pget_virtual_vspace(creation, i),
+                from = H5Pget_virtual_srcspace(creation, i);
+    for (int axis = 0; axis < box.ndim; axis++) {
+        box.first[axis] = asked->boxes[0].first[axis];
+        box.last[axis] = asked->boxes[0].last[axis];
+    }
+    const bool known = asked->box_count == 1 && asked->boxes[0].exact && to >= 0 && from >= 0 &&
+                       airy_virtual_points(&points, &box, to),
+               all = known && H5Sget_select_type(from) == H5S_SEL_ALL;
+    hsize_t shape[H5S_MAX_RANK];
+    const int ndim = known && !all ? H5Sget_simple_extent_dims(from, shape, NULL) : 0;
+    if (to >= 0)
+        H5Sclose(to);
+    get_box(wanted, from >= 0 ? H5Scopy(from) : -1);
+    wanted->all = all;
+    wanted->points = points;
+    if (known && !all)
+        narrow(wanted, from, ndim, shape);
+    if (from >= 0)
+        H5Sclose(from);
+}
+
+/* The shape of a source says what was asked of all of it. */
+static void settle_boxes(struct source *source, hid_t dataset)
+{
+    hsize_t shape[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset);
+    const int ndim = space < 0 ? 0 : H5Sget_simple_extent_dims(space, shape, NULL);
+    if (ndim > 0 && H5Sselect_all(space) >= 0)
+        for (size_t i = 0; i < source->box_count; i++)
+            if (source->boxes[i].all)
+                narrow(&source->boxes[i], space, ndim, shape);
+    if (space >= 0)
+        H5Sclose(space);
+}
+
+static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const char *beside,
+                                const struct source *asked)
+{
+    struct box here, wanted;
+    double paths = 0;
+    get_box(&here, H5Pget_virtual_vspace(creation, i));
+    for (size_t k = 0; k < asked->box_count; k++)
+        paths += apart(&here, &asked->boxes[k]) ? 0 : asked->boxes[k].paths;
+    if (paths == 0)
+        return AIRY_OK;
+    w->paths += paths;
+    AIRY_FAIL_IF(
+        w->paths > w->limit, AIRY_ERR_UNSUPPORTED,
+        "%s: its virtual datasets name each other on more than %.0f paths, which would take "
+        "too long; copy what is wanted into a dataset of its own",
+        w->what, w->limit);
+    get_wanted_box(&wanted, creation, i, asked);
+    wanted.paths = paths;
+    const ssize_t file_length = H5Pget_virtual_filename(creation, i, NULL, 0);
+    const ssize_t name_length = H5Pget_virtual_dsetname(creation, i, NULL, 0);
+    AIRY_FAIL_IF(file_length < 0 || name_length < 0, AIRY_ERR_FORMAT,
+                 "%s: its mapping cannot be read", w->what);
+    char *file = calloc((size_t)file_length + 1, 1), *name = calloc((size_t)name_length + 1, 1);
+    airy_status status;
+    if (!file || !name || H5Pget_virtual_filename(creation, i, file, (size_t)file_length + 1) < 0 ||
+        H5Pget_virtual_dsetname(creation, i, name, (size_t)name_length + 1) < 0)
+        status = fail_memory(w);
+    else
+        status = note_named(w, beside, file, name, &wanted);
+    free(file);
+    free(name);
+    return status;
+}
+
+/* The sources of a virtual dataset join the next level; other layouts have none. */
+static airy_status note_mappings(struct walk *w, hid_t dataset, const struct source *asked)
+{
+    const hid_t creation = H5Dget_create_plist(dataset);
+    airy_status status = AIRY_OK;
+    size_t count = 0;
+    if (creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL) {
+        const airy_probe *probe = airy_probe_of(dataset);
+        if (!probe || H5Pget_virtual_count(creation, &count) < 0)
+            status = airy_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
+        for (size_t k = 0; k < count && status == AIRY_OK; k++)
+            status = note_mapping(w, creation, k, probe->path, asked);
+    }
+    if (creation >= 0)
+        H5Pclose(creation);
+    return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct source *x = a, *y = b;
+    const int order = strcmp(x->file, y->file);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct source *x = a, *y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    if (x->inode != y->inode)
+        return x->inode < y->inode ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Entries that are the same become one, with the boxes of all. */
+static airy_status merge_same(struct sources *list, const struct walk *w,
+                              int (*order)(const void *, const void *))
+{
+    size_t kept = 0;
+    bool good = true;
+    if (list->count > 1)
+        qsort(list->items, list->count, sizeof(*list->items), order);
+    for (size_t i = 1; i < list->count; i++) {
+        struct source *into = &list->items[kept], *from = &list->items[i];
+        if (order(into, from) != 0) {
+            kept++;
+            if (kept != i) { /* what stood there has been merged */
+                list->items[kept] = *from;
+                *from = (struct source){0};
+            }
+            continue;
+        }
+        for (size_t k = 0; k < from->box_count; k++)
+            good = add_box(into, &from->boxes[k]) && good;
+        free(from->file);
+        free(from->name);
+        free(from->boxes);
+        *from = (struct source){0};
+    }
+    list->count = list->count ? kept + 1 : 0;
+    return good ? AIRY_OK : fail_memory(w);
+}
+
+static airy_status open_file(hid_t *opened, const char *file, const struct walk *w)
+{
+    AIRY_FAIL_IF(access(file, F_OK) != 0, AIRY_ERR_NOT_FOUND,
+                 "file '%s', a source of the virtual dataset %s, is not there", file, w->what);
+    if (airy_hdf5_open(opened, file) != AIRY_OK)
+        return airy_fail_context(AIRY_ERR_FORMAT,
+                                 "file '%s', a source of the virtual dataset %s, is missing or cut",
+                                 file, w->what);
+    return AIRY_OK;
+}
+
+/* What was never written libhdf5 fills, too. */
+static airy_status check_written(const struct walk *w, const struct source *source, hid_t dataset,
+                                 hid_t creation)
+{
+    bool missing = airy_chunk_is_unwritten(dataset, creation);
+    if (w->whole)
+        missing = missing || !airy_chunk_all_written(dataset, creation);
+    for (size_t i = 0; i < source->box_count && !missing && !w->whole; i++) {
+        const struct box *box = &source->boxes[i];
+        hsize_t count[AIRY_MAX_DIMS];
+        for (int axis = 0; axis < box->ndim; axis++)
+            count[axis] = box->last[axis] - box->first[axis] + 1;
+        missing = box->exact &&
+                  airy_chunk_check_written(dataset, box->first, count) == AIRY_ERR_UNWRITTEN;
+    }
+    AIRY_FAIL_IF(missing, AIRY_ERR_UNWRITTEN,
+                 "%s::%s, a source of the virtual dataset %s, was never written%s", source->file,
+                 source->name, w->what, w->whole ? ", or not all of it" : " where it is asked for");
+    return AIRY_OK;
+}
+
+/* *nested: it is a virtual dataset itself, and which one. */
+static airy_status look_at(struct source *source, bool *nested, hid_t file, const struct walk *w)
+{
+    const hid_t dataset = airy_hdf5_dataset_source(file, source->name);
+    if (dataset < 0)
+        return airy_hdf5_fail(AIRY_ERR_NOT_FOUND,
+                              "%s::%s, a source of the virtual dataset %s, cannot be opened",
+                              source->file, source->name, w->what);
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const airy_probe *probe = airy_probe_of(dataset);
+    H5O_info_t info;
+    *nested = creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL;
+    airy_status status = AIRY_OK;
+    if (*nested && (!probe || H5Oget_info2(dataset, &info, H5O_INFO_BASIC) < 0))
+        status = airy_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
+    if (*nested && status == AIRY_OK) {
+        source->device = probe->device;
+        source->inode = probe->inode;
+        source->address = info.addr;
+    }
+    settle_boxes(source, dataset);
+    if (w->written && !*nested && creation >= 0)
+        status = check_written(w, source, dataset, creation);
+    if (creation >= 0)
+        H5Pclose(creation);
+    H5Dclose(dataset);
+    return status;
+}
+
+/* Look at each dataset of a level, each file opened once; those that are virtual go into *nested. */
+static airy_status look_at_all(struct sources *nested, struct sources *level, const struct walk *w)
+{
+    hid_t file = -1;
+    airy_status status = merge_same(level, w, by_name);
+    for (size_t i = 0; i < level->count && status == AIRY_OK; i++) {
+        struct source *source = &level->items[i];
+        bool found = false;
+        if (i == 0 || strcmp(level->items[i - 1].file, source->file) != 0) {
+            if (file >= 0)
+                H5Fclose(file);
+            file = -1;
+            status = open_file(&file, source->file, w);
+        }
+        if (status == AIRY_OK)
+            status = look_at(source, &found, file, w);
+        if (status == AIRY_OK && found) {
+            char *path = strdup(source->file), *name = strdup(source->name);
+            struct source *kept = add_source(nested, path, name);
+            if (!kept || !path || !name)
+                status = fail_memory(w);
+            if (kept) {
+                *kept = *source;
+                kept->file = path;
+                kept->name = name;
+                source->boxes = NULL;
+                source->box_count = 0;
+            }
+        }
+    }
+    if (file >= 0)
+        H5Fclose(file);
+    return status;
+}
+
+/* The next level's sources from the virtual datasets of this one, each once. */
+static airy_status note_level(struct walk *w, struct sources *nested)
+{
+    airy_status status = merge_same(nested, w, by_identity);
+    for (size_t i = 0; i < nested->count && status == AIRY_OK; i++) {
+        const struct source *source = &nested->items[i];
+        hid_t file;
+        status = open_file(&file, source->file, w);
+        if (status != AIRY_OK)
+            break;
+        const hid_t dataset = airy_hdf5_dataset_source(file, source->name);
+        status = dataset < 0 ? airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened again",
+                                              source->file, source->name)
+                             : note_mappings(w, dataset, source);
+        if (dataset >= 0)
+            H5Dclose(dataset);
+        H5Fclose(file);
+    }
+    return status;
+}
+
+/* What is asked of the dataset, and how many paths that is worth. */
+static void get_wanted(struct box *wanted, struct walk *w, hid_t dataset, const hsize_t *start,
+                       const hsize_t *count)
+{
+    const hid_t space = H5Dget_space(dataset), creation = H5Dget_create_plist(dataset);
+    const int ndim = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
+    const hssize_t all = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+    double elements = start ? 1 : all > 0 ? (double)all : 0;
+    size_t mappings = 0;
+    *wanted = (struct box){.exact = true, .paths = 1};
+    if (start && ndim > 0 && ndim <= AIRY_MAX_DIMS)
+        wanted->ndim = ndim;
+    for (int axis = 0; axis < wanted->ndim; axis++) {
+        wanted->first[axis] = start[axis];
+        wanted->last[axis] = start[axis] + count[axis] - 1;
+        elements *= (double)count[axis];
+    }
+    if (creation < 0 || H5Pget_layout(creation) != H5D_VIRTUAL ||
+        H5Pget_virtual_count(creation, &mappings) < 0)
+        mappings = 0;
+    w->limit = FREE_PATHS + 4 * (double)mappings + elements / ELEMENTS_OF_PATH;
+    if (creation >= 0)
+        H5Pclose(creation);
+    if (space >= 0)
+        H5Sclose(space);
+}
+
+static airy_status check(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                         const char *what, bool written)
+{
+    struct walk w = {.what = what, .written = written, .whole = !start};
+    struct box wanted;
+    get_wanted(&wanted, &w, dataset, start, count);
+    airy_status status =
+        note_mappings(&w, dataset, &(struct source){.boxes = &wanted, .box_count = 1});
+    for (int depth = 1; w.named.count > 0 && status == AIRY_OK; depth++) {
+        struct sources level = w.named, nested = {0};
+        w.named = (struct sources){0};
+        status = look_at_all(&nested, &level, &w);
+        if (status == AIRY_OK && nested.count > 0 && depth > MAX_NESTED)
+            status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s: virtual datasets of more than %d steps",
+                               what, MAX_NESTED);
+        if (status == AIRY_OK)
+            status = note_level(&w, &nested);
+        release(&level);
+        release(&nested);
+    }
+    release(&w.named);
+    return status;
+}
+
+airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                               const char *what)
+{
+    return check(dataset, start, count, what, false);
+}
+
+airy_status airy_sources_check_written(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                                       const char *what)
+{
+    return check(dataset, start, count, what, true);
+}
+
+hid_t airy_hdf5_dataset(hid_t from, const char *name)
+{
+    const hid_t dataset = airy_hdf5_dataset_own(from, name);
+    char why[1024];
+    if (dataset < 0 || airy_sources_check(dataset, NULL, NULL, name) == AIRY_OK)
+        return dataset;
+    airy_error_copy(why, sizeof(why));
+    airy_hdf5_refuse(dataset, why);
+    return -1;
+}

@@ -1,0 +1,34 @@
+/* The files that links and virtual datasets name. */
+#ifndef AIRY_IO_HDF5_SOURCES_H
+#define AIRY_IO_HDF5_SOURCES_H
+
+#include "io/hdf5/util.h"
+
+/*
+ * The path that libhdf5 opens for a file named in the file `beside`: as it is (absolute), below a
+ * folder of HDF5_VDS_PREFIX, beside that file, beside what that file is a symbolic link to; never
+ * in the working directory. Where none is there: the one beside it. malloc'ed, NULL when memory is
+ * short.
+ */
+char *airy_hdf5_source_find(const char *beside, const char *name);
+/*
+ * Nothing that a box of a virtual dataset (start NULL: all of it) is mapped to is missing: libhdf5
+ * gives fill values for files and datasets that cannot be opened. Datasets of other layouts pass.
+ * Lock held. AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT: the source is named.
+ */
+airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                               const char *what);
+/*
+ * The same, and of the sources nothing was left unwritten that the box shows, as far as that can be
+ * told by whole frames: AIRY_ERR_UNWRITTEN.
+ */
+airy_status airy_sources_check_written(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                                       const char *what);
+
+/*
+ * Open a dataset with airy_hdf5_dataset_own, and look at the sources of a virtual one, too. The
+ * functions of hdf5/external.h leave that to a caller who knows which part is read. Lock held.
+ */
+hid_t airy_hdf5_dataset(hid_t from, const char *name);
+
+#endif

@@ -1,0 +1,119 @@
+#include "io/hdf5/virtual_part.h"
+
+/* A regular selection. */
+struct axes {
+    int ndim;
+    hsize_t points;
+    hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+};
+
+/* shape: of the dataset, where the selection takes all of it and need not know. */
+static bool get_axes(struct axes *axes, hid_t space, int ndim, const hsize_t *shape)
+{
+    const H5S_sel_type type = H5Sget_select_type(space);
+    axes->ndim = ndim;
+    axes->points = 1;
+    if (ndim < 1 || ndim > H5S_MAX_RANK)
+        return false;
+    for (int i = 0; i < ndim && type == H5S_SEL_ALL; i++) {
+        axes->start[i] = 0;
+        axes->stride[i] = axes->block[i] = 1;
+        axes->count[i] = shape[i];
+    }
+    if (type != H5S_SEL_ALL &&
+        (type != H5S_SEL_HYPERSLABS || H5Sget_simple_extent_ndims(space) != ndim ||
+         H5Sis_regular_hyperslab(space) <= 0 ||
+         H5Sget_regular_hyperslab(space, axes->start, axes->stride, axes->count, axes->block) < 0))
+        return false;
+    for (int i = 0; i < ndim; i++) {
+        if (axes->count[i] == 1) /* one block, and no step to another */
+            axes->stride[i] = axes->block[i];
+        if (axes->stride[i] == 0 || axes->stride[i] < axes->block[i] ||
+            __builtin_mul_overflow(axes->points, axes->count[i], &axes->points) ||
+            __builtin_mul_overflow(axes->points, axes->block[i], &axes->points))
+            return false;
+    }
+    return axes->points > 0;
+}
+
+static hsize_t picked(const struct axes *axes, int axis)
+{
+    return axes->count[axis] * axes->block[axis];
+}
+
+/* How many indices of the axis are selected before this one. */
+static hsize_t count_before(const struct axes *axes, int axis, hsize_t index)
+{
+    if (index <= axes->start[axis])
+        return 0;
+    const hsize_t from = index - axes->start[axis], steps = from / axes->stride[axis],
+                  rest = from % axes->stride[axis], block = axes->block[axis];
+    return steps >= axes->count[axis] ? picked(axes, axis)
+                                      : steps * block + (rest < block ? rest : block);
+}
+
+/* Index of the n-th one that is selected. */
+static hsize_t index_of(const struct axes *axes, int axis, hsize_t n)
+{
+    return axes->start[axis] + n / axes->block[axis] * axes->stride[axis] + n % axes->block[axis];
+}
+
+static bool takes_all(const struct axes *axes, const struct airy_part *asked, int axis)
+{
+    return count_before(axes, axis, asked->first[axis]) == 0 &&
+           count_before(axes, axis, asked->last[axis] + 1) == picked(axes, axis);
+}
+
+bool airy_virtual_points(struct airy_points *points, const struct airy_part *asked, hid_t to)
+{
+    struct axes axes;
+    hsize_t shape[H5S_MAX_RANK];
+    if (H5Sget_simple_extent_dims(to, shape, NULL) != asked->ndim ||
+        !get_axes(&axes, to, asked->ndim, shape))
+        return false;
+    hsize_t size = axes.points; /* elements of one index of the axes so far */
+    points->begin = 0;
+    for (int i = 0; i < axes.ndim; i++) {
+        const hsize_t begin = count_before(&axes, i, asked->first[i]),
+                      end = count_before(&axes, i, asked->last[i] + 1);
+        bool rest = true; /* all of the axes behind is asked for */
+        for (int axis = i + 1; axis < axes.ndim; axis++)
+            rest = rest && takes_all(&axes, asked, axis);
+        size /= picked(&axes, i);
+        points->end = points->begin + end * size;
+        points->begin += begin * size;
+        if (end <= begin || (!rest && end != begin + 1))
+            return false;
+        if (rest)
+            return true;
+    }
+    return false;
+}
+
+bool airy_virtual_part(struct airy_part *part, const struct airy_points *points, hid_t from,
+                       int ndim, const hsize_t *shape)
+{
+    struct axes axes;
+    if (!get_axes(&axes, from, ndim, shape) || points->end > axes.points ||
+        points->end <= points->begin)
+        return false;
+    hsize_t size = axes.points, begin = points->begin, end = points->end;
+    part->ndim = ndim;
+    for (int i = 0; i < ndim; i++) {
+        part->first[i] = axes.start[i];
+        part->last[i] = index_of(&axes, i, picked(&axes, i) - 1);
+    }
+    for (int i = 0; i < ndim; i++) {
+        size /= picked(&axes, i);
+        const hsize_t first = begin / size, last = (end - 1) / size;
+        part->first[i] = index_of(&axes, i, first);
+        part->last[i] = index_of(&axes, i, last);
+        begin -= first * size;
+        end -= last * size;
+        if (begin == 0 && end == size)
+            return true;
+        if (first != last)
+            return false;
+    }
+    return false;
+}

@@ -1,0 +1,34 @@
+#include "io/image/fits_library.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+
+airy_status airy_fits_fail(airy_status status, int code)
+{
+    char word[FLEN_STATUS], line[FLEN_ERRMSG], first[FLEN_ERRMSG] = "";
+    fits_get_errstatus(code, word);
+    while (fits_read_errmsg(line))
+        if (!first[0])
+            snprintf(first, sizeof(first), "%s", line);
+    for (char *p = first; *p; p++)
+        if (*p < ' ' || *p > '~')
+            *p = '?';
+    if (code == MEMORY_ALLOCATION)
+        status = AIRY_ERR_MEMORY;
+    return airy_fail(status, "CFITSIO: %s%s%s", word, first[0] ? ": " : "", first);
+}
+
+airy_status airy_fits_key(fitsfile *file, int type, const char *keyword, void *value, bool *there)
+{
+    int code = 0;
+    fits_read_key(file, type, keyword, value, NULL, &code);
+    *there = code == 0;
+    if (code == KEY_NO_EXIST || code == VALUE_UNDEFINED) {
+        fits_clear_errmsg();
+        return AIRY_OK;
+    }
+    if (code)
+        return airy_fail_context(airy_fits_fail(AIRY_ERR_FORMAT, code), "keyword %s", keyword);
+    return AIRY_OK;
+}

@@ -1,0 +1,209 @@
+#include "airy/image.h"
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/image_memory.h"
+#include "base/word.h"
+#include "io/image/formats.h"
+#include "io/file/pattern.h"
+
+#define BIT(dtype) (1u << AIRY_DTYPE_##dtype)
+enum {
+    ALL_TYPES = (1 << AIRY_DTYPE_COUNT) - 1,
+    INTEGERS_32 = BIT(U8) | BIT(I8) | BIT(U16) | BIT(I16) | BIT(U32) | BIT(I32)
+};
+
+/*
+ * The formats in the order of lists. What one holds that does not hold everything: in words, and as
+ * bits of dtypes and a range of dimensions.
+ */
+static const struct {
+    const char *name, *suffix;
+    bool reads, writes; /* this build does */
+    const char *types;
+    unsigned dtypes;
+    const char *shapes;
+    int least, most;
+} formats[] = {
+    [AIRY_FORMAT_NPY] = {"NPY", ".npy", true, true, NULL, ALL_TYPES, NULL, 1, AIRY_MAX_DIMS},
+    [AIRY_FORMAT_HDF5] = {"HDF5", ".h5", true, true, NULL, ALL_TYPES, NULL, 1, AIRY_MAX_DIMS},
+    [AIRY_FORMAT_EDF] = {"EDF", ".edf", true, true, NULL, ALL_TYPES,
+                         "images of at most 3 dimensions", 1, 3},
+    [AIRY_FORMAT_FITS] = {"FITS", ".fits", AIRY_HAVE_FITS, true, NULL, ALL_TYPES, NULL, 1,
+                          AIRY_MAX_DIMS},
+    [AIRY_FORMAT_TIFF] = {"TIFF", ".tif", AIRY_HAVE_TIFF, AIRY_HAVE_TIFF, NULL, ALL_TYPES,
+                          "images and stacks, of 2 or 3 dimensions", 2, 3},
+    [AIRY_FORMAT_PNG] = {"PNG", ".png", true, true, "uint8 and uint16", BIT(U8) | BIT(U16),
+                         "one image of 2 dimensions", 2, 2},
+    [AIRY_FORMAT_CBF] = {"CBF", ".cbf", true, true, "integers of 8, 16 or 32 bits", INTEGERS_32,
+                         "one image of 2 dimensions", 2, 2},
+    [AIRY_FORMAT_CONV] = {"CONV", ".conv", true, false, NULL, 0, NULL, 0, 0},
+};
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]), LIST = 96 /* bytes of their suffixes */ };
+
+static bool holds_type(size_t format, airy_dtype dtype)
+{
+    return (unsigned)dtype >= AIRY_DTYPE_COUNT || formats[format].dtypes >> dtype & 1;
+}
+
+static bool holds_shape(size_t format, int ndim)
+{
+    return !ndim || (ndim >= formats[format].least && ndim <= formats[format].most);
+}
+
+void airy_image_suffixes(char *text, size_t size, airy_dtype dtype, int ndim)
+{
+    const char *list[FORMATS];
+    size_t count = 0;
+    if (!text || size == 0)
+        return;
+    for (size_t i = AIRY_FORMAT_NPY; i < FORMATS; i++)
+        if (formats[i].writes && holds_type(i, dtype) && holds_shape(i, ndim))
+            list[count++] = formats[i].suffix;
+    airy_join_words(text, size, list, count);
+}
+
+static airy_status fail_unknown(const char *path)
+{
+    const char *list[FORMATS + 1];
+    size_t count = 0;
+    char text[LIST];
+    for (size_t i = AIRY_FORMAT_NPY; i < FORMATS; i++)
+        if (formats[i].reads)
+            list[count++] = formats[i].suffix;
+    list[count++] = "FILE::DATASET";
+    airy_join_words(text, sizeof(text), list, count);
+    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s' is of no known format, expected %s", path, text);
+}
+
+bool airy_image_is_plain(const char *path)
+{
+    enum airy_image_format format = path ? airy_image_format_of_name(path) : AIRY_FORMAT_HDF5;
+    if (format == AIRY_FORMAT_UNKNOWN &&
+        (airy_path_is_pattern(path) || airy_image_format_of(&format, path) != AIRY_OK))
+        return false;
+    return format != AIRY_FORMAT_UNKNOWN && format != AIRY_FORMAT_HDF5;
+}
+
+static bool is_of_format(const char *path, enum airy_image_format wanted)
+{
+    enum airy_image_format format;
+    return path && *path && !airy_path_is_pattern(path) &&
+           airy_image_format_of(&format, path) == AIRY_OK && format == wanted;
+}
+
+bool airy_image_is_fits(const char *path)
+{
+    return is_of_format(path, AIRY_FORMAT_FITS);
+}
+
+bool airy_image_is_conv(const char *path)
+{
+    return is_of_format(path, AIRY_FORMAT_CONV);
+}
+
+airy_status airy_image_read_as(airy_image *image, enum airy_image_format format, const char *path)
+{
+    switch (format) {
+    case AIRY_FORMAT_NPY:
+        return airy_image_read_npy(image, path);
+    case AIRY_FORMAT_EDF:
+        return airy_image_read_edf(image, path);
+    case AIRY_FORMAT_FITS:
+        return airy_image_read_fits(image, path);
+    case AIRY_FORMAT_CBF:
+        return airy_image_read_cbf(image, path);
+    case AIRY_FORMAT_PNG:
+        return airy_image_read_png(image, path);
+    case AIRY_FORMAT_TIFF:
+        return airy_image_read_tiff(image, path);
+    case AIRY_FORMAT_CONV:
+        return airy_image_read_conv(image, path);
+    default:
+        return fail_unknown(path);
+    }
+}
+
+airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim)
+{
+    AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM, "airy_image_check_format: path is missing");
+    AIRY_FAIL_IF(airy_dtype_size(dtype) == 0, AIRY_ERR_DTYPE, "image: dtype = %d is not known",
+                 (int)dtype);
+    AIRY_FAIL_IF(ndim < 0 || ndim > AIRY_MAX_DIMS, AIRY_ERR_SHAPE,
+                 "image of %d dimensions, expected 1 to %d", ndim, AIRY_MAX_DIMS);
+    const size_t format = airy_image_format_of_name(path);
+    char text[LIST];
+    if (format == AIRY_FORMAT_UNKNOWN || format == AIRY_FORMAT_CONV) {
+        airy_image_suffixes(text, sizeof(text), dtype, ndim);
+        return airy_fail(AIRY_ERR_UNSUPPORTED,
+                         "'%s': suffix of no format that is written, expected %s", path, text);
+    }
+    AIRY_FAIL_IF(!formats[format].writes, AIRY_ERR_UNSUPPORTED,
+                 "'%s': this build knows no TIFF, it lacks libtiff", path);
+    AIRY_FAIL_IF(!holds_type(format, dtype), AIRY_ERR_UNSUPPORTED,
+                 "'%s': %s holds %s, this image is %s", path, formats[format].name,
+                 formats[format].types, airy_dtype_name(dtype));
+    AIRY_FAIL_IF(!holds_shape(format, ndim), AIRY_ERR_UNSUPPORTED,
+                 "'%s': %s holds %s, this one has %d", path, formats[format].name,
+                 formats[format].shapes, ndim);
+    return AIRY_OK;
+}
+
+/* Where complex numbers may go, and that they are some. */
+static airy_status check_complex(const airy_image *image, const char *path)
+{
+    const enum airy_image_format format = airy_image_format_of_name(path);
+    if (!image->is_complex)
+        return AIRY_OK;
+    AIRY_FAIL_IF(!airy_dtype_is_float(image->dtype), AIRY_ERR_DTYPE,
+                 "image: complex numbers of %s, expected float32 or float64",
+                 airy_dtype_name(image->dtype));
+    AIRY_FAIL_IF(image->ndim < 2 || image->shape[image->ndim - 1] != 2, AIRY_ERR_SHAPE,
+                 "image: complex numbers, expected a last axis of 2, their parts");
+    AIRY_FAIL_IF(format != AIRY_FORMAT_NPY && format != AIRY_FORMAT_HDF5, AIRY_ERR_UNSUPPORTED,
+                 "'%s': %s holds no complex numbers, expected .npy or .h5; 'airy convert "
+                 "--complex-as-pairs' writes their real and imaginary parts as a last axis of 2",
+                 path, formats[format].name);
+    return AIRY_OK;
+}
+
+airy_status airy_image_write(const airy_image *image, const char *path, bool force)
+{
+    return airy_image_write_stated(image, path, force, NULL, NULL);
+}
+
+airy_status airy_image_write_stated(const airy_image *image, const char *path, bool force,
+                                    const airy_stack_meta *meta, const uint8_t *mask)
+{
+    const struct airy_image_about about = {meta, mask};
+    AIRY_FAIL_IF(!image || !image->data || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_image_write: image or path is missing");
+    size_t bytes;
+    AIRY_TRY(airy_image_bytes(&bytes, image));
+    AIRY_TRY(airy_image_check_format(path, image->dtype, 0));
+    AIRY_TRY(check_complex(image, path));
+    AIRY_TRY(airy_image_check_format(path, image->dtype, image->ndim));
+    switch (airy_image_format_of_name(path)) {
+    case AIRY_FORMAT_NPY:
+        return airy_image_write_npy(image, path, force);
+    case AIRY_FORMAT_EDF:
+        return airy_image_write_edf(image, path, force, &about);
+    case AIRY_FORMAT_FITS:
+        return airy_image_write_fits(image, path, force);
+    case AIRY_FORMAT_CBF:
+        return airy_image_write_cbf(image, path, force, &about);
+    case AIRY_FORMAT_PNG:
+        return airy_image_write_png(image, path, force);
+    case AIRY_FORMAT_TIFF:
+        return airy_image_write_tiff(image, path, force, &about);
+    default:
+        return airy_image_write_hdf5(image, path, force, &about);
+    }
+}
+
+bool airy_image_has_format(const char *path)
+{
+    const enum airy_image_format format = path ? airy_image_format_of_name(path)
+                                               : AIRY_FORMAT_UNKNOWN;
+    return format != AIRY_FORMAT_UNKNOWN && format != AIRY_FORMAT_CONV;
+}

@@ -1,0 +1,62 @@
+/* Geometry on the command line, for the commands that need one. */
+#ifndef AIRY_TOOLS_CLI_GEOMETRY_OPT_H
+#define AIRY_TOOLS_CLI_GEOMETRY_OPT_H
+
+#include "cli/tool.h"
+
+/* Goes first in a command's params struct. */
+struct geometry_params {
+    struct common common;
+    const char *poni, *detector;
+    double dist, poni1, poni2, rot1, rot2, rot3, wavelength, energy, pixel[2];
+    size_t orientation;
+    struct binning {
+        int rows, columns; /* 0: not given */
+    } binning;
+    airy_sensor sensor;
+    double attenuation;
+    bool parallax;
+    bool has_sensor, has_attenuation, has_dist, has_poni1, has_poni2, has_rot1, has_rot2, has_rot3,
+        has_wavelength, has_energy, has_pixel, has_orientation;
+};
+
+extern const struct opt geometry_options[];
+
+/* Something of the above was given. */
+bool geometry_given(const struct geometry_params *params);
+/*
+ * Put together the geometry: start (what a PONI or a file said, or zeros) changed by what was
+ * given. Exit code.
+ */
+int geometry_override(airy_geometry *geometry, const struct geometry_params *params);
+/*
+ * Positions and masks of pixels, for detectors that need some; released by
+ * airy_detector_arrays_destroy. Exit code.
+ */
+int geometry_arrays(airy_detector_arrays **arrays, airy_geometry *geometry,
+                    const struct common *common);
+/*
+ * All files of the stack must state the same of what the geometry takes from them. given: nothing is
+ * taken from them, as it comes from elsewhere. Exit code.
+ */
+int geometry_hold(airy_stack *stack, const struct geometry_params *params, bool given);
+/* The stack must state what the first file of another one states, which it goes on with. */
+int geometry_hold_like(airy_stack *stack, const airy_stack *first,
+                       const struct geometry_params *params, bool given);
+/*
+ * The geometry for frames of a shape: --poni, inline values, or the file's own. Exit code 0, 1 or
+ * 2.
+ */
+int geometry_resolve(airy_geometry *geometry, const struct geometry_params *params,
+                     const airy_stack_meta *meta, size_t height, size_t width);
+/* The frames must have the detector's shape; a detector without one takes theirs. Exit code. */
+int geometry_fit_shape(airy_geometry *geometry, const struct common *common, size_t height,
+                       size_t width);
+/* --calibrant: the name of one, or a file of spacings (FILE.D, or with a '/' in it). Exit code. */
+int calibrant_load(airy_calibrant *calibrant, const struct common *common, const char *text,
+                   double wavelength);
+json_t *geometry_json(const airy_geometry *geometry);
+/* From geometry_json; false when keys are missing. */
+bool geometry_from_json(airy_geometry *geometry, const json_t *json);
+
+#endif

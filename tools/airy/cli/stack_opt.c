@@ -1,0 +1,217 @@
+#include "cli/stack_opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool parse_size(size_t *size, const char *text, size_t length)
+{
+    char digits[24];
+    uint64_t value;
+    snprintf(digits, sizeof(digits), "%.*s", (int)length, text);
+    if (length == 0 || length >= sizeof(digits) || !opt_whole(digits, &value) || value == 0 ||
+        value > SIZE_MAX)
+        return false;
+    *size = (size_t)value;
+    return true;
+}
+
+const char *stack_parse_raw(void *field, const char *text)
+{
+    static const char wrong[] = "expected WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big], such as "
+                                "2070x2167,uint32,512";
+    struct raw_opt *raw = field;
+    char copy[160], *parts[5];
+    size_t count = 0;
+    if (strlen(text) >= sizeof(copy))
+        return wrong;
+    strcpy(copy, text);
+    for (char *at = copy; at && count < 5; count++) {
+        parts[count] = at;
+        at = strchr(at, ',');
+        if (at)
+            *at++ = 0;
+    }
+    const char *x = strchr(parts[0], 'x');
+    if (count < 2 || count > 4 || !x ||
+        !parse_size(&raw->frames.width, parts[0], (size_t)(x - parts[0])) ||
+        !parse_size(&raw->frames.height, x + 1, strlen(x + 1)))
+        return wrong;
+    if (airy_dtype_parse(&raw->frames.dtype, parts[1]) != AIRY_OK)
+        return airy_last_error();
+    const char *order = parts[count - 1];
+    if (count > 2 && (strcmp(order, "big") == 0 || strcmp(order, "little") == 0)) {
+        raw->frames.big_endian = order[0] == 'b';
+        count--;
+    }
+    if (count > 2 && !opt_whole(parts[2], &raw->frames.offset))
+        return wrong;
+    raw->given = count <= 3;
+    return raw->given ? NULL : wrong;
+}
+
+static airy_status open_as(airy_stack **stack, const struct opt_list *inputs,
+                           const struct raw_opt *raw, bool growing)
+{
+    const airy_stack_params params = {.raw = raw->given ? &raw->frames : NULL,
+                                      .growing = growing && !raw->given,
+                                      .channel = raw->channel};
+    return airy_stack_create_with(stack, inputs->items, inputs->count, &params);
+}
+
+airy_status stack_open(airy_stack **stack, const struct opt_list *inputs, const struct raw_opt *raw)
+{
+    return open_as(stack, inputs, raw, false);
+}
+
+airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs,
+                               const struct raw_opt *raw)
+{
+    return open_as(stack, inputs, raw, true);
+}
+
+/* The file that --channel is about; NULL: there is none. */
+static const char *first_file(const struct common *common)
+{
+    const size_t at = common->command->word_first;
+    return common->inputs.count > at ? common->inputs.items[at] : NULL;
+}
+
+/* NULL: none, or the path is another one than the first input. */
+static const char *channel_of(const struct common *common, const char *path)
+{
+    const char *first = first_file(common);
+    return first && strcmp(path, first) == 0 ? common->channel : NULL;
+}
+
+airy_status stack_open_one(airy_stack **stack, const struct common *common, const char *path)
+{
+    const airy_stack_params params = {.channel = channel_of(common, path)};
+    return airy_stack_create_with(stack, &path, 1, &params);
+}
+
+int stack_check_channel(const struct common *common)
+{
+    airy_stack *stack = NULL;
+    const char *path = first_file(common);
+    if (!common->channel || !path)
+        return AIRY_EXIT_OK;
+    const airy_status status = stack_open_one(&stack, common, path);
+    airy_stack_destroy(&stack);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+size_t stack_frames_size(size_t *frame, const airy_stack_info *info, size_t count)
+{
+    size_t pixels = 0, all = 0;
+    const bool large = __builtin_mul_overflow(info->height, info->width, &pixels) ||
+                       __builtin_mul_overflow(pixels, airy_dtype_size(info->dtype), frame) ||
+                       __builtin_mul_overflow(*frame, count, &all);
+    return large ? SIZE_MAX : all;
+}
+
+airy_status stack_read_frames(airy_image *image, const airy_stack *stack, size_t first,
+                              size_t count, size_t step)
+{
+    airy_stack_info info;
+    airy_status status = airy_stack_get_info(stack, &info);
+    if (status != AIRY_OK)
+        return status;
+    size_t frame = 0;
+    const size_t all = stack_frames_size(&frame, &info, count);
+    *image = (airy_image){.dtype = info.dtype,
+                          .ndim = 3,
+                          .shape = {count, info.height, info.width},
+                          .data = all == SIZE_MAX ? NULL : malloc(all)};
+    if (!image->data)
+        return AIRY_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == AIRY_OK; i++)
+        status = airy_stack_read(stack, first + i * step, (char *)image->data + i * frame, frame);
+    return status;
+}
+
+airy_status stack_read_image(airy_image *image, const struct common *common, const char *path)
+{
+    airy_stack *stack = NULL;
+    if (!channel_of(common, path))
+        return airy_image_read_real(image, path);
+    airy_stack_info info;
+    airy_status status = stack_open_one(&stack, common, path);
+    if (status == AIRY_OK)
+        status = airy_stack_get_info(stack, &info);
+    if (status == AIRY_OK)
+        status = stack_read_frames(image, stack, 0, info.frames, 1);
+    airy_stack_destroy(&stack);
+    return status;
+}
+
+/* What the files of a stack state, for formats that have a place for it. */
+struct about {
+    airy_stack_meta meta;
+    bool known;
+    uint8_t *mask; /* NULL: none */
+};
+
+static uint8_t *read_mask(const airy_stack *stack)
+{
+    airy_stack_info info;
+    uint8_t *mask = airy_stack_get_info(stack, &info) == AIRY_OK ? malloc(info.height * info.width)
+                                                                 : NULL;
+    if (mask && airy_stack_mask(stack, mask) != AIRY_OK) {
+        free(mask);
+        mask = NULL;
+    }
+    return mask;
+}
+
+/* Of files that state several geometries none is written, which is printed. */
+static void find_about(struct about *about, airy_stack *stack, const struct common *common,
+                       const char *output)
+{
+    static const unsigned all = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE |
+                                AIRY_GEOMETRY_CENTER | AIRY_GEOMETRY_WAVELENGTH |
+                                AIRY_GEOMETRY_TILT;
+    about->known = airy_stack_get_meta(stack, &about->meta) == AIRY_OK;
+    if (about->known && airy_stack_hold_geometry(stack, all, NULL) != AIRY_OK) {
+        tool_say(common, "%s: no geometry is written, since %s", output, airy_last_error());
+        about->known = false;
+    }
+    if (about->known && about->meta.has_mask)
+        about->mask = read_mask(stack);
+}
+
+airy_status stack_write_image(const airy_image *image, const struct common *common, size_t count,
+                              const airy_stack_params *params, const char *output)
+{
+    const char *const *inputs = common->inputs.items;
+    airy_stack_params ways = *params;
+    ways.unverified = true; /* that was done with the pixels */
+    struct about about = {.known = false};
+    airy_stack *stack = NULL;
+    const bool no_place = tool_has_suffix(output, ".npy") || tool_has_suffix(output, ".png") ||
+                          tool_has_suffix(output, ".fits") || airy_image_is_fits(inputs[0]);
+    if (!no_place && airy_stack_create_with(&stack, inputs, count, &ways) == AIRY_OK)
+        find_about(&about, stack, common, output);
+    airy_stack_destroy(&stack);
+    const airy_status status = airy_image_write_stated(
+        image, output, common->force, about.known ? &about.meta : NULL, about.mask);
+    free(about.mask);
+    return status;
+}
+
+int stack_choose(size_t *count, const struct common *common, const size_t frames[3], size_t there)
+{
+    const size_t last = frames[1] ? frames[1] : there;
+    if (frames[0] >= there || last > there)
+        return tool_fail(common, "--frames: %s has %zu frame%s, numbered from 0",
+                         common->inputs.items[0], there, tool_s(there));
+    *count = (last - frames[0] - 1) / frames[2] + 1;
+    return AIRY_EXIT_OK;
+}
+
+const char *stack_path_name(airy_stack_path path)
+{
+    static const char *const names[] = {[AIRY_STACK_DIRECT] = "direct",
+                                        [AIRY_STACK_LIBRARY] = "library",
+                                        [AIRY_STACK_FILES] = "files"};
+    return names[path];
+}

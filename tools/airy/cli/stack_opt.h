@@ -1,0 +1,67 @@
+/* A stack on the command line: files, patterns, and --raw for those without a header. */
+#ifndef AIRY_TOOLS_CLI_STACK_OPT_H
+#define AIRY_TOOLS_CLI_STACK_OPT_H
+
+#include "cli/tool.h"
+
+struct raw_opt {
+    bool given;
+    airy_raw_frames frames;
+    const char *channel; /* --channel; NULL: not given */
+};
+
+/* An opt_parse_fn for WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big] into a struct raw_opt. */
+const char *stack_parse_raw(void *field, const char *text);
+
+/* A row of an option table. */
+#define STACK_RAW_OPTION(params, member)                                                           \
+    {                                                                                              \
+        .name = "raw", .type = OPT_PARSED, .offset = offsetof(params, member),                     \
+        .parse = stack_parse_raw, .argument = "WxH,DTYPE[,OFFSET][,big]",                          \
+        .help = "STACK is headerless: frames of W x H pixels behind OFFSET bytes, little-endian "  \
+                "unless big"                                                                       \
+    }
+
+/* Of a struct raw_opt, or of struct common. */
+#define STACK_CHANNEL_OPTION(params, member)                                                       \
+    {                                                                                              \
+        .name = "channel", .type = OPT_STRING, .offset = offsetof(params, member.channel),         \
+        .argument = "NAME|N", .fallback = "the first, with a warning",                             \
+        .help = "channel of a detector with several, such as threshold_1, or its number from 1 on" \
+    }
+
+/* All inputs as one stack. */
+airy_status stack_open(airy_stack **stack, const struct opt_list *inputs,
+                       const struct raw_opt *raw);
+/* The same while they are being written, see airy_stack_create_growing. */
+airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs,
+                               const struct raw_opt *raw);
+/* One path; of the first input the channel that common has. */
+airy_status stack_open_one(airy_stack **stack, const struct common *common, const char *path);
+/* --channel of common is one of the first input's channels. Exit code. */
+int stack_check_channel(const struct common *common);
+/* Bytes of a frame, and of so many of them; SIZE_MAX: they do not fit the address space. */
+size_t stack_frames_size(size_t *frame, const airy_stack_info *info, size_t count);
+/* Frames first, first + step, ... of a stack, in memory of their own; without data where that lacks. */
+airy_status stack_read_frames(airy_image *image, const airy_stack *stack, size_t first,
+                              size_t count, size_t step);
+/*
+ * An image as airy_image_read_real gives it; of the first input, where --channel is given, the
+ * frames of that channel alone.
+ */
+airy_status stack_read_image(airy_image *image, const struct common *common, const char *path);
+/*
+ * Write frames, or what became of them, with what the first `count` inputs state of the geometry
+ * where the output's format has a place for it.
+ */
+airy_status stack_write_image(const airy_image *image, const struct common *common, size_t count,
+                              const airy_stack_params *params, const char *output);
+/*
+ * How many frames --frames takes of what has so many; all of them are there, else AIRY_EXIT_FAILED
+ * after a line on stderr.
+ */
+int stack_choose(size_t *count, const struct common *common, const size_t frames[3], size_t there);
+/* How frames get out of it: "direct", "library", "files". */
+const char *stack_path_name(airy_stack_path path);
+
+#endif

@@ -1,0 +1,490 @@
+#include "cli/tool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* What the user can do about a failure whose sentence does not say it. */
+static const char *advice(const struct common *common, airy_status status, const char *sentence)
+{
+    if (status == AIRY_ERR_UNWRITTEN && opt_has(common->command, "frames"))
+        return "; --frames chooses others";
+    if (strstr(sentence, "No such file"))
+        return (strstr(sentence, "://") || strstr(sentence, "tcp:/")) && !strstr(sentence, "ipc://")
+                   ? "; streams (tcp://HOST:PORT) are taken by 'airy integrate' alone"
+                   : "; check the path";
+    if (strstr(sentence, "no address of this machine"))
+        return "; --connect goes to a receiver that is bound elsewhere";
+    if (strstr(sentence, "' cannot be found: "))
+        return "; check the name of the host";
+    if (strstr(sentence, "is being written by another process"))
+        return "; wait until that has ended, or end it";
+    if (strstr(sentence, "is a pipe, no regular file"))
+        return "; write it into a file first";
+    if (strstr(sentence, "no regular file"))
+        return common->command->max_inputs > 2 ? "; give a file, or a folder's files as "
+                                                 "'FOLDER/*.cbf'"
+                                               : "; give a file";
+    if (strstr(sentence, "no image in any of its HDUs"))
+        return "; 'airy info FILE' lists what it holds";
+    if (strncmp(sentence, "no file matches", 15) == 0)
+        return "; check the path";
+    if (strstr(sentence, "needs a wavelength") && opt_has(common->command, "wavelength"))
+        return "; give --wavelength L or --energy E";
+    if (strstr(sentence, "has no celestial axes") || strstr(sentence, "no sky coordinates"))
+        return "; only FITS images with RA and DEC in their header have positions in the sky";
+    if (strstr(sentence, "Address already in use"))
+        return "; another program has this port: end that one, or choose another port";
+    if (strncmp(sentence, "detector '", 10) == 0 && strstr(sentence, "' is unknown"))
+        return "; 'airy info --detectors' lists all";
+    if (strstr(sentence, "did you mean"))
+        return "";
+    if (strstr(sentence, "there is no ring"))
+        return "; its producer must be started first";
+    if (strstr(sentence, "of sensor material"))
+        return " by --attenuation";
+    if (strstr(sentence, "No space left on device") || strstr(sentence, "quota exceeded"))
+        return "; make room, or write elsewhere";
+    if (strstr(sentence, "Permission denied"))
+        return "; check its permissions, and those of its folder";
+    if (strstr(sentence, "data file '") && strstr(sentence, "' is missing or cut"))
+        return opt_has(common->command, "on-error")
+                   ? "; put the whole file beside its master, or leave its frames out by "
+                     "--on-error skip"
+                   : "; put the whole file beside its master";
+    if ((strstr(sentence, "its signature is missing") ||
+         strstr(sentence, "is of no known format: neither")) &&
+        opt_has(common->command, "raw"))
+        return "; check the file, or say by --raw what its frames are";
+    if (strstr(sentence, "shorter than its index says"))
+        return "; it may still be written, or its copy was cut";
+    switch (status) {
+    case AIRY_ERR_EXISTS:
+        return "; --force overwrites it";
+    case AIRY_ERR_MEMORY:
+        if (opt_has(common->command, "batch"))
+            return common->memory_limit ? "; raise --memory-limit or lower --batch"
+                                        : "; lower --batch or --threads, or choose another "
+                                          "--device";
+        if (common->memory_limit)
+            return "; raise --memory-limit";
+        return common->command->takes & TAKES_DEVICE
+                   ? "; choose another --device, or a smaller image"
+                   : "; it takes a machine with more memory, or a smaller image";
+    case AIRY_ERR_DEVICE:
+        return "; 'airy devices' lists what there is";
+    case AIRY_ERR_IO:
+        return "; check path, permissions and free space";
+    case AIRY_ERR_NOT_FOUND:
+        return "; check the name ('airy info FILE' lists what a file holds)";
+    case AIRY_ERR_FORMAT:
+        return "; check the file";
+    case AIRY_ERR_CORRUPT:
+        return "; fetch the file again";
+    default:
+        return "";
+    }
+}
+
+int tool_check_list(const struct common *common)
+{
+    return common->inputs.count || common->given.count > 2
+               ? tool_usage(common, "--list prints the list and stops: leave out all else")
+               : AIRY_EXIT_OK;
+}
+
+int tool_failed(const struct common *common, airy_status status)
+{
+    return tool_failed_as(common, status, airy_last_error());
+}
+
+int tool_failed_as(const struct common *common, airy_status status, const char *error)
+{
+    char sentence[2048];
+    snprintf(sentence, sizeof(sentence), "%s", error);
+    tool_hide_temporary(sentence);
+    /* A sentence that ends in advice of its own gets no other. */
+    const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") ||
+                         strstr(sentence, "::DATASET") || strstr(sentence, "overwrite by force") ||
+                         strstr(sentence, "raise the memory limit");
+    tool_print_failure(common->command->name, *sentence ? sentence : airy_status_name(status),
+                       advised ? "" : advice(common, status, sentence));
+    return AIRY_EXIT_FAILED;
+}
+
+airy_status tool_device(const struct common *common, airy_device **device)
+{
+    const airy_device_params params = {.threads = (uint32_t)common->threads,
+                                       .profile = common->profile || common->comparison,
+                                       .memory_limit = common->memory_limit,
+                                       .background = true};
+    return airy_device_create(device, common->device, &params);
+}
+
+/* A child of vfork() has its parent's memory: no handler may run in it. */
+static void drop_handlers(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            signal(signals[i], SIG_DFL);
+}
+
+int tool_spawn(pid_t *pid, int output, int errors, const char *program, char *const words[])
+{
+    const pid_t parent = getpid();
+    /* The parent waits until the child has exec'ed, so that nothing is copied and errno is its. */
+    volatile int failed = 0;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const pid_t child = vfork();
+    if (child == 0) {
+        drop_handlers();
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || dup2(output, STDOUT_FILENO) < 0 ||
+            dup2(errors, STDERR_FILENO) < 0)
+            failed = errno;
+        else if (getppid() != parent)
+            failed = ECHILD; /* it ended before the signal was asked for */
+        if (!failed) {
+            execvpe(program ? program : "/proc/self/exe", words, environ);
+            failed = errno;
+        }
+        _exit(127);
+    }
+    const int why = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (child < 0)
+        return why;
+    if (failed) {
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+            continue;
+        return failed;
+    }
+    *pid = child;
+    return 0;
+}
+
+void tool_say_device(const struct common *common, const airy_device *device)
+{
+    airy_device_info info;
+    const char *wish = getenv("AIRY_DEVICE");
+    if (common->device || (wish && *wish) || airy_device_get_info(device, &info) != AIRY_OK)
+        return;
+    tool_say(common, "on device %s (%s, %u %s%s) by default; --device chooses another", info.spec,
+             info.name, info.units, strcmp(info.backend, "cpu") == 0 ? "thread" : "unit",
+             tool_s(info.units));
+}
+
+void tool_say_tuning(const struct common *common, const airy_device *device)
+{
+    airy_tunable *list = NULL;
+    size_t count = 0, used = 0;
+    char text[1024] = "";
+    if (airy_tuning_list(device, &list, &count) != AIRY_OK)
+        return;
+    for (size_t i = 0; i < count && used < sizeof(text); i++)
+        if (list[i].source != AIRY_TUNING_DEFAULT)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s = %u (%s)",
+                                     used ? "," : "", list[i].name, list[i].current,
+                                     airy_tuning_source_name(list[i].source));
+    airy_tuning_list_free(list);
+    if (used)
+        tool_say(common, "tuning of %s:%s", airy_device_spec(device), text);
+}
+
+uint64_t tool_budget(const struct common *common, uint64_t most)
+{
+    const uint64_t limit = common->memory_limit;
+    return limit && limit / 4 < most ? limit / 4 : most;
+}
+
+unsigned tool_threads(const struct common *common)
+{
+    if (common->threads)
+        return (unsigned)common->threads;
+    airy_device *device = NULL;
+    airy_device_info info;
+    unsigned threads = 1;
+    if (airy_device_create(&device, "cpu", NULL) == AIRY_OK &&
+        airy_device_get_info(device, &info) == AIRY_OK)
+        threads = info.units ? info.units : 1;
+    airy_device_destroy(&device);
+    return threads;
+}
+
+void tool_work(size_t threads, void *(*work)(void *), void *user)
+{
+    enum { MAX_THREADS = 64 };
+    pthread_t others[MAX_THREADS];
+    size_t started = 0;
+    while (started + 1 < threads && started < MAX_THREADS &&
+           pthread_create(&others[started], NULL, work, user) == 0)
+        started++;
+    work(user);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(others[i], NULL);
+}
+
+static volatile sig_atomic_t interrupted;
+static const char *volatile farewell;
+static const char *last_word; /* of tool_end_at_interrupt */
+
+/* As the signal does by itself, but for what is half made. */
+static void die_of(int number)
+{
+    airy_file_remove_half_made();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/*
+ * A signal soon after the first is the same request: timeout(1) sends it to the process and to its
+ * group. A later one takes the default action, which kills.
+ */
+static void on_interrupt(int number)
+{
+    static double first; /* s; the signals block each other */
+    const double grace = 0.5, now = tool_now();
+    if (interrupted && now - first > grace) {
+        die_of(number);
+    } else if (!interrupted) {
+        const char *line = farewell;
+        const int kept = errno;
+        first = now;
+        interrupted = 1;
+        if (line && write(STDERR_FILENO, line, strlen(line)) < 0)
+            errno = kept; /* nobody reads it */
+    }
+}
+
+static void end_at_interrupt(int number)
+{
+    (void)number;
+    airy_file_remove_half_made();
+    (void)!write(STDERR_FILENO, last_word, strlen(last_word));
+    _exit(AIRY_EXIT_FAILED);
+}
+
+static void on_interrupts_call(void (*handler)(int number))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGINT);
+    sigaddset(&action.sa_mask, SIGTERM);
+    sigaddset(&action.sa_mask, SIGHUP);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    struct sigaction before; /* under nohup the end of a session is not for us */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
+}
+
+void tool_end_at_interrupt(const char *line)
+{
+    last_word = line;
+    on_interrupts_call(end_at_interrupt);
+}
+
+void tool_catch_interrupts(void)
+{
+    on_interrupts_call(on_interrupt);
+}
+
+void tool_at_interrupt(const char *line)
+{
+    farewell = line;
+}
+
+void tool_clean_at_interrupt(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction before, action = {.sa_handler = die_of, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < 3; i++)
+        sigaddset(&action.sa_mask, signals[i]);
+    for (size_t i = 0; i < 3; i++) /* others are ignored, or caught for good */
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(signals[i], &action, NULL);
+}
+
+bool tool_interrupted(void)
+{
+    return interrupted;
+}
+
+bool tool_is_terminal(int fd)
+{
+    const char *kind = getenv("TERM");
+    return isatty(fd) && !(kind && strcmp(kind, "dumb") == 0);
+}
+
+double tool_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void progress_begin(struct progress *progress, const struct common *common, const char *what)
+{
+    *progress = (struct progress){.common = common, .what = what, .start = tool_now()};
+    progress->active = !common->quiet;
+    progress->lines = !tool_is_terminal(STDERR_FILENO);
+}
+
+/* "1:02:03", "2:05" */
+static void format_duration(char text[32], double seconds)
+{
+    if (!(seconds >= 0) || seconds > 3.6e6)
+        snprintf(text, 32, "-");
+    else if (seconds >= 3600)
+        snprintf(text, 32, "%d:%02d:%02d", (int)seconds / 3600, (int)seconds / 60 % 60,
+                 (int)seconds % 60);
+    else
+        snprintf(text, 32, "%d:%02d", (int)seconds / 60, (int)seconds % 60);
+}
+
+/* Nobody knows how many come. */
+static void show_count(const struct progress *p, size_t done, double now)
+{
+    const double elapsed = now - p->start,
+                 rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
+    if (p->lines)
+        tool_say(p->common, "%zu %s, %.4g/s", done, p->what, rate);
+    else
+        fprintf(stderr, "\r%zu %s  %.4g/s \033[K", done, p->what, rate);
+    fflush(stderr);
+}
+
+bool progress_step(void *user, size_t done, size_t total)
+{
+    struct progress *p = user;
+    if (!p->active)
+        return !tool_interrupted();
+    const double now = tool_now();
+    if (!p->begun) {
+        p->begun = true;
+        p->first = done; /* what a resumed run found done does not count for the rate */
+        p->start = now;
+    }
+    /* Into a file: a line every ten seconds, none for what takes less. */
+    if (p->lines && p->shown == 0)
+        p->shown = now;
+    const bool end = total && done >= total;
+    if (now - p->shown < (p->lines ? 10 : 0.1) && (!end || p->lines))
+        return !tool_interrupted();
+    p->shown = now;
+    if (total == 0) {
+        show_count(p, done, now);
+        return !tool_interrupted();
+    }
+    enum { WIDTH = 30 };
+    char bar[WIDTH + 1], left[32];
+    const size_t filled = (size_t)((double)WIDTH * (double)done / (double)total);
+    for (size_t i = 0; i < WIDTH; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[WIDTH] = 0;
+    const double elapsed = now - p->start,
+                 rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
+    format_duration(left, rate > 0 ? (double)(total - done) / rate : -1);
+    if (p->lines) {
+        tool_say(p->common, "%.0f %%, %zu of %zu %s, %.4g/s, %s left",
+                 100.0 * (double)done / (double)total, done, total, p->what, rate, left);
+        return !tool_interrupted();
+    }
+    fprintf(stderr, "\r[%s] %3.0f %%  %zu/%zu %s  %.4g/s  %s left \033[K", bar,
+            100.0 * (double)done / (double)total, done, total, p->what, rate, left);
+    fflush(stderr);
+    return !tool_interrupted();
+}
+
+void progress_end(struct progress *progress)
+{
+    if (progress->active && progress->begun && !progress->lines)
+        fputs("\r\033[K", stderr);
+    progress->active = false;
+}
+
+const char *tool_bytes(char text[32], double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+    while (bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        bytes /= 1000;
+        unit++;
+    }
+    snprintf(text, 32, unit ? "%.3g %s" : "%.0f %s", bytes, units[unit]);
+    return text;
+}
+
+bool tool_exists(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+/*
+ * Bytes that the superblock says the file has (HDF5 File Format Specification 3.0, II.A; addresses
+ * of 8 bytes); 0 when unknown.
+ */
+static uint64_t declared_size(FILE *file)
+{
+    uint8_t head[64];
+    if (fread(head, 1, sizeof(head), file) != sizeof(head) ||
+        memcmp(head, "\x89HDF\r\n\x1a\n", 8) != 0)
+        return 0;
+    const size_t at = head[8] == 0 ? 40 : head[8] == 1 ? 44 : 28; /* of the end-of-file address */
+    if ((head[8] < 2 ? head[13] : head[9]) != 8)
+        return 0;
+    uint64_t size = 0;
+    for (size_t i = 8; i-- > 0;)
+        size = size << 8 | head[at + i];
+    return size;
+}
+
+bool tool_hdf5_is_cut(const char *path, uint64_t *there, uint64_t *declared)
+{
+    struct stat is;
+    FILE *file = stat(path, &is) == 0 && S_ISREG(is.st_mode) ? fopen(path, "rb") : NULL;
+    if (!file)
+        return false;
+    *there = (uint64_t)is.st_size;
+    *declared = declared_size(file);
+    fclose(file);
+    return *declared != UINT64_MAX && *declared > *there;
+}
+
+const char *tool_left(const struct common *common, const char *output)
+{
+    return common->force && output && tool_exists(output) ? "what was there before stays"
+                                                          : "nothing was kept";
+}
+
+int tool_flush(const char *command)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return AIRY_EXIT_OK;
+    tool_line(command, "standard output: %s", strerror(errno));
+    return AIRY_EXIT_FAILED;
+}
+
+size_t tool_count(const size_t *shape, int ndim)
+{
+    size_t count = 1;
+    for (int i = 0; i < ndim; i++)
+        if (__builtin_mul_overflow(count, shape[i], &count))
+            return 0;
+    return count;
+}

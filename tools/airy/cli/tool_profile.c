@@ -1,0 +1,55 @@
+/* --profile: the profile of a device as a table, or as JSON in a file. */
+#include "cli/comparison.h"
+
+json_t *tool_profile_rows(const airy_device *device)
+{
+    airy_profile_row *rows = NULL;
+    size_t count = 0;
+    if (airy_profile_get(device, &rows, &count) != AIRY_OK)
+        return NULL;
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const airy_profile_row *row = &rows[i];
+        json_t *bytes = row->bytes > 0 ? json_real(row->bytes) : json_null();
+        json_array_append_new(
+            list, json_pack("{s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "name", row->name,
+                            "transfer", row->transfer, "count", (json_int_t)row->count, "min_ms",
+                            row->min, "median_ms", row->median, "max_ms", row->max, "mean_ms",
+                            row->mean, "std_ms", row->std, "total_ms", row->total, "bytes", bytes));
+    }
+    airy_profile_free(rows);
+    return list;
+}
+
+int tool_write_profile(const struct common *common, const json_t *rows)
+{
+    struct tool_file file;
+    const int code = tool_file_begin(&file, common, common->profile_file);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    if (json_dumpf(rows, file.file, JSON_INDENT(2)) == 0 || ferror(file.file))
+        return tool_file_end(&file, true);
+    tool_file_drop(&file);
+    return tool_fail(common, "--profile=%s: out of memory", common->profile_file);
+}
+
+int tool_profile(const struct common *common, const airy_device *device)
+{
+    if (common->comparison) {
+        const airy_status status = compare_profile(common, device);
+        if (status != AIRY_OK)
+            return tool_failed(common, status);
+    }
+    if (!common->profile)
+        return AIRY_EXIT_OK;
+    if (!common->profile_file) {
+        const airy_status status = airy_profile_print(device, stderr);
+        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    }
+    json_t *list = tool_profile_rows(device);
+    if (!list)
+        return tool_failed(common, AIRY_ERR_MEMORY);
+    const int code = tool_write_profile(common, list);
+    json_decref(list);
+    return code;
+}

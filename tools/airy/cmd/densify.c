@@ -1,0 +1,221 @@
+/* airy densify: sparse frames to a stack again. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "integrate/integrate.h"
+#include "cli/stack_out.h"
+
+struct densify_params {
+    struct common common;
+    const char *output;
+    airy_densify_noise noise;
+    uint64_t seed;
+    size_t frames[3], frames_per_file;
+    bool has_seed, has_frames, skip_bad;
+};
+
+static const char *const noises[] = {"none", "poisson", "gaussian", NULL};
+
+#define FIELD(member) .offset = offsetof(struct densify_params, member)
+#define SEEN(member)  .seen = offsetof(struct densify_params, member)
+
+static const struct opt densify_options[] = {
+    {.heading = "Result"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPT_STRING,
+     FIELD(output),
+     .use = OPT_WRITTEN,
+     .argument = "OUT.h5",
+     .help = "the stack, bitshuffle-LZ4 compressed, one chunk a frame"},
+    STACK_FILES_OPTION(struct densify_params, frames_per_file),
+    {.name = "noise",
+     .type = OPT_WORD,
+     FIELD(noise),
+     .words = noises,
+     .argument = "KIND",
+     .fallback = "none",
+     .help = "of the background: none (the mean), poisson, or gaussian by the ring's standard "
+             "deviation"},
+    {.name = "seed",
+     .type = OPT_SEED,
+     FIELD(seed),
+     SEEN(has_seed),
+     .argument = "N",
+     .fallback = "0",
+     .help = "of the noise; a pixel's depends on seed, frame and pixel alone"},
+    {.heading = "Run"},
+    {.name = "frames",
+     .type = OPT_PARSED,
+     FIELD(frames),
+     SEEN(has_frames),
+     .parse = opt_frames,
+     .argument = "A:B[:S]",
+     .fallback = "all",
+     .help = "frames from A up to, not including, B, by S; one number: that frame"},
+    {.name = "on-error",
+     .type = OPT_PARSED,
+     FIELD(skip_bad),
+     .parse = integrate_parse_on_error,
+     .argument = "stop|skip",
+     .fallback = "stop",
+     .help = "skip: a frame that cannot be made has the dummy value in all pixels, exit code 3"},
+    {0},
+};
+
+struct densify {
+    const struct densify_params *params;
+    const airy_sparse *sparse;
+    airy_sparse_info info;
+    airy_densify_params how;
+    size_t first, step, size;
+    atomic_size_t bad;
+};
+
+static void fill_dummy(const struct densify *d, void *frame)
+{
+    const size_t elem = airy_dtype_size(d->info.dtype), count = d->size / elem;
+    uint8_t one[8] = {0};
+    switch (d->info.dtype) {
+    case AIRY_DTYPE_F32: {
+        const float v = (float)d->info.dummy;
+        memcpy(one, &v, sizeof(v));
+        break;
+    }
+    case AIRY_DTYPE_F64:
+        memcpy(one, &d->info.dummy, sizeof(double));
+        break;
+    default: { /* of 32 bits at most; low bytes come first */
+        const double held = fmin(fmax(d->info.dummy, INT32_MIN), UINT32_MAX);
+        const int64_t v = isnan(held) ? 0 : (int64_t)held;
+        memcpy(one, &v, sizeof(v));
+        break;
+    }
+    }
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)frame + i * elem, one, elem);
+}
+
+static airy_status make_frame(void *user, size_t index, void *frame)
+{
+    struct densify *d = user;
+    const airy_status status =
+        airy_sparse_densify(d->sparse, d->first + index * d->step, frame, d->size, &d->how);
+    if (status != AIRY_ERR_CORRUPT || !d->params->skip_bad)
+        return status;
+    if (atomic_fetch_add(&d->bad, 1) == 0)
+        tool_say(&d->params->common, "%s", airy_last_error());
+    fill_dummy(d, frame);
+    return AIRY_OK;
+}
+
+/* The geometry that the configuration tells, if it does. */
+static bool find_geometry(airy_geometry *geometry, const airy_sparse_info *info)
+{
+    json_t *json = json_loads(info->configuration, 0, NULL);
+    const bool found = json && geometry_from_json(geometry, json_object_get(json, "geometry")) &&
+                       geometry->detector.height == info->height &&
+                       geometry->detector.width == info->width &&
+                       airy_geometry_check(geometry) == AIRY_OK;
+    json_decref(json);
+    return found;
+}
+
+static int write_stack(struct densify *d, size_t frames)
+{
+    const struct densify_params *p = d->params;
+    const airy_sparse_info *info = &d->info;
+    airy_geometry geometry;
+    uint8_t *mask = malloc(info->height * info->width);
+    if (!mask)
+        return tool_fail(&p->common, "out of memory for a mask of %zu x %zu", info->height,
+                         info->width);
+    const airy_status status = airy_sparse_mask(d->sparse, mask);
+    struct stack_out out = {
+        .common = &p->common,
+        .path = p->output,
+        .writer = {.dtype = info->dtype,
+                   .frames = frames,
+                   .height = info->height,
+                   .width = info->width,
+                   .codec = {.codec = AIRY_CODEC_BSLZ4,
+                             .elem_size = (uint32_t)airy_dtype_size(info->dtype)},
+                   .geometry = find_geometry(&geometry, info) ? &geometry : NULL,
+                   .mask = mask,
+                   .frames_per_file = p->frames_per_file},
+        .make = make_frame,
+        .user = d};
+    int code = status == AIRY_OK ? stack_out_run(&out) : tool_failed(&p->common, status);
+    if (code == AIRY_EXIT_OK)
+        code = stack_out_report(&out);
+    free(mask);
+    const size_t bad = atomic_load(&d->bad);
+    if (code == AIRY_EXIT_OK && bad)
+        tool_say(&p->common, "%zu of %zu frames failed", bad, frames);
+    return code == AIRY_EXIT_OK && bad ? AIRY_EXIT_PARTLY : code;
+}
+
+static int densify(struct densify *d)
+{
+    const struct densify_params *p = d->params;
+    const size_t last = p->has_frames && p->frames[1] ? p->frames[1] : d->info.frames;
+    d->first = p->frames[0];
+    d->step = p->has_frames ? p->frames[2] : 1;
+    d->size = d->info.height * d->info.width * airy_dtype_size(d->info.dtype);
+    d->how = (airy_densify_params){.noise = p->noise, .seed = p->seed};
+    if (last > d->info.frames || d->first >= last)
+        return tool_fail(&p->common, "--frames %s: %s has %zu frame%s, numbered from 0",
+                         opt_given(&p->common, "frames", "all"), p->common.inputs.items[0],
+                         d->info.frames, tool_s(d->info.frames));
+    return write_stack(d, (last - d->first - 1) / d->step + 1);
+}
+
+static int check_densify(void *user)
+{
+    const struct densify_params *p = user;
+    const struct common *common = &p->common;
+    if (!p->output)
+        return tool_usage(common, "no output: give -o OUT.h5");
+    if (!integrate_is_hdf5_name(p->output))
+        return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs",
+                          p->output);
+    if (p->has_seed && p->noise == AIRY_DENSIFY_SMOOTH)
+        return tool_usage(common, "--seed goes with --noise poisson or gaussian");
+    return AIRY_EXIT_OK;
+}
+
+static int run_densify(void *user)
+{
+    const struct densify_params *p = user;
+    const struct common *common = &p->common;
+    struct densify d = {.params = p};
+    airy_sparse *sparse = NULL;
+    airy_status status = airy_sparse_create(&sparse, common->inputs.items[0]);
+    if (status == AIRY_OK)
+        status = airy_sparse_get_info(sparse, &d.info);
+    d.sparse = sparse;
+    const int code = status == AIRY_OK ? densify(&d) : tool_failed(common, status);
+    airy_sparse_destroy(&sparse);
+    return code;
+}
+
+const struct command cmd_densify = {
+    .name = "densify",
+    .usage = "SPARSE.h5 -o OUT.h5 [options]",
+    .summary = "frames again from a file of 'airy peaks' or of pyFAI's sparsify-Bragg",
+    .details =
+        "Kept pixels are as they were, masked ones have the file's dummy value, and elsewhere is "
+        "the frame's background: its mean by the pixel's radius, times the pixel's normalization, "
+        "plus dark, rounded where pixels are integers. Noise is drawn only by --noise.",
+    .examples = "  airy densify sparse.h5 -o again.h5\n"
+                "  airy densify sparse.h5 -o again.h5 --noise poisson --seed 7 --frames 0:10\n",
+    .tables = {densify_options},
+    .takes = TAKES_THREADS,
+    .params_size = sizeof(struct densify_params),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .check = check_densify,
+    .run = run_densify,
+};

@@ -1,0 +1,414 @@
+#include "images/image_util.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/stack_opt.h"
+
+double image_limit(airy_dtype dtype)
+{
+    if (airy_dtype_is_float(dtype))
+        return (double)INFINITY;
+    const int bits = 8 * (int)airy_dtype_size(dtype) - (airy_dtype_is_signed(dtype) ? 1 : 0);
+    return ldexp(1, bits) - 1;
+}
+
+/* Read a file that must hold height x width values. */
+static int load(const struct common *common, const char *what, const char *path, size_t height,
+                size_t width, airy_image *image)
+{
+    const airy_status status = airy_image_read_real(image, path);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    const size_t *shape = image->shape;
+    int ndim = image->ndim;
+    for (; ndim > 2 && shape[0] == 1; ndim--)
+        shape++;
+    if (ndim == 2 && shape[0] == height && shape[1] == width)
+        return AIRY_EXIT_OK;
+    char got[128] = "";
+    for (int i = 0; i < image->ndim; i++)
+        snprintf(got + strlen(got), sizeof(got) - strlen(got), i ? " x %zu" : "%zu",
+                 image->shape[i]);
+    airy_image_free(image);
+    return tool_fail(
+        common, "--%s %s: has %s values, the frames have %zu x %zu; give an image of that shape",
+        what, path, got, height, width);
+}
+
+int image_load_float(const struct common *common, const char *what, const char *path, size_t height,
+                     size_t width, float **data, size_t *odd)
+{
+    airy_image image = {0};
+    const int code = load(common, what, path, height, width, &image);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    const size_t count = height * width;
+    float *values = malloc(count * sizeof(*values));
+    if (!values) {
+        airy_image_free(&image);
+        return tool_fail(common, "--%s %s: out of memory for %zu values", what, path, count);
+    }
+    *odd = 0;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = (float)airy_image_value(&image, i);
+        *odd += !isfinite(values[i]);
+    }
+    airy_image_free(&image);
+    *data = values;
+    return AIRY_EXIT_OK;
+}
+
+int image_load_mask(const struct common *common, const char *what, const char *path, size_t height,
+                    size_t width, uint8_t **mask)
+{
+    airy_image image = {0};
+    const int code = load(common, what, path, height, width, &image);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    const size_t count = height * width;
+    uint8_t *bad = malloc(count);
+    if (!bad) {
+        airy_image_free(&image);
+        return tool_fail(common, "--%s %s: out of memory for %zu values", what, path, count);
+    }
+    for (size_t i = 0; i < count; i++)
+        bad[i] = airy_image_value(&image, i) != 0; /* NaN differs from 0, so it is bad */
+    airy_image_free(&image);
+    *mask = bad;
+    return AIRY_EXIT_OK;
+}
+
+bool image_is_gap(airy_dtype dtype, double value, bool plain)
+{
+    const size_t size = airy_dtype_size(dtype);
+    if (airy_dtype_is_float(dtype) || size < (plain ? 4 : 2))
+        return false;
+    if (airy_dtype_is_signed(dtype))
+        return !plain && (value == -1 || value == -2);
+    return value >= image_limit(dtype) - (size > 2 ? 2 : 1);
+}
+
+const char *image_dtype_name(const airy_image *image)
+{
+    const bool small = image->dtype == AIRY_DTYPE_F32;
+    return !image->is_complex ? airy_dtype_name(image->dtype) : small ? "complex64" : "complex128";
+}
+
+int image_axes(const airy_image *image)
+{
+    return image->ndim - image->is_complex;
+}
+
+bool image_is_fits_name(const char *path)
+{
+    return tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".fit") ||
+           tool_has_suffix(path, ".fts");
+}
+
+void image_say_header(const struct common *common, const char *output)
+{
+    const char *input = common->inputs.items[0];
+    if (image_is_fits_name(output) && (image_is_fits_name(input) || airy_image_is_fits(input)))
+        tool_say(common,
+                 "%s: header and coordinates of %s cannot follow what becomes of its frames, and "
+                 "are left out",
+                 output, input);
+}
+
+void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image)
+{
+    char first[AIRY_CARD_VALUE], more[64] = "";
+    const size_t count = airy_image_odd_cards(image, first);
+    if (count > 1)
+        snprintf(more, sizeof(more), " (%zu such cards in all)", count);
+    if (count)
+        tool_say(common,
+                 "%s: header %s, which FITS does not allow%s; cards are kept as they are, and "
+                 "control characters in them are read as blanks",
+                 path, first, more);
+}
+
+bool image_take_header(airy_image *image, const size_t frames[3], size_t count)
+{
+    if (count > 1 && !image->header)
+        return false;
+    const airy_status status = airy_image_take_planes(image, frames[0], count, frames[2]);
+    return status == AIRY_OK || (status == AIRY_ERR_SHAPE && count == 1 &&
+                                 airy_image_take_plane(image, frames[0]) == AIRY_OK);
+}
+
+static airy_status read_of_stack(airy_image *image, struct image_plane *plane,
+                                 const airy_stack *stack, size_t *size)
+{
+    airy_stack_info info;
+    const airy_status status = airy_stack_get_info(stack, &info);
+    if (status != AIRY_OK)
+        return status;
+    *plane = (struct image_plane){plane->number, info.frames, info.height, info.width};
+    *image = (airy_image){.dtype = info.dtype, .ndim = 2, .shape = {info.height, info.width}};
+    if (__builtin_mul_overflow(info.height * airy_dtype_size(info.dtype), info.width, size))
+        *size = SIZE_MAX;
+    if (plane->number >= info.frames)
+        return AIRY_OK;
+    image->data = malloc(*size);
+    return image->data ? airy_stack_read(stack, plane->number, image->data, *size)
+                       : AIRY_ERR_MEMORY;
+}
+
+/* The planes that an image has; data or not. Exit code. */
+static int find_planes(const struct common *common, const char *path, struct image_plane *plane,
+                       const airy_image *image)
+{
+    const int ndim = image->ndim;
+    if (ndim < 2)
+        return tool_fail(common,
+                         "%s: has one dimension of %zu values, expected an image of 2 or more",
+                         path, image->shape[0]);
+    *plane = (struct image_plane){plane->number, tool_count(image->shape, ndim - 2),
+                                  image->shape[ndim - 2], image->shape[ndim - 1]};
+    return AIRY_EXIT_OK;
+}
+
+static int take_plane(airy_image *image, struct image_plane *plane, const struct common *common,
+                      const char *path, airy_fits *fits)
+{
+    airy_status status = airy_fits_read(image, fits, 0, 0, 1); /* the shape */
+    const int code = status == AIRY_OK ? find_planes(common, path, plane, image) : AIRY_EXIT_OK;
+    if (status != AIRY_OK || code != AIRY_EXIT_OK || plane->number >= plane->planes)
+        return status == AIRY_OK ? code : tool_failed(common, status);
+    airy_image_free(image);
+    status = airy_fits_read(image, fits, plane->number, 1, 1);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+static int read_of_fits(airy_image *image, struct image_plane *plane, const struct common *common,
+                        const char *path)
+{
+    airy_fits *fits = NULL;
+    const airy_status status = airy_fits_open(&fits, path);
+    const int code = status == AIRY_OK ? take_plane(image, plane, common, path, fits)
+                                       : tool_failed(common, status);
+    airy_fits_close(&fits);
+    return code;
+}
+
+int image_read_plane(const struct common *common, const char *path, struct image_plane *plane,
+                     airy_image *image)
+{
+    airy_stack *stack = NULL;
+    size_t size = 0;
+    *image = (airy_image){.data = NULL};
+    if (airy_image_is_fits(path))
+        return read_of_fits(image, plane, common, path);
+    if (stack_open_one(&stack, common, path) == AIRY_OK) {
+        const airy_status status = read_of_stack(image, plane, stack, &size);
+        airy_stack_destroy(&stack);
+        if (status != AIRY_OK && size && !image->data)
+            return tool_fail(common, "%s: out of memory for a plane of %zu bytes", path, size);
+        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    }
+    airy_status status = airy_image_read_real(image, path);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    const int code = find_planes(common, path, plane, image);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    if (plane->number < plane->planes)
+        status = airy_image_take_plane(image, plane->number);
+    else
+        airy_image_free(image);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+/* "5 x 16 x 20" */
+static const char *shape_text(char text[96], const airy_image *image)
+{
+    size_t used = 0;
+    for (int i = 0; i < image->ndim && used < 96; i++)
+        used += (size_t)snprintf(text + used, 96 - used, i ? " x %zu" : "%zu", image->shape[i]);
+    return text;
+}
+
+int image_refuse_mask(const struct common *common, const char *path, const airy_image *mask,
+                      const airy_image *image)
+{
+    char got[96], want[96];
+    return tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape", path,
+                     shape_text(got, mask), shape_text(want, image));
+}
+
+/* All planes, without their values. */
+static airy_image whole_of(const struct image_plane *plane)
+{
+    if (plane->planes == 1)
+        return (airy_image){.ndim = 2, .shape = {plane->height, plane->width}};
+    return (airy_image){.ndim = 3, .shape = {plane->planes, plane->height, plane->width}};
+}
+
+int image_mask_plane(const struct common *common, const char *path, const struct image_plane *plane,
+                     uint8_t *bad)
+{
+    struct image_plane of = {.number = plane->number};
+    airy_image mask = {0};
+    int code = image_read_plane(common, path, &of, &mask);
+    if (code == AIRY_EXIT_OK && of.planes == 1 && of.number > 0) { /* one for all */
+        of.number = 0;
+        airy_image_free(&mask);
+        code = image_read_plane(common, path, &of, &mask);
+    }
+    if (code == AIRY_EXIT_OK && (of.height != plane->height || of.width != plane->width ||
+                                 (of.planes != 1 && of.planes != plane->planes))) {
+        const airy_image got = whole_of(&of), want = whole_of(plane);
+        code = image_refuse_mask(common, path, &got, &want);
+    }
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < plane->height * plane->width; i++)
+        bad[i] = airy_image_value(&mask, i) != 0; /* NaN differs from 0, so it is bad */
+    airy_image_free(&mask);
+    return code;
+}
+
+/* The attribute `units` of FILE::DATASET, which frames are read from. */
+static void read_units(struct image_frame *frame, const char *place)
+{
+    const char *mark = strstr(place, "::");
+    char file[4096], object[1100], *text = NULL;
+    if (!mark)
+        return;
+    snprintf(file, sizeof(file), "%.*s", (int)(mark - place), place);
+    snprintf(object, sizeof(object), "%.1000s@units", mark + 2);
+    if (airy_hdf5_text(&text, file, object) == AIRY_OK)
+        snprintf(frame->unit, sizeof(frame->unit), "%s", text);
+    free(text);
+}
+
+/* A frame of a file on its way into a picture. */
+struct loading {
+    const char *path;
+    size_t number;
+    struct image_frame *picture; /* its number of frames, sizes and unit are filled */
+    airy_dtype dtype;
+    const void *data; /* of the frame; in image or owned */
+    airy_image image;
+    airy_stack *stack;
+    void *owned;
+    uint8_t *mask; /* the file's, NULL: none */
+};
+
+/* A file of arrays: all but the last two dimensions count its frames. Exit code. */
+static int load_of_image(struct loading *l, const struct common *common)
+{
+    struct image_frame *picture = l->picture;
+    struct image_plane plane = {.number = l->number};
+    const int code = image_read_plane(common, l->path, &plane, &l->image);
+    picture->height = plane.height;
+    picture->width = plane.width;
+    picture->frames = plane.planes;
+    if (airy_image_get_card(&l->image, "BUNIT", picture->unit) != AIRY_OK)
+        picture->unit[0] = 0;
+    l->dtype = l->image.dtype;
+    l->data = l->image.data;
+    return code;
+}
+
+/* Exit code; a frame that the stack does not have is not read. */
+static int load_of_stack(struct loading *l, const struct common *common)
+{
+    struct image_frame *picture = l->picture;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    airy_status status = airy_stack_get_info(l->stack, &info);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    picture->height = info.height;
+    picture->width = info.width;
+    picture->frames = info.frames;
+    read_units(picture, info.dataset);
+    if (l->number >= info.frames)
+        return AIRY_EXIT_OK;
+    const size_t count = info.height * info.width, size = count * airy_dtype_size(info.dtype);
+    l->dtype = info.dtype;
+    l->data = l->owned = malloc(size);
+    l->mask = calloc(count, 1);
+    if (!l->owned || !l->mask)
+        return tool_fail(common, "out of memory for a frame of %zu bytes", size);
+    if ((status = airy_stack_read(l->stack, l->number, l->owned, size)) == AIRY_OK &&
+        (status = airy_stack_get_meta(l->stack, &meta)) == AIRY_OK && meta.has_mask)
+        status = airy_stack_mask(l->stack, l->mask);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+/* The values as numbers, NaN where there is none. Exit code. */
+static int fill_values(const struct loading *l, const struct common *common,
+                       const struct bad_pixels *given, bool plain)
+{
+    struct image_frame *picture = l->picture;
+    const size_t count = picture->height * picture->width;
+    const airy_image frame = {
+        .dtype = l->dtype, .ndim = 1, .shape = {count}, .data = (void *)l->data};
+    picture->dtype = l->dtype;
+    picture->dummies = 0;
+    picture->values = malloc(count * sizeof(double));
+    if (!picture->values)
+        return tool_fail(common, "out of memory for %zu pixels", count);
+    for (size_t i = 0; i < count; i++) {
+        const double v = airy_image_value(&frame, i);
+        const bool dummy = given && bad_pixels_have(given, l->dtype, v),
+                   bad = dummy || (l->mask && l->mask[i]) || image_is_gap(l->dtype, v, plain);
+        picture->values[i] = bad ? (double)NAN : v;
+        picture->dummies += dummy;
+    }
+    return AIRY_EXIT_OK;
+}
+
+int image_load_frame(const struct common *common, const char *path, size_t number,
+                     const char *output, const struct bad_pixels *bad, struct image_frame *picture)
+{
+    struct loading l = {.path = path, .number = number, .picture = picture};
+    const bool plain = airy_image_is_plain(path);
+    /* FITS has a unit in its header, which a stack does not have. */
+    const airy_status status = plain && airy_image_is_fits(path)
+                                   ? AIRY_ERR_UNSUPPORTED
+                                   : stack_open_one(&l.stack, common, path);
+    int code = status == AIRY_OK ? load_of_stack(&l, common)
+               : plain           ? load_of_image(&l, common)
+                                 : tool_failed(common, status);
+    if (code == AIRY_EXIT_OK && number >= picture->frames)
+        code = tool_fail(common, "--frame %zu: %s has %zu frame%s, numbered from 0", number, path,
+                         picture->frames, tool_s(picture->frames));
+    if (code == AIRY_EXIT_OK)
+        code = fill_values(&l, common, bad, plain);
+    free(l.owned);
+    free(l.mask);
+    airy_image_free(&l.image);
+    if (code == AIRY_EXIT_OK && l.stack)
+        code = tool_keep_stack(common, output, l.stack);
+    airy_stack_destroy(&l.stack);
+    return code;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int image_percentiles(const struct common *common, const double *values, size_t count,
+                      bool positive, double limits[2], size_t *good)
+{
+    const size_t step = count / 1000000 + 1;
+    double *sorted = malloc((count / step + 1) * sizeof(double));
+    size_t n = 0;
+    if (!sorted)
+        return tool_fail(common, "out of memory for %zu values", count / step + 1);
+    for (size_t i = 0; i < count; i += step)
+        if (isfinite(values[i]) && (!positive || values[i] > 0))
+            sorted[n++] = values[i];
+    qsort(sorted, n, sizeof(double), compare);
+    limits[0] = n ? sorted[(size_t)(0.01 * (double)(n - 1))] : 0;
+    limits[1] = n ? sorted[(size_t)(0.995 * (double)(n - 1))] : 1;
+    free(sorted);
+    *good = n;
+    return AIRY_EXIT_OK;
+}

@@ -1,0 +1,89 @@
+/* Images in host memory as the commands need them: 2-D, float, masks. */
+#ifndef AIRY_TOOLS_IMAGES_IMAGE_UTIL_H
+#define AIRY_TOOLS_IMAGES_IMAGE_UTIL_H
+
+#include "images/bad_pixels.h"
+
+/*
+ * Read FILE as height x width float values (malloc'ed): --what FILE. Exit code.
+ * A 3-D file of one frame counts as 2-D. *odd: values that are not finite.
+ */
+int image_load_float(const struct common *common, const char *what, const char *path, size_t height,
+                     size_t width, float **data, size_t *odd);
+/* The same as a mask, 1 = bad (any value that is not 0). */
+int image_load_mask(const struct common *common, const char *what, const char *path, size_t height,
+                    size_t width, uint8_t **mask);
+
+/* One frame of whatever a file is: what the file marks as bad, dummies and gaps are NaN. */
+struct image_frame {
+    size_t height, width, frames; /* of these it is one */
+    double *values;               /* malloc'ed; NULL after a failure */
+    char unit[AIRY_CARD_VALUE];   /* of them: BUNIT, or the dataset's attribute; "": not known */
+    airy_dtype dtype;             /* as they are in the file */
+    size_t dummies;               /* those that --dummy left out */
+};
+/*
+ * Frame `number` of a stack, or plane of an image. output: must be none of the stack's files (NULL: not
+ * looked at); bad: of which --dummy counts here, or NULL. Exit code.
+ */
+int image_load_frame(const struct common *common, const char *path, size_t number,
+                     const char *output, const struct bad_pixels *bad, struct image_frame *frame);
+/*
+ * Percentiles 1 and 99.5 of at most a million evenly spread finite values, of positive ones only; *good of
+ * them, where there is none 0 and 1. Exit code.
+ */
+int image_percentiles(const struct common *common, const double *values, size_t count,
+                      bool positive, double limits[2], size_t *good);
+
+/* One of the planes of an image or a stack, of these sizes. */
+struct image_plane {
+    size_t number, planes, height, width;
+};
+/*
+ * Plane plane->number of whatever a file is, with its header where it is FITS, and leading axes of
+ * length 1 as it may have them. Others are read only where the format leaves no choice. plane: the
+ * rest is filled; a number that is none of them leaves image->data NULL. Exit code; free the image
+ * in any case.
+ */
+int image_read_plane(const struct common *common, const char *path, struct image_plane *plane,
+                     airy_image *image);
+/* A mask of another shape than the image, which is said. Exit code. */
+int image_refuse_mask(const struct common *common, const char *path, const airy_image *mask,
+                      const airy_image *image);
+/* --mask FILE, of all planes or of one for all, of this plane: 1 = bad (not 0). Exit code. */
+int image_mask_plane(const struct common *common, const char *path, const struct image_plane *plane,
+                     uint8_t *bad);
+
+/* A row of an option table, of a bool. */
+#define COMPLEX_OPTION(params, member)                                                             \
+    {                                                                                              \
+        .name = "complex-as-pairs", .type = OPT_FLAG, .offset = offsetof(params, member),          \
+        .help = "write complex numbers as real ones with a last axis of 2, the real and the "      \
+                "imaginary part"                                                                   \
+    }
+/* "float32", "complex64"; axes that an element has beside that of the parts of a complex number. */
+const char *image_dtype_name(const airy_image *image);
+int image_axes(const airy_image *image);
+
+/* Written as FITS. */
+bool image_is_fits_name(const char *path);
+/*
+ * An image without data, of FITS: shape and header of `count` of its planes from frames[0] on, every
+ * frames[2]-th. False: the header cannot follow.
+ */
+bool image_take_header(airy_image *image, const size_t frames[3], size_t count);
+/* Warn about cards of its header with bytes that FITS does not allow; they are kept. */
+void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image);
+/* The output is FITS without a header: where the input has one, say so. */
+void image_say_header(const struct common *common, const char *output);
+
+/*
+ * Detectors write the largest values of an unsigned type, or -1 and -2 of a signed one, into gaps
+ * and bad pixels. Images that are no stack may be of anything: there (plain) only values count that
+ * no one else has, those of 32 bits and more.
+ */
+bool image_is_gap(airy_dtype dtype, double value, bool plain);
+/* Largest value of an integer type; infinity for floats. */
+double image_limit(airy_dtype dtype);
+
+#endif

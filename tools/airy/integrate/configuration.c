@@ -1,0 +1,262 @@
+/* What an integration was made with, as JSON: written into the result, read back by --config. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "integrate/integrate.h"
+#include "cli/sha256.h"
+
+enum { HASHED_WHOLE = 64 << 20 }; /* bytes; beyond, files are hashed by name, size and time */
+
+/* limit: the largest file that is hashed by its content. */
+static json_t *file_json(const char *path, off_t limit)
+{
+    char name[4096], hex[65];
+    const char *dataset = strstr(path, "::");
+    struct stat status;
+    snprintf(name, sizeof(name), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)),
+             path);
+    /* what comes through a pipe comes once: it is for the command */
+    if (stat(name, &status) != 0 || !S_ISREG(status.st_mode))
+        return json_pack("{s:o}", "path", tool_json_string(path));
+    if (status.st_size <= limit)
+        return sha256_file(name, limit, hex)
+                   ? json_pack("{s:o, s:s}", "path", tool_json_string(path), "sha256", hex)
+                   : json_pack("{s:o}", "path", tool_json_string(path));
+    char text[4200];
+    const int n = snprintf(text, sizeof(text), "%s %lld %lld", name, (long long)status.st_size,
+                           (long long)status.st_mtime);
+    struct sha256 hash;
+    sha256_begin(&hash);
+    sha256_add(&hash, text, (size_t)n);
+    sha256_end(&hash, hex);
+    return json_pack("{s:o, s:I, s:I, s:s}", "path", tool_json_string(path), "bytes",
+                     (json_int_t)status.st_size, "modified", (json_int_t)status.st_mtime,
+                     "sha256_of_name_size_time", hex);
+}
+
+json_t *tool_file_json(const char *path)
+{
+    return file_json(path, HASHED_WHOLE);
+}
+
+/*
+ * All inputs, each by its content where that is not much to read in all; of more than a few the
+ * names and sizes together: a run over 10^5 files must not read them twice.
+ */
+static json_t *inputs_json(const struct opt_list *inputs, bool follow)
+{
+    enum { EACH = 256 };
+    json_t *list = json_array();
+    if (follow) { /* what they will be nobody knows yet */
+        for (size_t i = 0; i < inputs->count; i++)
+            json_array_append_new(list,
+                                  json_pack("{s:o}", "path", tool_json_string(inputs->items[i])));
+        return list;
+    }
+    if (inputs->count <= EACH) {
+        for (size_t i = 0; i < inputs->count; i++)
+            json_array_append_new(list,
+                                  file_json(inputs->items[i], HASHED_WHOLE / (off_t)inputs->count));
+        return list;
+    }
+    struct sha256 hash;
+    char hex[65];
+    sha256_begin(&hash);
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct stat status;
+        char size[32];
+        const bool known = stat(inputs->items[i], &status) == 0;
+        snprintf(size, sizeof(size), " %lld\n", known ? (long long)status.st_size : -1);
+        sha256_add(&hash, inputs->items[i], strlen(inputs->items[i]));
+        sha256_add(&hash, size, strlen(size));
+    }
+    sha256_end(&hash, hex);
+    json_array_append_new(
+        list, json_pack("{s:o, s:o, s:I, s:s}", "path", tool_json_string(inputs->items[0]), "last",
+                        tool_json_string(inputs->items[inputs->count - 1]), "files",
+                        (json_int_t)inputs->count, "sha256_of_names_sizes", hex));
+    return list;
+}
+
+static void set_file(json_t *files, const char *key, const char *path)
+{
+    if (path)
+        json_object_set_new(files, key, tool_file_json(path));
+}
+
+/* Options that say how it ran, not what came out. */
+static bool replayed_option(const char *name)
+{
+    static const char *const not_kept[] = {
+        "format", "one-table", "output",   "plot",           "config",  "resume", "batch",
+        "layout", "mpi",       "per-rank", "publish",        "sockets", "series", "timeout",
+        "bind",   "drop",      "follow",   "follow-timeout", "poll"};
+    for (size_t i = 0; i < sizeof(not_kept) / sizeof(not_kept[0]); i++)
+        if (strcmp(name, not_kept[i]) == 0)
+            return false;
+    for (const struct opt *opt = geometry_options; opt->name || opt->heading; opt++)
+        if (opt->name && strcmp(opt->name, name) == 0)
+            return false; /* the geometry is kept as numbers */
+    return true;
+}
+
+/*
+ * A word as it is kept, "--name=argument", or "--name" of a flag. Others would let whoever made the
+ * file decide over more than the values: over --force, or over what else is written and where.
+ */
+static bool is_kept(const struct command *command, const char *word)
+{
+    char name[64];
+    const size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
+    if (length == 0 || length >= sizeof(name))
+        return false;
+    snprintf(name, sizeof(name), "%.*s", (int)length, word + 2);
+    for (size_t t = 0; t < OPT_TABLES; t++)
+        for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt); opt++)
+            if (opt->name && strcmp(opt->name, name) == 0)
+                return replayed_option(name) &&
+                       (t + 1 < OPT_TABLES || strcmp(name, "compat") == 0) &&
+                       (opt->type == OPT_FLAG) == !word[2 + length];
+    return false;
+}
+
+/* "--name=argument" or "--name". */
+static json_t *option_json(const char *name, const char *argument)
+{
+    const size_t size = strlen(name) + (argument ? strlen(argument) : 0) + 4;
+    char *word = malloc(size);
+    if (!word)
+        return NULL;
+    snprintf(word, size, "--%s%s%s", name, argument ? "=" : "", argument ? argument : "");
+    json_t *json = tool_json_string(word);
+    free(word);
+    return json;
+}
+
+char *configuration_text(const struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    const struct opt_list *given = &job->common->given;
+    json_t *inputs = inputs_json(&job->common->inputs, p->follow), *files = json_object(),
+           *options = json_array();
+    set_file(files, "poni", p->geometry.poni);
+    set_file(files, "mask", p->bad.mask);
+    set_file(files, "mask-only", p->mask_only);
+    set_file(files, "dark", p->dark);
+    set_file(files, "flat", p->flat);
+    set_file(files, "absorption", p->absorption);
+    set_file(files, "variance", p->variance);
+    for (size_t i = 0; i + 1 < given->count; i += 2)
+        if (replayed_option(given->items[i]))
+            json_array_append_new(options, option_json(given->items[i], given->items[i + 1]));
+    char frames[80];
+    snprintf(frames, sizeof(frames), "%zu:%zu:%zu", job->run.first, job->run.last, job->run.step);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:i, s:s, s:s, s:s, s:s}", "program", "airy",
+        "version", airy_version(), "command", "integrate", "inputs", inputs, "files", files,
+        "geometry", geometry_json(&job->geometry), "options", options, "file_mask",
+        job->meta.has_mask, "frames", frames, "bins", (int)airy_integrator_bins(job->integrator),
+        "unit", airy_unit_name(p->pattern.unit), "split", airy_split_name(p->pattern.split),
+        "method", airy_method_name(p->pattern.method), "error_model",
+        airy_error_model_name(job->integrator_params.error_model));
+    if (json && p->pattern.bins.azimuth)
+        json_object_set_new(json, "azimuthal",
+                            json_string(airy_unit_name(p->pattern.azimuthal ? p->pattern.azimuthal
+                                                                            : AIRY_UNIT_CHI_DEG)));
+    if (job->source && json)
+        json_object_set(json, "stream", job->source->about);
+    char *text = json ? tool_json_text(json) : NULL;
+    json_decref(json);
+    return text;
+}
+
+/* Files whose content changed since: said, not fatal. */
+static void say_changed(const struct common *common, const json_t *files)
+{
+    const char *key;
+    json_t *file;
+    json_object_foreach((json_t *)files, key, file)
+    {
+        char hex[65];
+        const char *path = json_string_value(json_object_get(file, "path")),
+                   *then = json_string_value(json_object_get(file, "sha256"));
+        if (path && then && strcmp(key, "poni") != 0 && sha256_file(path, HASHED_WHOLE, hex) &&
+            strcmp(hex, then) != 0)
+            tool_say(common, "--config: %s file %s has changed since", key, path);
+    }
+}
+
+/* A configuration by itself, or in what 'airy info RESULT --json' prints. */
+static json_t *json_of_file(char why[TEXT_WHY], const char *path)
+{
+    FILE *file = tool_open_text(why, path);
+    json_t *all = file ? json_loadf(file, 0, NULL) : NULL;
+    if (file)
+        fclose(file);
+    json_t *inside = json_object_get(json_object_get(all, "result"), "configuration");
+    json_t *json = json_incref(inside ? inside : all);
+    if (file && !json)
+        snprintf(why, TEXT_WHY, "it is no JSON");
+    json_decref(all);
+    return json;
+}
+
+/* Of a previous result, or of a JSON file. NULL, and *code: it cannot be read. */
+static json_t *load_configuration(const struct common *common, const char *path, int *code)
+{
+    char *text = NULL;
+    *code = AIRY_EXIT_OK;
+    if (tool_has_suffix(path, ".json")) {
+        char why[TEXT_WHY];
+        json_t *json = json_of_file(why, path);
+        if (!json && !tool_exists(path))
+            *code = tool_fail(common, "--config %s: there is no such file", path);
+        else if (!json)
+            *code = tool_fail(common, "--config %s: %s; check the file", path, why);
+        return json;
+    }
+    const airy_status status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");
+    if (status != AIRY_OK) {
+        *code = tool_failed(common, status);
+        return NULL;
+    }
+    json_t *json = json_loads(text, 0, NULL);
+    free(text);
+    return json;
+}
+
+int configuration_read(const struct common *common, const char *path, struct opt_list *words,
+                       airy_geometry *geometry)
+{
+    int code;
+    json_t *json = load_configuration(common, path, &code);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    const json_t *options = json_object_get(json, "options");
+    if (!json_is_array(options) || !geometry_from_json(geometry, json_object_get(json, "geometry")))
+        code = tool_fail(common,
+                         "--config %s: its configuration is not one of this program; give the "
+                         "options themselves",
+                         path);
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < json_array_size(options); i++) {
+        const char *word = json_string_value(json_array_get(options, i));
+        if (!word || !is_kept(common->command, word)) {
+            code =
+                tool_fail(common,
+                          "--config %s: option %zu of its configuration is '%s', and none is kept "
+                          "like that; give the options themselves",
+                          path, i + 1, word ? word : "no word");
+            break;
+        }
+        char *copy = strdup(word);
+        if (!copy || !opt_list_add(words, copy)) {
+            free(copy);
+            code = tool_fail(common, "out of memory");
+        }
+    }
+    if (code == AIRY_EXIT_OK)
+        say_changed(common, json_object_get(json, "files"));
+    json_decref(json);
+    return code;
+}

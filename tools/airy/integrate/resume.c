@@ -1,0 +1,394 @@
+/*
+ * May an interrupted run be continued? Compares what it was started with to what is asked for now.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "integrate/integrate.h"
+#include "integrate/kept_rows.h"
+
+/* Differences as "key: old, new" in one sentence. */
+struct differences {
+    char text[1024];
+    size_t count;
+    bool touched; /* a file has another time but the same size */
+};
+
+static void add(struct differences *d, const char *key, const char *before, const char *now)
+{
+    const size_t used = strlen(d->text);
+    if (d->count++ < 6)
+        snprintf(d->text + used, sizeof(d->text) - used, "%s%s: was %.120s, is %.120s",
+                 used ? "; " : "", key, before, now);
+}
+
+static void compare_values(struct differences *d, const char *key, const json_t *before,
+                           const json_t *now)
+{
+    if (json_equal(before, now) || !before || !now)
+        return;
+    char *a = json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9)),
+         *b = json_dumps(now, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+    add(d, key, a ? a : "?", b ? b : "?");
+    free(a);
+    free(b);
+}
+
+static const char *text_of(const json_t *json, const char *key)
+{
+    const char *text = json_string_value(json_object_get(json, key));
+    return text ? text : "";
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The same content, or for large files the same name and size. */
+static bool same_file(struct differences *d, const json_t *before, const json_t *now)
+{
+    const char *a = text_of(before, "path"), *b = text_of(now, "path");
+    const char *dataset_a = strstr(a, "::"), *dataset_b = strstr(b, "::");
+    if (strcmp(dataset_a ? dataset_a : "", dataset_b ? dataset_b : "") != 0)
+        return false;
+    if (json_object_get(before, "sha256") && json_object_get(now, "sha256"))
+        return strcmp(text_of(before, "sha256"), text_of(now, "sha256")) == 0;
+    if (json_object_get(before, "files") || json_object_get(now, "files"))
+        return json_equal(before, now);
+    /* An input that was followed grew: its name stands for it. */
+    const bool followed = json_object_size(before) == 1 || json_object_size(now) == 1;
+    if (followed)
+        return strcmp(base_name(a), base_name(b)) == 0;
+    d->touched |=
+        !json_equal(json_object_get(before, "modified"), json_object_get(now, "modified"));
+    const json_t *size_a = json_object_get(before, "bytes"),
+                 *size_b = json_object_get(now, "bytes");
+    return strcmp(base_name(a), base_name(b)) == 0 &&
+           (size_a == size_b || json_equal(size_a, size_b));
+}
+
+static void compare_files(struct differences *d, const char *key, const json_t *before,
+                          const json_t *now)
+{
+    if (!before && !now)
+        return;
+    if (!before || !now)
+        add(d, key, before ? text_of(before, "path") : "none", now ? text_of(now, "path") : "none");
+    else if (!same_file(d, before, now)) {
+        char other[300];
+        const char *a = text_of(before, "path"), *b = text_of(now, "path");
+        snprintf(other, sizeof(other), "%s%s", b, strcmp(a, b) == 0 ? " with other content" : "");
+        add(d, key, a, other);
+    }
+}
+
+static void compare_inputs(struct differences *d, const json_t *before, const json_t *now)
+{
+    const size_t a = json_array_size(before), b = json_array_size(now);
+    char text[2][32];
+    if (strstr(text_of(json_array_get(before, 0), "path"), "://") ||
+        strstr(text_of(json_array_get(now, 0), "path"), "://"))
+        return; /* a series of a stream may be played again from elsewhere, or read from its file */
+    snprintf(text[0], sizeof(text[0]), "%zu", a);
+    snprintf(text[1], sizeof(text[1]), "%zu", b);
+    if (a != b)
+        add(d, "number of inputs", text[0], text[1]);
+    for (size_t i = 0; a == b && i < a; i++)
+        compare_files(d, "input", json_array_get(before, i), json_array_get(now, i));
+}
+
+/*
+ * Keys of the configuration, and files compared by content, stand for these; --on-error says
+ * nothing about a row.
+ */
+static bool compared_otherwise(const char *name)
+{
+    static const char *const names[] = {"bins",        "unit",   "split",          "method",
+                                        "error-model", "frames", "mask",           "mask-only",
+                                        "dark",        "flat",   "absorption",     "variance",
+                                        "on-error",    "follow", "follow-timeout", "poll"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * "--name=argument" words as {name: argument}; numbers as numbers, so that 0.9 and 0.90 are the
+ * same.
+ */
+static json_t *option_values(const json_t *words)
+{
+    json_t *values = json_object();
+    for (size_t i = 0; i < json_array_size(words); i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        if (!word || strncmp(word, "--", 2) != 0)
+            continue;
+        char name[64];
+        double pair[2];
+        const size_t length = strcspn(word + 2, "=");
+        snprintf(name, sizeof(name), "%.*s", (int)length, word + 2);
+        const char *argument = word[2 + length] ? word + 2 + length + 1 : NULL;
+        if (compared_otherwise(name))
+            continue;
+        /* One that may be given several times counts by its place, too. */
+        for (int again = 2; json_object_get(values, name) && again < 100; again++)
+            snprintf(name, sizeof(name), "%.*s (%d)", (int)(length < 40 ? length : 40), word + 2,
+                     again);
+        json_object_set_new(values, name,
+                            !argument                        ? json_true()
+                            : opt_number(argument, &pair[0]) ? json_pack("f", pair[0])
+                            : opt_two(argument, pair)        ? json_pack("[f,f]", pair[0], pair[1])
+                                                             : tool_json_string(argument));
+        if (!json_object_get(values, name)) /* not a finite number */
+            json_object_set_new(values, name, tool_json_string(argument ? argument : ""));
+    }
+    return values;
+}
+
+static void compare_options(struct differences *d, const json_t *before, const json_t *now)
+{
+    json_t *a = option_values(before), *b = option_values(now), *none = json_string("not given");
+    const char *key;
+    json_t *value;
+    char name[80];
+    json_object_foreach(a, key, value)
+    {
+        const json_t *other = json_object_get(b, key);
+        snprintf(name, sizeof(name), "--%s", key);
+        compare_values(d, name, value, other ? other : none);
+    }
+    json_object_foreach(b, key, value)
+    {
+        snprintf(name, sizeof(name), "--%s", key);
+        if (!json_object_get(a, key))
+            compare_values(d, name, none, value);
+    }
+    json_decref(none);
+    json_decref(a);
+    json_decref(b);
+}
+
+static void compare_geometry(struct differences *d, const json_t *before, const json_t *now)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_object_get(now, "geometry"), key, value)
+        compare_values(d, key, json_object_get(json_object_get(before, "geometry"), key), value);
+}
+
+static void compare(struct differences *d, const json_t *before, const json_t *now)
+{
+    static const char *const keys[] = {"version", "frames", "bins",        "unit",     "azimuthal",
+                                       "split",   "method", "error_model", "file_mask"};
+    static const char *const files[] = {"mask", "mask-only",  "dark",
+                                        "flat", "absorption", "variance"};
+    compare_inputs(d, json_object_get(before, "inputs"), json_object_get(now, "inputs"));
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        compare_values(d, keys[i], json_object_get(before, keys[i]), json_object_get(now, keys[i]));
+    compare_geometry(d, before, now);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        compare_files(d, files[i], json_object_get(json_object_get(before, "files"), files[i]),
+                      json_object_get(json_object_get(now, "files"), files[i]));
+    compare_options(d, json_object_get(before, "options"), json_object_get(now, "options"));
+    const json_t *stream_before = json_object_get(before, "stream"),
+                 *stream_now = json_object_get(now, "stream");
+    compare_values(d, "series_id", json_object_get(stream_before, "series_id"),
+                   json_object_get(stream_now, "series_id"));
+    compare_values(d, "channel", json_object_get(stream_before, "channel"),
+                   json_object_get(stream_now, "channel"));
+}
+
+/* --follow of an unknown number of frames: "A:0:S". */
+static bool is_open_ended(const json_t *configuration)
+{
+    const char *colon = strchr(text_of(configuration, "frames"), ':');
+    return colon && strncmp(colon, ":0:", 3) == 0;
+}
+
+/* [*count] frame/status of a result, malloc'ed: -1 pending, 0 good, 1 bad. NULL: unreadable. */
+static int8_t *read_status(const char *path, size_t *count)
+{
+    char where[4400];
+    airy_image image = {0};
+    int8_t *status = NULL;
+    *count = 0;
+    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", path);
+    if (airy_image_read_real(&image, where) != AIRY_OK)
+        return NULL;
+    const size_t n = tool_count(image.shape, image.ndim);
+    status = calloc(n ? n : 1, sizeof(*status));
+    for (size_t i = 0; status && i < n; i++) {
+        const double value = airy_image_value(&image, i);
+        status[i] = (int8_t)((value > 0) - (value < 0));
+    }
+    *count = status ? n : 0;
+    airy_image_free(&image);
+    return status;
+}
+
+/* Rows of frame/status; how many are not done, and how many are bad. */
+static bool count_rows(const char *path, size_t *rows, size_t *pending, size_t *bad)
+{
+    int8_t *status = read_status(path, rows);
+    *pending = *bad = 0;
+    for (size_t i = 0; i < *rows; i++) {
+        *pending += status[i] < 0;
+        *bad += status[i] > 0;
+    }
+    const bool read = status != NULL;
+    free(status);
+    return read;
+}
+
+bool resume_is_complete(const struct integrate_params *params)
+{
+    char partial[4200];
+    snprintf(partial, sizeof(partial), "%s.partial", params->output);
+    return params->resume && !params->geometry.common.force && tool_exists(params->output) &&
+           !tool_exists(partial);
+}
+
+int resume_complete(const struct integration *job)
+{
+    const struct common *common = job->common;
+    const char *output = job->params->output;
+    char *text = NULL;
+    struct differences d = {0};
+    size_t rows, pending, bad;
+    if (airy_hdf5_text(&text, output, "/entry/integrate/configuration") != AIRY_OK)
+        return tool_exists_already(common, output);
+    const bool counted = count_rows(output, &rows, &pending, &bad);
+    if (!counted || pending) {
+        free(text);
+        return counted ? tool_exists_already(common, output)
+                       : tool_fail(common,
+                                   "'%s' is there already and cannot be read: %s; --force without "
+                                   "--resume overwrites it",
+                                   output, airy_last_error());
+    }
+    json_t *before = json_loads(text, 0, NULL), *now = json_loads(job->configuration, 0, NULL);
+    free(text);
+    const bool readable = before && now;
+    if (readable)
+        compare(&d, before, now);
+    json_decref(before);
+    json_decref(now);
+    if (!readable)
+        return tool_exists_already(common, output);
+    if (d.count)
+        return tool_fail(common,
+                         "'%s' is there already and was made otherwise: %s%s; --force without "
+                         "--resume overwrites it",
+                         output, d.text, d.count > 6 ? "; ..." : "");
+    const size_t frames = job->frames ? job->frames : rows; /* 0: --follow */
+    if (bad)
+        tool_say(common, "%s: complete already, %zu of %zu frames failed", output, bad, frames);
+    else
+        tool_say(common, "%s: complete already", output);
+    int code = AIRY_EXIT_OK;
+    if (common->json)
+        code = tool_print_json(common,
+                               json_pack("{s:o, s:b, s:I, s:I}", "output", tool_json_string(output),
+                                         "complete_already", 1, "frames", (json_int_t)frames, "bad",
+                                         (json_int_t)bad));
+    return code == AIRY_EXIT_OK && bad ? AIRY_EXIT_PARTLY : code;
+}
+
+/* The frames are still those that the rows were made of; --follow sees to that itself. */
+static int check_frames(const struct integration *job, const char *partial)
+{
+    const size_t size = job->info.height * job->info.width * airy_dtype_size(job->info.dtype);
+    struct kept_rows *kept = job->stack && job->run.group <= 1 && !job->params->follow
+                                 ? kept_rows_open(job, partial)
+                                 : NULL;
+    struct kept_other other = {.found = false};
+    int code = AIRY_EXIT_OK;
+    void *pixels = kept ? malloc(size) : NULL;
+    if (kept && !pixels)
+        code = tool_fail(job->common, "out of memory for a frame");
+    else if (kept && kept_rows_check(kept, job->stack, pixels, &other) != AIRY_OK)
+        code =
+            tool_fail(job->common, "a frame that %s has a row of: %s", partial, airy_last_error());
+    else if (other.found)
+        code = tool_fail(job->common,
+                         "frame %zu of '%s' is another one than when its row was made: the file "
+                         "was replaced; the rows so far are in %s, --force without --resume "
+                         "starts anew",
+                         other.frame, other.path, partial);
+    free(pixels);
+    kept_rows_close(&kept);
+    return code;
+}
+
+int resume_prepare(struct integration *job)
+{
+    const struct common *common = job->common;
+    char partial[4200], *before = NULL;
+    if ((size_t)snprintf(partial, sizeof(partial), "%s.partial", job->params->output) >=
+        sizeof(partial))
+        return tool_fail(common, "the output's name is longer than %zu bytes", sizeof(partial) - 1);
+    if (!tool_exists(partial)) {
+        tool_say(common, "--resume: there is no %s, so it starts from the beginning", partial);
+        job->run.resume = false;
+        return AIRY_EXIT_OK;
+    }
+    if (airy_hdf5_text(&before, partial, "/entry/integrate/configuration") != AIRY_OK)
+        return tool_fail(common, "%s cannot be continued: %s; --force without --resume starts anew",
+                         partial, airy_last_error());
+    struct differences d = {0};
+    json_t *a = json_loads(before, 0, NULL), *b = json_loads(job->configuration, 0, NULL);
+    int code = AIRY_EXIT_OK;
+    if (!a || !b)
+        code = tool_fail(common,
+                         "%s cannot be continued: its configuration is not one of this program",
+                         partial);
+    else if (is_open_ended(a) && !is_open_ended(b) && job->params->follow)
+        code = tool_fail(common,
+                         "%s was begun when the file did not say how many frames it should have, "
+                         "which it says now: it is another file; --force without --resume starts "
+                         "anew",
+                         partial);
+    else if (is_open_ended(a) && !is_open_ended(b))
+        code = tool_fail(common,
+                         "%s was begun with --follow, when the number of frames was not known: "
+                         "give --follow, too; it takes what is there and ends when nothing new has "
+                         "come for --follow-timeout",
+                         partial);
+    else if (!is_open_ended(a) && is_open_ended(b))
+        code = tool_fail(common,
+                         "%s was begun without --follow, for a number of frames that was known: "
+                         "leave --follow out",
+                         partial);
+    else
+        compare(&d, a, b);
+    json_decref(a);
+    json_decref(b);
+    if (d.count)
+        code = tool_fail(common,
+                         "%s was started otherwise: %s%s; give the same options, or --force "
+                         "without --resume to start anew",
+                         partial, d.text, d.count > 6 ? "; ..." : "");
+    if (code == AIRY_EXIT_OK && d.touched && job->run.group > 1)
+        code = tool_fail(common,
+                         "a file has another time than when %s was started, and rows of several "
+                         "frames cannot be compared with its frames; --force without --resume "
+                         "starts anew",
+                         partial);
+    if (code == AIRY_EXIT_OK)
+        code = check_frames(job, partial);
+    if (code != AIRY_EXIT_OK) {
+        free(before);
+        return code;
+    }
+    if (d.touched)
+        tool_say(common, "--resume: a file has another time than when the run was started, its "
+                         "name and size are the same");
+    /* The same in meaning: the words of the first run stay in the file. */
+    free(job->configuration);
+    job->configuration = before;
+    job->run.configuration = before;
+    return AIRY_EXIT_OK;
+}

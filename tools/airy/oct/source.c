@@ -1,0 +1,304 @@
+/* Raw frames of `airy oct`: what plan and file say about them must agree. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "oct/oct.h"
+
+const char *oct_ring_name(const char *path)
+{
+    return strncmp(path, "ring:", 5) == 0 ? path + 5 : NULL;
+}
+
+size_t oct_packed_bits(const airy_oct_params *plan)
+{
+    return plan->packing == AIRY_OCT_PACKING_10   ? 10
+           : plan->packing == AIRY_OCT_PACKING_12 ? 12
+                                                  : 0;
+}
+
+/* Elements of a line as they lie in a file. */
+static size_t line_width(const airy_oct_params *plan)
+{
+    const size_t bits = oct_packed_bits(plan);
+    return bits ? (plan->samples * bits + 7) / 8 : plan->samples;
+}
+
+/* A headerless file is what the plan says. */
+static int check_raw(const struct oct_source *s, const char *plan)
+{
+    const airy_oct_params *p = &s->config.params;
+    const char *missing = p->samples == 0        ? "samples"
+                          : p->lines == 0        ? "lines"
+                          : !s->config.has_dtype ? "dtype"
+                                                 : NULL;
+    if (!missing && s->config.converted && p->big_endian)
+        return tool_fail(
+            s->common,
+            "plan %s: byte_order = big with dtype = %s, which is read in the machine's "
+            "order only; swap the bytes of %s",
+            plan, airy_dtype_name(s->config.converted), s->path);
+    if (!missing && s->config.converted && !s->ring)
+        tool_say(s->common, "%s: %s is converted to float32", s->path,
+                 airy_dtype_name(s->config.converted));
+    if (!missing)
+        return AIRY_EXIT_OK;
+    return tool_fail(s->common,
+                     "%s is headerless, and plan %s lacks %s; add it (samples, lines and dtype are "
+                     "needed)",
+                     s->path, plan, missing);
+}
+
+/* A file that says its shape: it completes the plan, or agrees with it. */
+static int complete_plan(struct oct_source *s, const char *plan)
+{
+    airy_oct_params *p = &s->config.params;
+    const airy_frame_reader_info *info = &s->info;
+    const size_t bits = oct_packed_bits(p);
+    if (s->config.header_bytes)
+        return tool_fail(s->common,
+                         "plan %s: header_bytes = %llu, but %s is no headerless file; leave it out",
+                         plan, (unsigned long long)s->config.header_bytes, s->path);
+    if (p->samples == 0)
+        p->samples = bits ? info->width * 8 / bits : info->width;
+    if (line_width(p) != info->width)
+        return tool_fail(
+            s->common,
+            "plan %s: lines of %zu samples%s (or tables of as many numbers), but %s has "
+            "lines of %zu %s",
+            plan, p->samples,
+            bits == 10 ? " of 10 bits"
+            : bits     ? " of 12 bits"
+                       : "",
+            s->path, info->width, bits ? "bytes" : "samples");
+    if (p->lines == 0)
+        p->lines = info->height;
+    if (p->lines != info->height)
+        return tool_fail(s->common, "plan %s: lines = %zu, but %s has frames of %zu lines", plan,
+                         p->lines, s->path, info->height);
+    const airy_dtype said = s->config.converted ? s->config.converted : p->dtype;
+    if (s->config.has_dtype && said != info->stored)
+        return tool_fail(s->common, "plan %s: dtype = %s%s, but %s has %s", plan,
+                         airy_dtype_name(said), bits ? " for packed samples" : "", s->path,
+                         airy_dtype_name(info->stored));
+    if (info->dtype != info->stored)
+        tool_say(s->common, "%s: %s is converted to float32", s->path,
+                 airy_dtype_name(info->stored));
+    s->config.converted = AIRY_DTYPE_F32; /* the file says it */
+    p->dtype = info->dtype;
+    p->big_endian = bits && p->big_endian; /* numbers come in the machine's order */
+    s->config.has_dtype = true;
+    return AIRY_EXIT_OK;
+}
+
+/* --frames A:B of what is there. */
+static int choose_frames(struct oct_source *s, const struct oct_params *p)
+{
+    const struct common *common = s->common;
+    const airy_frame_reader_info *info = &s->info;
+    const bool to_end = !p->has_frames || p->frames[1] == 0;
+    const unsigned long long there = info->frames;
+    if (p->has_frames && p->frames[2] != 1)
+        return tool_usage(common,
+                          "--frames %zu:%zu:%zu: expected FIRST:LAST, frames follow each "
+                          "other",
+                          p->frames[0], p->frames[1], p->frames[2]);
+    if (info->stray_bytes && to_end) {
+        char advice[80] = "";
+        if (there)
+            snprintf(advice, sizeof(advice), "; --frames 0:%llu takes the whole ones", there);
+        return tool_fail(common,
+                         "%s: ends inside frame %llu, %llu of %zu bytes: the file is cut, or "
+                         "samples = %zu, lines = %zu, dtype or header_bytes = %llu of the plan are "
+                         "wrong%s",
+                         s->path, there, (unsigned long long)info->stray_bytes, info->frame_bytes,
+                         s->config.params.samples, s->config.params.lines,
+                         (unsigned long long)s->config.header_bytes, advice);
+    }
+    if (there == 0)
+        return tool_fail(common, "%s: no frame is in it, one has %zu bytes", s->path,
+                         info->frame_bytes);
+    s->first = p->has_frames ? p->frames[0] : 0;
+    const uint64_t last = to_end ? info->frames : p->frames[1];
+    if (info->frames != UINT64_MAX && (last > info->frames || s->first >= info->frames))
+        return tool_fail(common, "--frames %s: %s has %llu frame%s, numbered from 0",
+                         opt_given(common, "frames", "all"), s->path, there, tool_s(there));
+    s->frames = last == UINT64_MAX ? last : last - s->first;
+    const airy_status status = airy_frame_reader_skip(s->reader, s->first);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+/* Frames that another process puts are what the plan says, as headerless files are. */
+static int open_ring(struct oct_source *s, const struct oct_params *p)
+{
+    const uint64_t patience_ns = 10000000000u;
+    const airy_oct_params *plan = &s->config.params;
+    airy_ring_info info;
+    const int code = check_raw(s, p->plan);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    if (s->config.converted)
+        return tool_fail(s->common,
+                         "plan %s: dtype = %s, but frames of a ring buffer are not "
+                         "converted, expected u8, u16, i16 or f32",
+                         p->plan, airy_dtype_name(s->config.converted));
+    airy_status status = airy_ring_open(&s->ring, oct_ring_name(s->path), patience_ns);
+    if (status == AIRY_OK)
+        status = airy_ring_get_info(s->ring, &info);
+    if (status != AIRY_OK)
+        return tool_failed(s->common, status);
+    s->info = (airy_frame_reader_info){
+        .frames = UINT64_MAX,
+        .height = plan->lines,
+        .width = line_width(plan),
+        .dtype = plan->dtype,
+        .stored = plan->dtype,
+        .frame_bytes = plan->lines * line_width(plan) *
+                       (oct_packed_bits(plan) ? 1 : airy_dtype_size(plan->dtype))};
+    if (s->info.frame_bytes != info.frame_bytes)
+        return tool_fail(s->common, "%s has frames of %zu bytes, those of plan %s have %zu",
+                         s->path, info.frame_bytes, p->plan, s->info.frame_bytes);
+    s->frames = UINT64_MAX;
+    return AIRY_EXIT_OK;
+}
+
+/* What the ring's producer dropped behind the last frame that it gave. */
+static airy_status count_lost(struct oct_source *s)
+{
+    airy_ring_info info;
+    const airy_status status = airy_ring_get_info(s->ring, &info);
+    if (status != AIRY_OK)
+        return status;
+    const uint64_t behind = info.given + info.dropped - s->next;
+    if (s->numbered && behind < UINT64_C(1) << 40) {
+        s->skipped += behind;
+        s->next += behind;
+    }
+    return AIRY_OK;
+}
+
+/*
+ * What comes within a tenth of a second, again and again until something has come or nothing will;
+ * up to a gap in the numbers.
+ */
+static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_t *got)
+{
+    enum { PATIENCE_NS = 100 * 1000 * 1000 };
+    bool ended = false;
+    *got = 0;
+    while (*got < count && !ended && !tool_interrupted() && !(s->stop && atomic_load(s->stop))) {
+        airy_ring_frame frame;
+        airy_status status =
+            airy_ring_copy(s->ring, to + *got * s->info.frame_bytes, &frame, PATIENCE_NS, &ended);
+        if (status != AIRY_OK)
+            return status;
+        if (ended && *got == 0)
+            return count_lost(s);
+        if (!frame.data)
+            continue;
+        const uint64_t gap = s->numbered ? frame.number - s->next : 0;
+        if (gap && *got)
+            break; /* the frame stays in the ring */
+        /* A number that runs backwards is a gap, too, of unknown length. */
+        s->skipped += gap < UINT64_C(1) << 40 ? gap : 0;
+        s->numbered = true;
+        s->next = frame.number + 1;
+        (*got)++;
+        status = airy_ring_release(s->ring);
+        if (status != AIRY_OK)
+            return status;
+    }
+    return AIRY_OK;
+}
+
+static airy_status read_frames(struct oct_source *s, void *frames, size_t count, size_t *got)
+{
+    if (s->ring)
+        return read_ring(s, frames, count, got);
+    const airy_status status = airy_frame_reader_read(s->reader, frames, count, got);
+    const bool pipe = s->info.frames == UINT64_MAX;
+    if (status != AIRY_ERR_CORRUPT || !pipe || s->whole == 0) {
+        s->whole += status == AIRY_OK ? *got : 0;
+        return status;
+    }
+    /* Ctrl-C ends whoever writes into the pipe, too, inside a frame or not. */
+    if (!tool_interrupted())
+        snprintf(s->cut, sizeof(s->cut), "%s, and are kept", airy_last_error());
+    *got = 0;
+    return AIRY_OK;
+}
+
+/* Of a silent pipe: nobody waits for it any more. */
+static bool is_unwanted(void *user)
+{
+    const struct oct_source *s = user;
+    return tool_interrupted() || (s->stop && atomic_load(s->stop));
+}
+
+int oct_source_open(struct oct_source *s, const struct oct_params *p)
+{
+    *s = (struct oct_source){.common = &p->common, .path = p->common.inputs.items[0]};
+    airy_status status = airy_oct_config_read(&s->config, p->plan);
+    if (status != AIRY_OK)
+        return tool_failed(s->common, status);
+    if (p->has_compat)
+        s->config.params.compat = p->compat;
+    const airy_oct_params *plan = &s->config.params;
+    if (oct_ring_name(s->path))
+        return open_ring(s, p);
+    const airy_dtype converted = s->config.converted;
+    const airy_frame_reader_params raw = {.dtype = converted ? converted : plan->dtype,
+                                          .height = plan->lines,
+                                          .width = line_width(plan),
+                                          .header_bytes = s->config.header_bytes,
+                                          .stop = is_unwanted,
+                                          .stop_user = s};
+    status = airy_frame_reader_create(&s->reader, s->path, &raw);
+    if (status == AIRY_ERR_PARAM && (raw.height == 0 || raw.width == 0))
+        return check_raw(s, p->plan);
+    if (status == AIRY_OK)
+        status = airy_frame_reader_get_info(s->reader, &s->info);
+    if (status != AIRY_OK)
+        return tool_failed(s->common, status);
+    const int code = s->info.format == AIRY_FRAMES_RAW ? check_raw(s, p->plan)
+                                                       : complete_plan(s, p->plan);
+    return code == AIRY_EXIT_OK ? choose_frames(s, p) : code;
+}
+
+airy_status oct_source_peek(struct oct_source *s, const void **frames, size_t count, size_t *got)
+{
+    const size_t most = count < s->frames ? count : (size_t)s->frames;
+    s->head = most < SIZE_MAX / s->info.frame_bytes ? malloc(most * s->info.frame_bytes + 1) : NULL;
+    if (!s->head)
+        return AIRY_ERR_MEMORY;
+    const airy_status status = read_frames(s, s->head, most, &s->head_count);
+    *frames = s->head;
+    *got = s->head_count;
+    return status;
+}
+
+airy_status oct_source_read(struct oct_source *s, void *frames, size_t count, size_t *got)
+{
+    char *to = frames;
+    const uint64_t left = s->frames - s->taken;
+    const size_t want = left < count ? (size_t)left : count, kept = s->head_count - s->head_at;
+    const size_t first = want < kept ? want : kept;
+    if (first)
+        memcpy(to, s->head + s->head_at * s->info.frame_bytes, first * s->info.frame_bytes);
+    s->head_at += first;
+    size_t more = 0;
+    airy_status status = AIRY_OK;
+    if (want > first)
+        status = read_frames(s, to + first * s->info.frame_bytes, want - first, &more);
+    *got = first + more;
+    s->taken += *got;
+    return status;
+}
+
+void oct_source_close(struct oct_source *s)
+{
+    airy_frame_reader_destroy(&s->reader);
+    airy_ring_destroy(&s->ring);
+    airy_oct_config_free(&s->config);
+    free(s->head);
+    *s = (struct oct_source){.common = NULL};
+}

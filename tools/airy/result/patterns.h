@@ -1,0 +1,39 @@
+/* Radial patterns read back from files, for plots and comparisons. */
+#ifndef AIRY_TOOLS_RESULT_PATTERNS_H
+#define AIRY_TOOLS_RESULT_PATTERNS_H
+
+#include "cli/tool.h"
+
+/* The axis of a .chi file in degrees of 2 theta, as Fit2D names it. */
+#define CHI_TWO_THETA "2-Theta Angle (Degrees)"
+
+struct patterns {
+    size_t frames, bins; /* in two dimensions bins of the radius */
+    size_t azimuth_bins; /* 1 in one dimension */
+    size_t pending;      /* frames that are not done yet */
+    double *radial;      /* [bins] */
+    double *azimuth;     /* [azimuth_bins], or NULL: one dimension */
+    float *values;       /* [frames][azimuth_bins][bins] */
+    float *errors;       /* the same: standard error of the mean, or NULL */
+    double *along;       /* [frames] ascending, or NULL: of --axis, see patterns_sort */
+    char along_label[160];
+    char label[128]; /* of the radial axis, such as "q (1/nm)" */
+    char azimuth_label[128];
+};
+
+/*
+ * A result of 'airy integrate' (.h5) or columns of text. Exit code; free with patterns_free in any
+ * case.
+ */
+int patterns_load(struct patterns *patterns, const struct common *common, const char *path);
+/*
+ * Frames in the order of frame/NAME of the result, which becomes `along`. One dimension, at least
+ * two frames, whose values differ. Exit code.
+ */
+int patterns_sort(struct patterns *patterns, const struct common *common, const char *path,
+                  const char *name);
+void patterns_free(struct patterns *patterns);
+/* The name says HDF5. */
+bool patterns_is_hdf5(const char *path);
+
+#endif

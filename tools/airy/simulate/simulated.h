@@ -1,0 +1,47 @@
+/* Frames of a simulated stack, for `airy simulate` and the cases of `airy bench`. */
+#ifndef AIRY_TOOLS_SIMULATE_SIMULATED_H
+#define AIRY_TOOLS_SIMULATE_SIMULATED_H
+
+#include "cli/tool.h"
+
+/* What frames are made from; the threads only read it. */
+struct simulated {
+    airy_dtype dtype;
+    uint64_t seed;
+    size_t increment; /* frame i has (i mod increment) added; 0: nothing */
+    size_t distinct;  /* frame i is drawn as frame i mod distinct is; 0: each by itself */
+    bool incompressible;
+    const double *mean;   /* [pixels]; not read where incompressible */
+    const uint8_t *mask;  /* [pixels], marks gaps, or NULL */
+    const uint32_t *base; /* [pixels] of simulated_draw, with distinct = 1; or NULL */
+    size_t spots;         /* Bragg spots of each frame, at places of its own */
+    size_t width;         /* of a frame, pixels */
+    size_t pixels;
+    uint32_t limit; /* most counts a pixel takes */
+};
+
+/* dtype, pixels and limit; the rest is zero. */
+void simulated_begin(struct simulated *s, airy_dtype dtype, const airy_geometry *geometry);
+/* The counts of stream 0, for base, by so many threads. */
+airy_status simulated_draw(const struct simulated *s, uint32_t *counts, unsigned threads);
+/* Make one frame: `make` of struct stack_out, user is the struct simulated. */
+airy_status simulated_frame(void *user, size_t index, void *frame);
+/* Frame i is the same as frame i + period; 0: there is no period. */
+size_t simulated_period(const struct simulated *s);
+
+/* Powder rings: Gaussians of 2theta on a level background. */
+struct simulated_rings {
+    double height, background; /* mean counts */
+    double width_px; /* full width at half maximum, pixels where the detector is nearest */
+};
+/* The mean counts of every pixel. */
+airy_status simulated_rings(double *mean, const airy_geometry *geometry,
+                            const airy_calibrant *calibrant, const struct simulated_rings *rings);
+
+/* Where the beam, distance and curve are not given. */
+enum { SIMULATED_POINTS = 15 };
+void simulated_curve(double q[SIMULATED_POINTS], double curve[SIMULATED_POINTS]);
+/* Set the distance by the detector's size. */
+void simulated_distance(airy_geometry *geometry);
+
+#endif
