@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "airy/pipeline.h"
 #include "cli/pattern_opt.h"
 #include "cli/team.h"
 

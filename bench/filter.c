@@ -1,6 +1,8 @@
 /* airy bench filter: order statistics of images and of a volume that are on the device. */
 #include <stdlib.h>
 
+#include "airy/filter.h"
+#include "airy/random.h"
 #include "bench.h"
 
 struct filter_job {

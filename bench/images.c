@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/background.h"
+#include "airy/filter.h"
+#include "airy/label.h"
+#include "airy/random.h"
+#include "airy/reduce.h"
 #include "bench.h"
 
 enum { SIDE = 2048, TAPS = 15, SOURCES = 200, LINE = SIDE * SIDE, STACK = 16 };

@@ -2,6 +2,7 @@
  * airy bench memory: the largest array and the largest blur that a device takes. Sizes are found by
  * halving, in planes of 1024 x 1024 of float32.
  */
+#include "airy/filter.h"
 #include "bench.h"
 
 enum { PLANE = 1024, USUAL = 100 };

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/oct_stream.h"
+#include "airy/random.h"
 #include "bench.h"
 
 enum {

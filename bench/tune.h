@@ -2,6 +2,8 @@
 #ifndef AIRY_BENCH_TUNE_H
 #define AIRY_BENCH_TUNE_H
 
+#include "airy/oct.h"
+#include "airy/tune.h"
 #include "bench.h"
 
 enum { TUNE_ROUNDS = 64, TUNE_SIZES = 64 };

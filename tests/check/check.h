@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "airy/airy.h"
+#include "airy/array.h"
+#include "airy/geometry.h"
 
 struct check {
     airy_device *device;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "airy/pipeline.h"
 #include "check_pipeline.h"
 
 enum { FRAMES = 11, BINS = RUN_BINS, ROIS = 2, ROWS = 3, COLUMNS = 4 };

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/background.h"
+#include "airy/image.h"
 #include "check.h"
 #include "check_skies.h"
 #include "ref_background.h"

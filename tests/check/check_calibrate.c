@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "airy/calibrate.h"
+#include "airy/stack.h"
 #include "check.h"
 #include "ref_calibrate.h"
 #include "ref_integrate.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "airy/pipeline.h"
 #include "check_pipeline.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"

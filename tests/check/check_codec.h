@@ -2,6 +2,7 @@
 #ifndef AIRY_TESTS_CHECK_CODEC_H
 #define AIRY_TESTS_CHECK_CODEC_H
 
+#include "airy/codec.h"
 #include "check.h"
 
 /*

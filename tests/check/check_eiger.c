@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "airy/codec.h"
 #include "base/random.h"
 
 enum { DISTINCT = 8, STEP = 16 };

@@ -6,6 +6,7 @@
 #ifndef CHECK_EIGER_H
 #define CHECK_EIGER_H
 
+#include "airy/codec.h"
 #include "check.h"
 
 enum { EIGER_HEIGHT = 2167, EIGER_WIDTH = 2070 };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/element.h"
 #include "check.h"
 #include "core/objects.h"
 #include "ref_element.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check_filter.h"
+#include "airy/image.h"
 #include "core/backend.h"
 #include "filter/filter_fns.h"
 #include "opencl/cl_device.h"

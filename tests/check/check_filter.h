@@ -2,6 +2,7 @@
 #ifndef AIRY_TESTS_CHECK_FILTER_H
 #define AIRY_TESTS_CHECK_FILTER_H
 
+#include "airy/filter.h"
 #include "check.h"
 
 enum kernel_kind { RANDOM, PRODUCT, TWO_PRODUCTS, ZEROS, KERNEL_KINDS };

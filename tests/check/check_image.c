@@ -1,4 +1,5 @@
 /* Images: round trips over all dtypes, files as other programs write them, hostile headers. */
+#include "airy/frames.h"
 #include "check_stack.h"
 
 #include <dirent.h>

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/image.h"
+#include "airy/label.h"
 #include "check.h"
 #include "core/backend.h"
 #include "opencl/cl_device.h"

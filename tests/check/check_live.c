@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "airy/live.h"
 #include "check_pipeline.h"
 
 enum { FRAMES = 70, THREADS = 3, FRAME_BYTES = RUN_PIXELS * 4 };

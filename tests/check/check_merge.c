@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "airy/pipeline.h"
 #include "airy/merge.h"
 #include "check_pipeline.h"
 

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/element.h"
+#include "airy/image.h"
 #include "check.h"
 #include "ref_element.h"
 

@@ -2,11 +2,10 @@
  * Every public function with NULL where something is expected: a sentence that names it, or
  * nothing happens.
  */
+#include "airy/pipeline.h"
 #include "check.h"
 
 #include <math.h>
-
-#include "airy/airy.h"
 
 #define REFUSES(expr, name) CHECK_FAILS(c, expr, AIRY_ERR_PARAM, name)
 

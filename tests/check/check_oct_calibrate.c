@@ -1,6 +1,8 @@
 /* Calibration: mirrors with known axis and dispersion, recordings that do not do, real mirrors. */
 #include <string.h>
 
+#include "airy/image.h"
+#include "airy/oct_calibrate.h"
 #include "check_oct.h"
 
 #define TWO_PI 6.283185307179586

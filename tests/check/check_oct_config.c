@@ -1,4 +1,5 @@
 /* OCT plans: what is read, round trips, and everything that can be wrong with them. */
+#include "airy/image.h"
 #include "check.h"
 
 #include <stdio.h>

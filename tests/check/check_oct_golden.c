@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/image.h"
 #include "check_oct.h"
 #include "ref_fft.h"
 

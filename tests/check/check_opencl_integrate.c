@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/pipeline.h"
 #include "base/error.h"
 #include "check_eiger.h"
 #include "codec/chunks.h"

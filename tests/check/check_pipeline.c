@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "airy/pipeline.h"
+
 enum { HEIGHT = RUN_HEIGHT, WIDTH = RUN_WIDTH, PIXELS = RUN_PIXELS, BINS = RUN_BINS };
 
 static airy_integrator *make_integrator_of(struct check *c, airy_device *device,

@@ -2,6 +2,7 @@
 #ifndef AIRY_TESTS_CHECK_PIPELINE_H
 #define AIRY_TESTS_CHECK_PIPELINE_H
 
+#include "airy/integrate.h"
 #include "check.h"
 
 enum { RUN_HEIGHT = 37, RUN_WIDTH = 44, RUN_PIXELS = RUN_HEIGHT * RUN_WIDTH, RUN_BINS = 50 };

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "airy/pipeline.h"
+#include "airy/tune.h"
 #include "check_pipeline.h"
 
 enum { FRAMES = 70, MOST = 4 };

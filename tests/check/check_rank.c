@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/image.h"
 #include "check.h"
 #include "core/backend.h"
 #include "filter/filter_fns.h"

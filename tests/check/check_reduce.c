@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/element.h"
+#include "airy/image.h"
+#include "airy/reduce.h"
 #include "check.h"
 #include "ref_reduce.h"
 

@@ -1,4 +1,5 @@
 /* What the integrate family refuses, sentence by sentence. */
+#include "airy/integrate.h"
 #include "check.h"
 
 #include <string.h>

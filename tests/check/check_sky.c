@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/sky.h"
 #include "check_stack.h"
 
 enum { MOST_POINTS = 1024 };

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/background.h"
+#include "airy/image.h"
+#include "airy/sources.h"
 #include "check.h"
 #include "check_skies.h"
 

@@ -1,4 +1,6 @@
 /* Files of sparse frames: written, read, hostile; frames put together again; stacks into them. */
+#include "airy/pipeline.h"
+#include "airy/sparse.h"
 #include "check.h"
 
 #include <hdf5.h>

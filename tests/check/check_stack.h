@@ -2,6 +2,7 @@
 #ifndef AIRY_TESTS_CHECK_STACK_H
 #define AIRY_TESTS_CHECK_STACK_H
 
+#include "airy/stack.h"
 #include "check.h"
 
 uint32_t stack_crc32(const void *data, size_t size);

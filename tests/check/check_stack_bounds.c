@@ -1,4 +1,5 @@
 /* Small HDF5 files that name other files, and themselves many times. Made here with libhdf5. */
+#include "airy/file.h"
 #include "check_stack.h"
 
 #include <hdf5.h>

@@ -1,4 +1,5 @@
 /* Stacks in layouts that the reference files do not have, made here with libhdf5. */
+#include "airy/file.h"
 #include "check_stack.h"
 
 #include <hdf5.h>

@@ -1,6 +1,7 @@
 /* Box, Sobel, Prewitt, gradient, Laplace, LoG, DoG. */
 #include <string.h>
 
+#include "airy/filter.h"
 #include "check.h"
 #include "ref_filter.h"
 

@@ -2,6 +2,7 @@
  * Streams: messages that are right and wrong in every way, and series over loopback. The messages are
  * made here, byte by byte, as RFC 8949 says.
  */
+#include "airy/stream.h"
 #include "check.h"
 
 #include <stdio.h>

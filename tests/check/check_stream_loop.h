@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "airy/stream.h"
 #include "check_stream.h"
 
 enum { MOST_SOCKETS = 2, MOST_IMAGES = 64, MOST_SERIES = 4 };

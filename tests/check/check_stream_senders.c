@@ -1,4 +1,6 @@
 /* Who sends: images that come twice, other addresses, and what a receiver refuses. */
+#include "airy/stream.h"
+#include "airy/stream_send.h"
 #include "check.h"
 
 #if AIRY_HAVE_ZMQ

@@ -1,4 +1,5 @@
 /* Series over loopback: in order and out of order, broken, cut short and never ending. */
+#include "airy/stream.h"
 #include "check.h"
 
 #if AIRY_HAVE_ZMQ

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/table.h"
 #include "check_stack.h"
 
 struct row {

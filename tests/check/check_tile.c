@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/tile.h"
 #include "check.h"
 
 struct shape {

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "airy/integrate.h"
+#include "airy/oct.h"
 #include "base/cache_file.h"
 #include "check.h"
 #include "core/objects.h"

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/integrate.h"
+
 enum { MAX_COMPLAINTS = 8, MAX_SPECS = 64 };
 
 static void end_case(struct golden *g, const char *skipped)

@@ -8,7 +8,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "airy/airy.h"
+#include "airy/geometry.h"
+#include "airy/reduce.h"
 
 struct golden {
     const char *dir;

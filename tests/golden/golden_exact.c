@@ -1,4 +1,5 @@
 /* Airy's own rules against the double-precision reference of the same definitions. */
+#include "airy/integrate.h"
 #include "golden.h"
 
 #include <float.h>

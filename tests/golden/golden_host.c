@@ -1,3 +1,4 @@
+#include "airy/integrate.h"
 #include "golden.h"
 
 #include <math.h>

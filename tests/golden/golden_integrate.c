@@ -1,3 +1,5 @@
+#include "airy/integrate.h"
+#include "airy/stack.h"
 #include "golden.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/label.h"
 #include "golden.h"
 #include "cli/sha256.h"
 

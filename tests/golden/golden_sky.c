@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/image.h"
 #include "golden.h"
 #include "simulate/simulated_sky.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/file.h"
 #include "cli/stack_opt.h"
 #include "cli/compare.h"
 #include "cli/manual.h"

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "airy/file.h"
 #include "cli/tool.h"
 
 /* stat of the file part of FILE::DATASET and FILE[EXT]. */

@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_CLI_GEOMETRY_OPT_H
 #define AIRY_TOOLS_CLI_GEOMETRY_OPT_H
 
+#include "airy/calibrate.h"
 #include "cli/tool.h"
 
 /* Goes first in a command's params struct. */

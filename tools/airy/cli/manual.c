@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "airy/calibrate.h"
 #include "cli/tool.h"
 
 const char tool_subject[] =

@@ -11,6 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "airy/file.h"
+#include "airy/integrate.h"
 #include "cli/tool.h"
 
 enum { HELP_COLUMN = 30, LEAST_WIDTH = 60, MOST_WIDTH = 100 };

@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_CLI_PATTERN_OPT_H
 #define AIRY_TOOLS_CLI_PATTERN_OPT_H
 
+#include "airy/integrate.h"
 #include "cli/geometry_opt.h"
 
 struct pattern_params {

@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_CLI_TEAM_H
 #define AIRY_TOOLS_CLI_TEAM_H
 
+#include "airy/integrate.h"
 #include "cli/tool.h"
 
 /* Zeroed is closed. */

@@ -11,6 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "airy/file.h"
+#include "airy/tune.h"
+
 extern char **environ;
 
 /* What the user can do about a failure whose sentence does not say it. */

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "airy/airy.h"
+#include "airy/stack.h"
 #include "cli/opt.h"
 
 enum { AIRY_EXIT_OK = 0, AIRY_EXIT_FAILED = 1, AIRY_EXIT_USAGE = 2, AIRY_EXIT_PARTLY = 3 };

@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_CMD_CALIBRATE_H
 #define AIRY_TOOLS_CMD_CALIBRATE_H
 
+#include "airy/calibrate.h"
 #include "images/image_util.h"
 
 /* The image with the rings and their points drawn over it, as PNG. Exit code. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/sparse.h"
 #include "integrate/integrate.h"
 #include "cli/stack_out.h"
 

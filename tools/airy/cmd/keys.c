@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "airy/stream_keys.h"
 #include "cli/tool.h"
 
 struct keys_params {

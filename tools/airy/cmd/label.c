@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/element.h"
 #include "images/catalog.h"
 #include "images/plane_runs.h"
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/oct_calibrate.h"
 #include "oct/oct.h"
 #include "plot/gnuplot.h"
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/element.h"
+#include "airy/reduce.h"
 #include "images/image_util.h"
 #include "cli/stack_opt.h"
 

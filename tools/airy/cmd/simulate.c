@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/integrate.h"
 #include "cli/geometry_opt.h"
 #include "simulate/simulated.h"
 #include "cli/stack_out.h"

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/frames.h"
+#include "airy/oct_config.h"
+#include "airy/table.h"
 #include "simulate/simulated_oct.h"
 #include "cli/stack_out.h"
 #include "cli/text_lines.h"

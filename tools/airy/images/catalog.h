@@ -2,6 +2,8 @@
 #ifndef AIRY_TOOLS_IMAGES_CATALOG_H
 #define AIRY_TOOLS_IMAGES_CATALOG_H
 
+#include "airy/label.h"
+#include "airy/table.h"
 #include "cli/tool.h"
 
 enum { CATALOG_COLUMNS = 96 };

@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_IMAGES_DEVICE_IMAGE_H
 #define AIRY_TOOLS_IMAGES_DEVICE_IMAGE_H
 
+#include "airy/reduce.h"
 #include "images/bad_pixels.h"
 #include "images/image_util.h"
 

@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_IMAGES_FILTER_OPT_H
 #define AIRY_TOOLS_IMAGES_FILTER_OPT_H
 
+#include "airy/tile.h"
 #include "images/device_image.h"
 
 /* A border, or value=V: of the params whose border the field is. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/background.h"
+#include "airy/element.h"
 #include "images/filter_opt.h"
 #include "images/found.h"
 

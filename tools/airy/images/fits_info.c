@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/sky.h"
 #include "images/device_image.h"
 
 static json_t *hdu_json(size_t number, const airy_fits_hdu *hdu)

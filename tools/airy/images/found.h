@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_IMAGES_FOUND_H
 #define AIRY_TOOLS_IMAGES_FOUND_H
 
+#include "airy/sources.h"
 #include "images/catalog.h"
 #include "images/device_image.h"
 

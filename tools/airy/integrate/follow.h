@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "airy/live.h"
 #include "integrate/integrate.h"
 #include "integrate/kept_rows.h"
 

@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_INTEGRATE_INTEGRATE_H
 #define AIRY_TOOLS_INTEGRATE_INTEGRATE_H
 
+#include "airy/pipeline.h"
 #include "images/bad_pixels.h"
 #include "plot/curve.h"
 #include "cli/layout.h"

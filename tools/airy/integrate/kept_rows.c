@@ -6,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "airy/live.h"
+#include "airy/watch.h"
+
 /* What a row says of its frame. */
 struct row {
     double total, max, invalid, saturated;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/live.h"
+#include "airy/stream.h"
 #include "integrate/integrate.h"
 #include "cli/memory_limits.h"
 

@@ -4,6 +4,10 @@
 
 #include <stdatomic.h>
 
+#include "airy/frames.h"
+#include "airy/oct_config.h"
+#include "airy/oct_stream.h"
+#include "airy/ring.h"
 #include "cli/tool.h"
 
 /* --repeat: so many times, or for so long; 0: not given so. */

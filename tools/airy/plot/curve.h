@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_PLOT_CURVE_H
 #define AIRY_TOOLS_PLOT_CURVE_H
 
+#include "airy/stream_keys.h"
 #include "cli/tool.h"
 
 /* Of --curve-key, --curve-server and --curve-allow. */

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "airy/watch.h"
 #include "result/patterns.h"
 
 enum watch_state {

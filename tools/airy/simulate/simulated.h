@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_SIMULATE_SIMULATED_H
 #define AIRY_TOOLS_SIMULATE_SIMULATED_H
 
+#include "airy/calibrate.h"
 #include "cli/tool.h"
 
 /* What frames are made from; the threads only read it. */

@@ -6,6 +6,7 @@
 #ifndef AIRY_TOOLS_SIMULATE_SIMULATED_OCT_H
 #define AIRY_TOOLS_SIMULATE_SIMULATED_OCT_H
 
+#include "airy/oct.h"
 #include "simulate/phantom.h"
 #include "cli/tool.h"
 

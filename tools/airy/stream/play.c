@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "airy/random.h"
 #include "stream/stream.h"
 
 /* Between two looks at whether it is to stop. */

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "airy/stream_send.h"
 #include "plot/curve.h"
 #include "cli/geometry_opt.h"
 #include "cli/stack_opt.h"
