@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "airy/peaks_stack.h"
 #include "bench.h"
 
 enum { FRAMES = 16, BINS = 800, CPU_REPLAY = 2, DEVICE_REPLAY = 24 };

@@ -24,6 +24,7 @@
 #include "airy/oct_config.h"
 #include "airy/oct_stream.h"
 #include "airy/peaks.h"
+#include "airy/peaks_stack.h"
 #include "airy/pipeline.h"
 #include "airy/random.h"
 #include "airy/reduce.h"

@@ -7,7 +7,6 @@
 
 #include "airy/integrate.h"
 #include "airy/merge.h"
-#include "airy/peaks.h"
 #include "airy/stack.h"
 
 #ifdef __cplusplus
@@ -161,28 +160,6 @@ AIRY_API airy_status airy_run_work(const char *path, const airy_stack *stack,
 AIRY_API airy_status airy_run_finish(const char *path, const airy_stack *stack,
                                      const airy_integrator *integrator,
                                      const airy_run_params *params, airy_run_info *info);
-
-/** What a run of airy_peaks_stack came to. */
-typedef struct airy_peaks_run_info {
-    airy_run_info run; /**< slots: batches in flight on a device; readers: 0, each reads its own */
-    uint64_t pixels, peaks; /**< listed of all frames */
-} airy_peaks_run_info;
-
-/**
- * Separate Bragg peaks and background of a stack into a file of sparse frames (sparse.h), which
- * grows as frames are done.
- *
- * @param path     NULL: nothing is written, for benchmarks
- * @param finders  one a device, of integrators of the same parameters and geometry
- * @param params   monitor, resume, parts, group, rois and grid must not be set; carried is not used
- * @param info     out, also on failure; may be NULL
- * A frame that cannot be read or decoded, or of which more pixels stand out than the finder lists,
- * is bad: without skip_bad it ends the run, and there is no file.
- * Errors: as airy_integrate_stack; AIRY_ERR_STOPPED leaves no file.
- */
-AIRY_API airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
-                                      const airy_peak_finder *const *finders, size_t count,
-                                      const airy_run_params *params, airy_peaks_run_info *info);
 
 /** Zeroed: the rows of all files one after the other. */
 typedef struct airy_patterns_params {

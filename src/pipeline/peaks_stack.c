@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "airy/pipeline.h"
+#include "airy/peaks_stack.h"
 #include "airy/sparse.h"
 #include "base/clock.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* Files of sparse frames: written, read, hostile; frames put together again; stacks into them. */
-#include "airy/pipeline.h"
+#include "airy/peaks_stack.h"
 #include "airy/sparse.h"
 #include "check.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "airy/peaks_stack.h"
 #include "integrate/integrate.h"
 
 enum { BINS = 800 };

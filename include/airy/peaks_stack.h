@@ -1,0 +1,41 @@
+/**
+ * Bragg peaks of a stack of frames: each frame is separated into peaks and background (peaks.h), and
+ * both are written into a file of sparse frames (sparse.h).
+ */
+#ifndef AIRY_PEAKS_STACK_H
+#define AIRY_PEAKS_STACK_H
+
+#include "airy/peaks.h"
+#include "airy/pipeline.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a run of airy_peaks_stack came to. */
+typedef struct airy_peaks_run_info {
+    airy_run_info run; /**< slots: batches in flight on a device; readers: 0, each reads its own */
+    uint64_t pixels, peaks; /**< listed of all frames */
+} airy_peaks_run_info;
+
+/**
+ * Separate Bragg peaks and background of a stack into a file of sparse frames (sparse.h), which
+ * grows as frames are done.
+ *
+ * @param path     NULL: nothing is written, for benchmarks
+ * @param finders  one a device, of integrators of the same parameters and geometry
+ * @param params   monitor, resume, parts, group, rois and grid must not be set; carried is not used
+ * @param info     out, also on failure; may be NULL
+ * A frame that cannot be read or decoded, or of which more pixels stand out than the finder lists,
+ * is bad: without skip_bad it ends the run, and there is no file.
+ * Errors: as airy_integrate_stack (pipeline.h); AIRY_ERR_STOPPED leaves no file.
+ */
+AIRY_API airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
+                                      const airy_peak_finder *const *finders, size_t count,
+                                      const airy_run_params *params, airy_peaks_run_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
