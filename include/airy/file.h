@@ -3,9 +3,9 @@
  *
  * Until then a file is called PATH.XXXXXXXX.partial, eight hexadecimal digits that nobody uses, so
  * that no other file is touched; the end of a name that is too long for that is left out there. All
- * that the library writes goes this way; a program that writes files of its own may, too, and one
- * that is to leave nothing behind when a signal ends it calls airy_file_remove_half_made() in its
- * handler.
+ * that the library writes goes this way, and a program may write files of its own like that. A
+ * program that leaves no temporary file behind when a signal ends it calls airy_file_clean_up() in
+ * its handler.
  */
 #ifndef AIRY_FILE_H
 #define AIRY_FILE_H
@@ -83,11 +83,15 @@ AIRY_API void airy_file_remove(const char *partial);
 AIRY_API void airy_file_remove_left(const char *path);
 
 /**
- * Remove every file that this process has begun, with airy_file_create() or in any other function
- * of the library, and that has not got its name. What a run may be resumed from, PATH.partial, has.
+ * Clean up the temporary files of this process: remove every PATH.XXXXXXXX.partial that
+ * airy_file_create() or any other function of the library has created here and that was neither
+ * renamed nor removed. A partial result from which a run can be resumed, PATH.partial, is kept.
  * The process must end then: no thread comes out of airy_file_create() any more. Async-signal-safe,
  * and may be called again, as by a second signal.
  */
+AIRY_API void airy_file_clean_up(void);
+
+/** Call airy_file_clean_up(). This is its former name, for programs that were built with that. */
 AIRY_API void airy_file_remove_half_made(void);
 
 /**

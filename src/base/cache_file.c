@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/half_made.h"
 #include "base/hash.h"
+#include "base/temporary.h"
 
 enum { MAX_PATH = 640 };
 
@@ -144,7 +144,7 @@ bool airy_cache_store(const char *folder, const char *name, struct airy_cache_ke
     int file;
     if (!name_path(path, folder, name) || !make_folder(folder))
         return false;
-    errno = airy_half_made_create(&file, &partial, path, 0600);
+    errno = airy_temporary_create(&file, &partial, path, 0600);
     if (errno)
         return false;
     struct header header = {.key = {key.half[0], key.half[1]}, .size = size};
@@ -155,7 +155,7 @@ bool airy_cache_store(const char *folder, const char *name, struct airy_cache_ke
     const int reason = errno;
     if (!done)
         unlink(partial);
-    airy_half_made_forget(partial);
+    airy_temporary_forget(partial);
     free(partial);
     errno = reason;
     return done;

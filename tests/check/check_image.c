@@ -756,10 +756,10 @@ static void *make_files(void *user)
 }
 
 /* A process of several threads that ends as in a signal's handler, at any moment of theirs. */
-static void check_half_made(struct check *c)
+static void check_clean_up(struct check *c)
 {
     enum { RUNS = 20, THREADS = 3 };
-    if (!check_case(c, "file_half_made"))
+    if (!check_case(c, "file_clean_up"))
         return;
     for (unsigned run = 0; run < RUNS; run++) {
         struct making making = {0};
@@ -773,9 +773,9 @@ static void check_half_made(struct check *c)
                     _exit(1);
             while (atomic_load(&making.made) < 30 + 7 * run)
                 usleep(100);
-            airy_file_remove_half_made();
-            airy_file_remove_half_made(); /* a second signal */
-            usleep(2000);                 /* the others are not dead at once */
+            airy_file_clean_up();
+            airy_file_clean_up(); /* a second signal */
+            usleep(2000);         /* the others are not dead at once */
             _exit(0);
         }
         int how = -1;
@@ -807,5 +807,5 @@ void check_image(struct check *c)
     check_new_file(c);
     check_left_file(c);
     check_long_name(c);
-    check_half_made(c);
+    check_clean_up(c);
 }

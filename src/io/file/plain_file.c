@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/half_made.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/temporary.h"
 
 airy_status airy_file_pread(int fd, void *data, size_t size, uint64_t offset)
 {
@@ -127,14 +127,14 @@ bool airy_file_is(int fd, const char *path)
 void airy_file_remove(const char *partial)
 {
     unlink(partial);
-    airy_half_made_forget(partial);
+    airy_temporary_forget(partial);
 }
 
 airy_status airy_file_create(int *fd, char **partial, const char *path)
 {
     AIRY_FAIL_IF(!fd || !partial || !path || !*path, AIRY_ERR_PARAM,
                  "airy_file_create: fd, partial or path is missing");
-    const int why = airy_half_made_create(fd, partial, path, 0666);
+    const int why = airy_temporary_create(fd, partial, path, 0666);
     AIRY_FAIL_IF(why == ENOMEM, AIRY_ERR_MEMORY, "out of memory for the name of '%s'", path);
     AIRY_FAIL_IF(why, why == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO, "cannot create '%s': %s", path,
                  strerror(why));
@@ -171,7 +171,7 @@ airy_status airy_file_move(const char *from, const char *to, bool force)
     }
     AIRY_FAIL_IF(failed == EEXIST, AIRY_ERR_EXISTS, "'%s' is there already", to);
     AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot give '%s' its name: %s", to, strerror(failed));
-    airy_half_made_forget(from);
+    airy_temporary_forget(from);
     return AIRY_OK;
 }
 

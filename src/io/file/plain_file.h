@@ -39,9 +39,9 @@ airy_status airy_file_open_locked(int *fd, const char *path, bool shared);
 bool airy_file_is(int fd, const char *path);
 
 /*
- * airy_file_create for those who open it by its name. It is half made until airy_file_move or
- * airy_file_rename gives it a name or airy_file_remove ends it (include/airy/file.h), and never
- * PATH.partial, the name of an integration that can be resumed.
+ * airy_file_create for those who open the file by its name. The file is a temporary one until
+ * airy_file_move or airy_file_rename renames it or airy_file_remove removes it
+ * (include/airy/file.h). Its name is never PATH.partial, that of an integration that can be resumed.
  */
 airy_status airy_file_begin(char **partial, const char *path);
 /* airy_file_move, and the folder is synced. */

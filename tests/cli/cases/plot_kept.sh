@@ -1,4 +1,4 @@
-# a picture is made under a name of its own: no file beside it is touched, and a signal leaves nothing half-made
+# a picture is a temporary file until it is whole: no file beside it is touched, and a signal cleans up the temporary files
 . "$(dirname "$0")/../await.sh"
 command -v gnuplot >/dev/null || { echo "no gnuplot" >&2; exit 77; }
 $airy simulate sky sky.npy --height 32 --width 48 --quiet && $airy integrate $small -o p.h5 --bins 40 --quiet || exit 1

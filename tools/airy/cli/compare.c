@@ -411,7 +411,7 @@ static int open_folder(const char *path)
     return folder;
 }
 
-/* Whatever the runs began to write, half-made files of the library's too. */
+/* Remove whatever the runs began to write, with the temporary files of the library. */
 static void remove_runs(const struct pair *p)
 {
     char mark[64];

@@ -244,10 +244,10 @@ static volatile sig_atomic_t interrupted;
 static const char *volatile farewell;
 static const char *last_word; /* of tool_end_at_interrupt */
 
-/* As the signal does by itself, but for what is half made. */
+/* End the process as the signal does by itself, without the temporary files. */
 static void die_of(int number)
 {
-    airy_file_remove_half_made();
+    airy_file_clean_up();
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -275,7 +275,7 @@ static void on_interrupt(int number)
 static void end_at_interrupt(int number)
 {
     (void)number;
-    airy_file_remove_half_made();
+    airy_file_clean_up();
     (void)!write(STDERR_FILENO, last_word, strlen(last_word));
     _exit(AIRY_EXIT_FAILED);
 }

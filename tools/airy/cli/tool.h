@@ -130,8 +130,8 @@ void tool_catch_interrupts(void);
 void tool_at_interrupt(const char *line);
 bool tool_interrupted(void);
 /*
- * Where one of these signals would end the process by itself it still does, but for files that are
- * half made (airy/file.h), which go. In a command that has not asked for anything else.
+ * Clean up temporary files (airy/file.h) where one of these signals would end the process by itself,
+ * and let it end the process then. For commands that have not asked for anything else.
  */
 void tool_clean_at_interrupt(void);
 

@@ -192,7 +192,7 @@ static void collect(struct watch_picture *picture, double patience)
     int status = 0;
     pid_t done = waitpid(picture->process, &status, WNOHANG);
     if (done == 0 && tool_now() - picture->since > patience) {
-        kill(-picture->process, SIGTERM); /* on which it removes what is half made */
+        kill(-picture->process, SIGTERM); /* it cleans up its temporary files then */
         while ((done = waitpid(picture->process, &status, 0)) < 0 && errno == EINTR)
             continue;
         kill(-picture->process, SIGKILL); /* a gnuplot that did not listen */

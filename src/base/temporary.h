@@ -1,9 +1,9 @@
 /*
- * Files of this process that have not got their names (include/airy/file.h): a signal, which is the
- * process's, removes them. Thread-safety: any thread.
+ * Temporary files of this process (include/airy/file.h). airy_file_clean_up removes those that are
+ * left when a signal ends the process. Thread-safety: any thread.
  */
-#ifndef AIRY_BASE_HALF_MADE_H
-#define AIRY_BASE_HALF_MADE_H
+#ifndef AIRY_BASE_TEMPORARY_H
+#define AIRY_BASE_TEMPORARY_H
 
 #include <sys/types.h>
 
@@ -18,8 +18,8 @@
  * are removed first: regular ones of this user alone. On file systems whose locks may not reach other
  * machines they must also be a day old.
  */
-int airy_half_made_create(int *fd, char **partial, const char *path, mode_t mode);
-/* It has its name, or is gone. */
-void airy_half_made_forget(const char *partial);
+int airy_temporary_create(int *fd, char **partial, const char *path, mode_t mode);
+/* Forget a temporary file that was renamed or removed; airy_file_clean_up leaves its name alone. */
+void airy_temporary_forget(const char *partial);
 
 #endif

@@ -1,4 +1,4 @@
-#include "base/half_made.h"
+#include "base/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,19 +23,19 @@
 #include "base/notice.h"
 
 /*
- * The list is changed by a thread that no signal can meet meanwhile, so that a handler that
- * waits for it, in another thread, waits for a few instructions, or for an open.
+ * A thread blocks all signals while it changes the list, so that a handler in another thread waits
+ * for the list for a few instructions, or for an open.
  */
-struct half_made {
-    struct half_made *next;
-    pid_t maker;       /* a child of fork() has the list, too, and none of its files */
+struct temporary {
+    struct temporary *next;
+    pid_t maker;       /* a child of fork() has a copy of the list, but no file of it is its own */
     int lock;          /* a descriptor that keeps the file's lock, or -1 */
     atomic_int opened; /* 0: not yet; below 0: it could not be, and is another's if there is one */
     char name[];
 };
-static struct half_made *half_made;
-static atomic_flag half_made_busy = ATOMIC_FLAG_INIT;
-static atomic_bool half_made_gone; /* and busy for good */
+static struct temporary *files;
+static atomic_flag files_busy = ATOMIC_FLAG_INIT;
+static atomic_bool files_gone; /* the list was cleaned up, and stays locked */
 
 static void block_signals(sigset_t *before)
 {
@@ -44,41 +44,42 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &all, before);
 }
 
-static void lock_half_made(void)
+static void lock_files(void)
 {
-    while (atomic_flag_test_and_set(&half_made_busy))
+    while (atomic_flag_test_and_set(&files_busy))
         airy_relax();
 }
 
-static void unlock_half_made(void)
+static void unlock_files(void)
 {
-    atomic_flag_clear(&half_made_busy);
+    atomic_flag_clear(&files_busy);
 }
 
 /*
- * Take the oldest file of this name off the list whose creation ended so: another thread may have
- * begun one since this one was renamed, or may have failed to create one while this one is there.
+ * Take the oldest file of this name and this value of `opened` off the list. The list may have
+ * several of one name: another thread may have created one after this one was renamed, or may have
+ * failed to create one while this one exists.
  */
 static void forget(const char *partial, int opened)
 {
     sigset_t before;
     block_signals(&before);
-    lock_half_made();
-    struct half_made **found = NULL;
-    for (struct half_made **link = &half_made; *link; link = &(*link)->next)
+    lock_files();
+    struct temporary **found = NULL;
+    for (struct temporary **link = &files; *link; link = &(*link)->next)
         if (strcmp((*link)->name, partial) == 0 && atomic_load(&(*link)->opened) == opened)
             found = link;
-    struct half_made *dead = found ? *found : NULL;
+    struct temporary *dead = found ? *found : NULL;
     if (dead)
         *found = dead->next;
-    unlock_half_made();
+    unlock_files();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (dead && dead->lock >= 0)
         close(dead->lock);
     free(dead);
 }
 
-void airy_half_made_forget(const char *partial)
+void airy_temporary_forget(const char *partial)
 {
     forget(partial, 1);
 }
@@ -88,7 +89,7 @@ void airy_half_made_forget(const char *partial)
  * one left. flock() is apart from the record locks that keep writers of OUT.partial from each other.
  * A file system without such locks does without. False: another run has just removed it.
  */
-static bool keep_lock(struct half_made *made, int fd)
+static bool keep_lock(struct temporary *made, int fd)
 {
     struct stat about;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
@@ -104,17 +105,17 @@ static int open_new(int *fd, const char *partial, mode_t mode)
 {
     sigset_t before;
     const size_t size = strlen(partial) + 1;
-    struct half_made *made = calloc(1, sizeof(*made) + size);
+    struct temporary *made = calloc(1, sizeof(*made) + size);
     if (!made)
         return ENOMEM;
     memcpy(made->name, partial, size);
     made->maker = getpid();
     made->lock = -1;
     block_signals(&before);
-    lock_half_made();
-    made->next = half_made;
-    half_made = made;
-    unlock_half_made();
+    lock_files();
+    made->next = files;
+    files = made;
+    unlock_files();
     *fd = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     int why = *fd < 0 ? errno : 0;
     if (!why && !keep_lock(made, *fd)) {
@@ -231,7 +232,7 @@ static int remove_own_left(const char *path)
     return 0;
 }
 
-int airy_half_made_create(int *fd, char **partial, const char *path, mode_t mode)
+int airy_temporary_create(int *fd, char **partial, const char *path, mode_t mode)
 {
     enum { TRIES = OWN_NAMES + 4 };
     int why = remove_own_left(path);
@@ -252,20 +253,25 @@ int airy_half_made_create(int *fd, char **partial, const char *path, mode_t mode
     return why;
 }
 
-void airy_file_remove_half_made(void)
+void airy_file_clean_up(void)
 {
     sigset_t before;
     const pid_t self = getpid();
     block_signals(&before);
     /* For good: nothing begins after this. A second signal, to whichever thread, waits for no more. */
-    while (atomic_flag_test_and_set(&half_made_busy) && !atomic_load(&half_made_gone))
+    while (atomic_flag_test_and_set(&files_busy) && !atomic_load(&files_gone))
         airy_relax();
-    for (struct half_made *made = half_made; made; made = made->next) {
+    for (struct temporary *made = files; made; made = made->next) {
         while (made->maker == self && atomic_load(&made->opened) == 0)
             airy_relax();
         if (made->maker == self && atomic_load(&made->opened) > 0)
             unlink(made->name);
     }
-    atomic_store(&half_made_gone, true);
+    atomic_store(&files_gone, true);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void airy_file_remove_half_made(void)
+{
+    airy_file_clean_up();
 }

@@ -1,4 +1,4 @@
-# what is written has a name of its own until it is whole: no file beside it is touched, and a signal leaves nothing half-made
+# an output is a temporary file until it is whole: no file beside it is touched, and a signal cleans up the temporary files
 . "$(dirname "$0")/../await.sh"
 for name in a.xy b.chi t.dat p.poni; do echo mine >$name.partial; done
 poni=${small%.h5}.poni
