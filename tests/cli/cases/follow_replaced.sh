@@ -1,54 +1,47 @@
 # a file that is another one at the end, and a disk that is full
 . "$(dirname "$0")/../await.sh"
-$airy simulate diffraction other.h5 --detector pilatus_300k --frames 600 --same-frame --quiet || exit 1
-for timeout in 1 5 25; do # on a machine so slow that the end comes before the other file, again
-    cp $small in.h5
-    $airy integrate in.h5 --poni ${small%.h5}.poni -o out.h5 --follow --frames 0:9 --poll 0.05 --follow-timeout $timeout --force 2>err &
+# replaced OUT ROWS [OPTION...]: follow in.h5, and give its name to other.h5 as soon as OUT has so many rows; $code is the exit code
+replaced() {
+    out=$1
+    number=$2
+    shift 2
+    $airy integrate in.h5 --poni ${small%.h5}.poni -o $out --follow --poll 0.05 "$@" 2>err &
     id=$!
-    await rows out.h5 8 || { cat err >&2; exit 2; }
+    await rows $out $number || { echo "$out" && cat err; exit 2; } >&2
     cp other.h5 new.h5 && mv new.h5 in.h5
     wait $id
     code=$?
-    grep -o "'in.h5' is another file now, of frames of another size or type" err && break
-done
+}
+# replaces FIRST SENTENCE OUT ROWS [OPTION...]: replace FIRST and expect the sentence; again where a machine is so slow that the run
+# ends before the other file comes
+replaces() {
+    from=$1
+    sentence=$2
+    shift 2
+    for timeout in 1 5 25; do
+        cp $from in.h5
+        replaced "$@" --follow-timeout $timeout --force
+        grep -o "$sentence" err && break
+    done
+}
+$airy simulate diffraction other.h5 --detector pilatus_300k --frames 600 --same-frame --quiet || exit 1
+replaces $small "'in.h5' is another file now, of frames of another size or type" out.h5 8 --frames 0:9
 grep -o 'the same command with --resume continues out.h5.partial' err
 echo "exit $code"
 # another one of the same size
 $airy simulate diffraction other.h5 --detector pilatus_100k --frames 9 --seed 2 --quiet --force || exit 3
 cp $small in.h5
-$airy integrate in.h5 --poni ${small%.h5}.poni -o same.h5 --follow --frames 0:9 --poll 0.05 2>err &
-id=$!
-await rows same.h5 8 || { cat err >&2; exit 4; }
-mv other.h5 in.h5
-wait $id
-code=$?
+replaced same.h5 8 --frames 0:9
 grep -o "frame 7 of 'in.h5' is another one than when it was taken" err
 echo "exit $code, $(ls same*)"
 # a shorter one; files that do not state how many frames they will have
 $airy simulate diffraction frames.h5 --detector pilatus_100k --frames 3 --seed 2 --quiet --force || exit 5
 $helper begun all.h5 $small 8 && $helper begun other.h5 frames.h5 3 || exit 5
-for timeout in 1 5 25; do
-    cp all.h5 in.h5
-    $airy integrate in.h5 --poni ${small%.h5}.poni -o short.h5 --follow --poll 0.05 --follow-timeout $timeout --force 2>err &
-    id=$!
-    await rows short.h5 8 || { cat err >&2; exit 6; }
-    cp other.h5 new.h5 && mv new.h5 in.h5
-    wait $id
-    grep -o "'in.h5' has 3 frames now, and frame 7 was taken: the file was replaced or cut off" err && break
-done
-# a shorter one that has the frame which the first one lacks: it is no frame of that series
+replaces all.h5 "'in.h5' has 3 frames now, and frame 7 was taken: the file was replaced or cut off" short.h5 8
+# a shorter one that has the frame which the first one lacks: that frame does not belong to the series
 $airy simulate diffraction frames.h5 --detector pilatus_100k --frames 5 --seed 2 --quiet --force || exit 7
 $helper begun lacks.h5 $small 8 3 && $helper begun other.h5 frames.h5 5 || exit 7
-for timeout in 1 5 25; do
-    cp lacks.h5 in.h5
-    $airy integrate in.h5 --poni ${small%.h5}.poni -o lacks_out.h5 --follow --poll 0.05 --follow-timeout $timeout --force 2>err &
-    id=$!
-    await rows lacks_out.h5 7 || { cat err >&2; exit 8; }
-    cp other.h5 new.h5 && mv new.h5 in.h5
-    wait $id
-    code=$?
-    grep -o "'in.h5' has 5 frames now, and frame 7 was taken" err && break
-done
+replaces lacks.h5 "'in.h5' has 5 frames now, and frame 7 was taken" lacks_out.h5 7
 grep -o 'never came, the first is number 3' err
 echo "exit $code"
 (trap '' XFSZ; ulimit -f 256; $airy integrate all.h5 --poni ${small%.h5}.poni -o full.h5 --follow --follow-timeout 0.2 --poll 0.1 --quiet 2>err)
