@@ -298,17 +298,13 @@ AIRY_INLINE void clip_bin(const struct ring_job job, const airy_ring_bin bin, ui
  *          NVIDIA 8 KiB more (ALONE: 3 KiB). Barriers: of the work-group.
  */
 __kernel __attribute__((reqd_work_group_size(RING_GROUP, 1, 1))) void
-ring_clip(__global const airy_ring_bin *bins, __global const uint *pixel,
-          __global const float *weight, __global const float *other, __global const float *dark,
-          __global const float *variance, __global const T *frames, __global VALUE *scratch,
-          __global const uint *status, __global double *sums, const airy_ring_pass g)
+ring_clip(RING_ARGUMENTS(VALUE))
 {
     __local struct ring_room room;
     __local ushort lists[LISTED * RING_GROUP];
     const uint item = get_local_id(0), frame = get_group_id(0) % g.gather.frames;
     const uint number = get_group_id(0) / g.gather.frames;
-    const struct ring_job job = {
-        {pixel, weight, other, dark, variance}, frames, scratch, status, sums};
+    const struct ring_job job = {RING_TABLE, frames, scratch, status, sums};
     clip_bin(job, bins[ALONE != 0 ? number * RING_GROUP + item : number], frame, g, false,
              lists + item, &room);
 }
@@ -320,17 +316,12 @@ ring_clip(__global const airy_ring_bin *bins, __global const uint *pixel,
  * (ALONE: RING_GROUP bins of a frame). Local memory, barriers: those of ring_clip.
  */
 __kernel __attribute__((reqd_work_group_size(RING_GROUP, 1, 1))) void
-ring_clip_anew(__global const airy_ring_bin *bins, __global const uint *pixel,
-               __global const float *weight, __global const float *other,
-               __global const float *dark, __global const float *variance, __global const T *frames,
-               __global VALUE *scratch, __global const uint *status, __global double *sums,
-               const airy_ring_pass g)
+ring_clip_anew(RING_ARGUMENTS(VALUE))
 {
     __local struct ring_room room;
     __local ushort lists[LISTED * RING_GROUP];
     const uint item = get_local_id(0);
-    const struct ring_job job = {
-        {pixel, weight, other, dark, variance}, frames, scratch, status, sums};
+    const struct ring_job job = {RING_TABLE, frames, scratch, status, sums};
 #if ALONE
     const uint frame = get_group_id(0) % g.gather.frames;
     const airy_ring_bin bin = bins[get_group_id(0) / g.gather.frames * RING_GROUP + item];

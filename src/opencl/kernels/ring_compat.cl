@@ -53,18 +53,13 @@ AIRY_INLINE uint reject(__global const T *image, __global uchar *gone, const str
  * bins: in ascending order, entry k of one being number first + k. scratch: [frames][pixels], 0.
  * Mapping: an item takes all bins of a frame; any work-group. No local memory, no barrier.
  */
-__kernel void ring_clip_compat(__global const airy_ring_bin *bins, __global const uint *pixel,
-                               __global const float *weight, __global const float *other,
-                               __global const float *dark, __global const float *variance,
-                               __global const T *frames, __global uchar *scratch,
-                               __global const uint *status, __global double *sums,
-                               const airy_ring_pass g)
+__kernel void ring_clip_compat(RING_ARGUMENTS(uchar))
 {
     const uint frame = get_global_id(0);
     if (frame >= g.gather.frames)
         return;
     const bool good = frame_is_good(status, frame, g.gather);
-    const struct ring_table t = {pixel, weight, other, dark, variance};
+    const struct ring_table t = RING_TABLE;
     __global const T *image = frames + frame_start(frame, g.gather);
     __global uchar *gone = scratch + frame * g.pixels;
     for (uint b = 0u; b < g.gather.bins; b++) {

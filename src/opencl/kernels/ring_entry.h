@@ -33,6 +33,21 @@ struct ring_table {
     __global const float *weight, *other, *dark, *variance;
 };
 
+/*
+ * The arguments of each kernel over bins, as launch_bins of cl_rings.c sets them. type: of an element
+ * of the scratch.
+ */
+#define RING_ARGUMENTS(type)                                                                       \
+    __global const airy_ring_bin *bins, __global const uint *pixel, __global const float *weight,  \
+        __global const float *other, __global const float *dark, __global const float *variance,   \
+        __global const T *frames, __global type *scratch, __global const uint *status,             \
+        __global double *sums, const airy_ring_pass g
+/* The value of a struct ring_table of these arguments. */
+#define RING_TABLE                                                                                 \
+    {                                                                                              \
+        pixel, weight, other, dark, variance                                                       \
+    }
+
 /* An item's own entries are number first + k * RING_GROUP, k < count. */
 struct ring_own {
     uint first, count;

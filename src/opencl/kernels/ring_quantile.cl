@@ -106,16 +106,13 @@ AIRY_INLINE void sum_passing(struct ring_sums *kept, double *squares, __global c
  *          each other. No local memory, no barrier.
  */
 __kernel __attribute__((reqd_work_group_size(RING_GROUP, 1, 1))) void
-ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
-              __global const float *weight, __global const float *other, __global const float *dark,
-              __global const float *variance, __global const T *frames, __global long *scratch,
-              __global const uint *status, __global double *sums, const airy_ring_pass g)
+ring_quantile(RING_ARGUMENTS(long))
 {
     const uint frame = get_group_id(0) % g.gather.frames;
     const airy_ring_bin bin =
         bins[get_group_id(0) / g.gather.frames * RING_GROUP + get_local_id(0)];
     const struct ring_own own = own_entries(bin, frame_is_good(status, frame, g.gather));
-    const struct ring_table t = {pixel, weight, other, dark, variance};
+    const struct ring_table t = RING_TABLE;
     __global const T *image = frames + frame_start(frame, g.gather);
     __global long *keys = scratch + frame * g.entries;
     struct ring_sums kept;
@@ -527,17 +524,14 @@ AIRY_INLINE double spread_of(__local const struct ring_finder *f, const struct r
  *          work-group.
  */
 __kernel __attribute__((reqd_work_group_size(RING_GROUP, 1, 1))) void
-ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
-              __global const float *weight, __global const float *other, __global const float *dark,
-              __global const float *variance, __global const T *frames, __global long *scratch,
-              __global const uint *status, __global double *sums, const airy_ring_pass g)
+ring_quantile(RING_ARGUMENTS(long))
 {
     __local struct ring_room room;
     __local struct ring_finder f;
     const uint item = get_local_id(0), frame = get_group_id(0) % g.gather.frames;
     const airy_ring_bin bin = bins[get_group_id(0) / g.gather.frames];
     const struct ring_walk w = {own_entries(bin, frame_is_good(status, frame, g.gather)),
-                                {pixel, weight, other, dark, variance},
+                                RING_TABLE,
                                 frames + frame_start(frame, g.gather),
                                 scratch + frame * g.entries,
                                 bin.scale};
