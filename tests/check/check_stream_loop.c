@@ -135,6 +135,14 @@ void loop_send_end(struct loop *l, size_t socket, uint64_t series)
     loop_send(l, socket, &m);
 }
 
+void loop_send_series(struct loop *l, size_t socket, uint64_t series, uint64_t images)
+{
+    loop_send_start(l, socket, series, images);
+    for (uint64_t i = 0; i < images; i++)
+        loop_send_image(l, socket, series, i);
+    loop_send_end(l, socket, series);
+}
+
 /* Who is said something sends image 1 on the other socket, and goes on when it came. */
 static void await_image(struct loop *l)
 {

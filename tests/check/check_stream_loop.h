@@ -37,6 +37,8 @@ void loop_send(struct loop *l, size_t socket, const struct message *m);
 void loop_send_start(struct loop *l, size_t socket, uint64_t series, uint64_t images);
 void loop_send_image(struct loop *l, size_t socket, uint64_t series, uint64_t id);
 void loop_send_end(struct loop *l, size_t socket, uint64_t series);
+/* Send a series from its start to its end, each image once. */
+void loop_send_series(struct loop *l, size_t socket, uint64_t series, uint64_t images);
 airy_status loop_serve(struct loop *l);
 /* Images [0, count) came once each, but for one (SIZE_MAX: none) that did not. */
 void loop_check_images(const struct loop *l, size_t series, size_t count, size_t but);

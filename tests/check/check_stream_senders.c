@@ -159,10 +159,7 @@ static void check_ipv6(struct check *c)
     (void)zmq_setsockopt(l.sockets[0], ZMQ_IPV6, &on, sizeof(on));
     CHECK(c, zmq_connect(l.sockets[0], l.endpoints[0]) == 0);
     if (CHECK_OK(c, status)) {
-        loop_send_start(&l, 0, 1, 3);
-        for (uint64_t i = 0; i < 3; i++)
-            loop_send_image(&l, 0, 1, i);
-        loop_send_end(&l, 0, 1);
+        loop_send_series(&l, 0, 1, 3);
         CHECK_OK(c, loop_serve(&l));
         loop_check_images(&l, 0, 3, SIZE_MAX);
     }

@@ -20,10 +20,7 @@ static void check_plain(struct check *c)
     struct loop l;
     if (!check_case(c, "stream_series_plain") || !loop_open(&l, c, 1))
         return;
-    loop_send_start(&l, 0, 7, 20);
-    for (uint64_t i = 0; i < 20; i++)
-        loop_send_image(&l, 0, 7, i);
-    loop_send_end(&l, 0, 7);
+    loop_send_series(&l, 0, 7, 20);
     CHECK_OK(c, loop_serve(&l));
     loop_check_images(&l, 0, 20, SIZE_MAX);
     const airy_stream_report *r = &l.report[0];
@@ -120,9 +117,7 @@ static void check_old(struct check *c)
     make_start(&m, 5, 3);
     CHECK(c, zmq_send(l.sockets[0], head, strlen(head), ZMQ_SNDMORE) >= 0);
     loop_send(&l, 0, &m);
-    loop_send_start(&l, 0, 7, 1);
-    loop_send_image(&l, 0, 7, 0);
-    loop_send_end(&l, 0, 7);
+    loop_send_series(&l, 0, 7, 1);
     CHECK_OK(c, loop_serve(&l));
     CHECK(c, l.starts == 1 && l.report[0].id == 7 && l.report[0].received == 1);
     CHECK(c, strstr(l.sentences, "Stream V1") && strstr(l.sentences, "'cbor'"));
@@ -252,10 +247,7 @@ static void check_ahead(struct check *c)
         return;
     l.wanted = 2;
     loop_send_image(&l, 1, 8, 0);
-    loop_send_start(&l, 0, 7, 3);
-    for (uint64_t i = 0; i < 3; i++)
-        loop_send_image(&l, 0, 7, i);
-    loop_send_end(&l, 0, 7);
+    loop_send_series(&l, 0, 7, 3);
     loop_send_start(&l, 0, 8, 2);
     loop_send_image(&l, 0, 8, 1);
     loop_send_end(&l, 0, 8);
@@ -376,12 +368,8 @@ static void check_failing(struct check *c)
     l.wanted = 3;
     l.fail_start = 1;
     l.fail_image = 2;
-    for (uint64_t series = 1; series <= 3; series++) {
-        loop_send_start(&l, 0, series, 5);
-        for (uint64_t i = 0; i < 5; i++)
-            loop_send_image(&l, 0, series, i);
-        loop_send_end(&l, 0, series);
-    }
+    for (uint64_t series = 1; series <= 3; series++)
+        loop_send_series(&l, 0, series, 5);
     CHECK_OK(c, loop_serve(&l));
     loop_check_images(&l, 0, 0, SIZE_MAX);
     loop_check_images(&l, 1, 1, SIZE_MAX);
@@ -398,9 +386,7 @@ static void *send_late(void *user)
     const struct timespec pause = {.tv_nsec = 255000000};
     nanosleep(&pause, NULL);
     loop_send_image(l, 0, 1, 0);
-    loop_send_start(l, 0, 2, 1);
-    loop_send_image(l, 0, 2, 0);
-    loop_send_end(l, 0, 2);
+    loop_send_series(l, 0, 2, 1);
     return NULL;
 }
 
@@ -455,10 +441,7 @@ static void check_rejected(struct check *c)
     if (!check_case(c, "stream_series_rejected") || !loop_open(&l, c, 1))
         return;
     l.reject = 1;
-    loop_send_start(&l, 0, 1, 4);
-    for (uint64_t i = 0; i < 4; i++)
-        loop_send_image(&l, 0, 1, i);
-    loop_send_end(&l, 0, 1);
+    loop_send_series(&l, 0, 1, 4);
     CHECK_OK(c, loop_serve(&l));
     CHECK(c, l.images[0][0] == 0 && l.broken[0] == 1 && l.firsts == 2);
     for (size_t i = 1; i < 4; i++)
