@@ -36,8 +36,7 @@ enum airy_image_format airy_image_format_of_name(const char *path)
         if (n > 3 && strcasecmp(file + n - 3, ".gz") == 0)
             file[n - 3] = 0; /* the format is what is inside */
     }
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
+    const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
         if (strcasecmp(dot, suffixes[i].suffix) == 0)
             return suffixes[i].format;

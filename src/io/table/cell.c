@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/number.h"
 #include "io/table/formats.h"
 
@@ -47,47 +48,14 @@ struct airy_cell airy_table_cell(const airy_column *column, size_t row)
     const size_t size = airy_dtype_size(column->dtype);
     const char *at = (const char *)column->data + row * (column->step ? column->step : size);
     struct airy_cell cell = {.is_float = airy_dtype_is_float(column->dtype)};
-    union {
-        uint8_t u8;
-        int8_t i8;
-        uint16_t u16;
-        int16_t i16;
-        uint32_t u32;
-        int32_t i32;
-        int64_t i64;
-        float f32;
-        double f64;
-    } v;
-    memcpy(&v, at, size); /* a column of a struct may lie anywhere */
-    switch (column->dtype) {
-    case AIRY_DTYPE_U8:
-        cell.whole = v.u8;
-        break;
-    case AIRY_DTYPE_I8:
-        cell.whole = (int16_t)v.i8;
-        break;
-    case AIRY_DTYPE_U16:
-        cell.whole = v.u16;
-        break;
-    case AIRY_DTYPE_I16:
-        cell.whole = v.i16;
-        break;
-    case AIRY_DTYPE_U32:
-        cell.whole = v.u32;
-        break;
-    case AIRY_DTYPE_I32:
-        cell.whole = v.i32;
-        break;
-    case AIRY_DTYPE_F32:
-        cell.real = v.f32;
-        break;
-    case AIRY_DTYPE_F64:
-        cell.real = v.f64;
-        break;
-    default: /* 64 bits; values that do not fit were refused */
-        cell.whole = v.i64;
-        break;
-    }
+    _Alignas(8) unsigned char value[8];
+    memcpy(value, at, size); /* a column of a struct may lie anywhere */
+    if (cell.is_float)
+        cell.real = airy_dtype_value(value, column->dtype, 0);
+    else if (size == 8) /* values that do not fit were refused */
+        memcpy(&cell.whole, value, size);
+    else
+        cell.whole = (int64_t)airy_dtype_value(value, column->dtype, 0);
     cell.is_none = cell.is_float ? isnan(cell.real)
                                  : column->has_null && cell.whole == column->null;
     return cell;

@@ -22,8 +22,7 @@ static print_fn printer_of_name(const char *path)
         {".fit", airy_table_print_fits},    {".vot", airy_table_print_votable},
         {".xml", airy_table_print_votable},
     };
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
+    const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < sizeof(formats) / sizeof(formats[0]); i++)
         if (strcasecmp(dot, formats[i].suffix) == 0)
             return formats[i].print;
