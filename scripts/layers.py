@@ -84,7 +84,6 @@ INTEGRATE = "the files of the command integrate call it back; they are to become
 EXCEPTIONS = [
     ("src/core/device.c", "src/cpu/cpu_backend.c", "the list of back ends: core names each of them here and nowhere else"),
     ("src/core/device.c", "src/opencl/cl_backend.c", "the list of back ends: core names each of them here and nowhere else"),
-    ("tools/airy/integrate/ascii.c", "tools/airy/integrate/integration.c", INTEGRATE),
     ("tools/airy/integrate/follow.c", "tools/airy/integrate/integrate.c", INTEGRATE),
     ("tools/airy/integrate/follow_files.c", "tools/airy/integrate/integrate.c", INTEGRATE),
     ("tools/airy/integrate/follow_stack.c", "tools/airy/integrate/integrate.c", INTEGRATE),

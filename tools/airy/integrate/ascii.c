@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "integrate/integrate.h"
+#include "integrate/frame_sums.h"
 #include "result/patterns.h"
 
 static const char *const suffixes[] = {".xye", ".xy", ".chi", ".dat"};
@@ -19,12 +19,10 @@ bool ascii_name(const char *path)
 
 /* Buffers of one frame on its way. */
 struct lane {
-    airy_queue *queue;
-    airy_array *frame, *sums, *stats;
+    struct frame_sums sums;
     void *pixels;
     double *values; /* [AIRY_SUM_PLANES][bins] */
     float *intensity, *std, *sem;
-    size_t pixels_size, sums_size;
     airy_accumulator *group;     /* NULL: one frame a pattern */
     char *head;                  /* of every file */
     float *table, *table_errors; /* [rows][bins], of --one-table */
@@ -59,10 +57,7 @@ static size_t index_of(const struct integration *job, size_t frame)
 static void lane_close(struct lane *lane)
 {
     airy_accumulator_destroy(&lane->group);
-    airy_array_destroy(&lane->stats);
-    airy_array_destroy(&lane->sums);
-    airy_array_destroy(&lane->frame);
-    airy_queue_destroy(&lane->queue);
+    frame_sums_close(&lane->sums);
     free(lane->pixels);
     free(lane->values);
     free(lane->intensity);
@@ -76,45 +71,27 @@ static void lane_close(struct lane *lane)
 static int lane_open(struct lane *lane, const struct integration *job)
 {
     const size_t bins = airy_integrator_bins(job->integrator);
-    const size_t frame[3] = {1, job->info.height, job->info.width},
-                 sums[3] = {1, AIRY_SUM_PLANES, bins};
-    const size_t stats[2] = {1, sizeof(airy_frame_stats)};
     memset(lane, 0, sizeof(*lane));
-    lane->pixels_size = frame[1] * frame[2] * airy_dtype_size(job->info.dtype);
-    lane->sums_size = AIRY_SUM_PLANES * bins * sizeof(double);
-    lane->pixels = malloc(lane->pixels_size);
-    lane->values = malloc(lane->sums_size);
+    lane->pixels = malloc(job->info.height * job->info.width * airy_dtype_size(job->info.dtype));
+    lane->values = malloc(AIRY_SUM_PLANES * bins * sizeof(double));
     lane->intensity = malloc(bins * sizeof(float));
     lane->std = malloc(bins * sizeof(float));
     lane->sem = malloc(bins * sizeof(float));
     if (!lane->pixels || !lane->values || !lane->intensity || !lane->std || !lane->sem)
-        return tool_fail(job->common, "out of memory for a frame of %zu bytes", lane->pixels_size);
-    airy_status status = airy_queue_create(&lane->queue, job->device);
-    if (status == AIRY_OK)
-        status = airy_array_create(&lane->frame, job->device, job->info.dtype, 3, frame);
-    if (status == AIRY_OK)
-        status = airy_array_create(&lane->sums, job->device, AIRY_DTYPE_F64, 3, sums);
-    if (status == AIRY_OK)
-        status = airy_array_create(&lane->stats, job->device, AIRY_DTYPE_U8, 2, stats);
+        return tool_fail(job->common, "out of memory for a frame");
+    airy_status status = frame_sums_open(&lane->sums, job, lane->values);
     if (status == AIRY_OK && group_of(job) > 1)
         status = airy_accumulator_create(&lane->group, bins, job->integrator_params.error_model);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(job->common, status);
 }
 
-/* A frame's sums into values. */
 static airy_status sum_frame(struct lane *lane, const struct integration *job, size_t index)
 {
-    airy_status status = airy_stack_read(job->stack, index, lane->pixels, lane->pixels_size);
+    airy_status status = airy_stack_read(job->stack, index, lane->pixels, lane->sums.pixels_size);
     if (status == AIRY_OK)
-        status = airy_array_push(lane->queue, lane->frame, lane->pixels, lane->pixels_size);
-    if (status == AIRY_OK)
-        status = airy_integrate(lane->queue, lane->sums, lane->stats, job->integrator, lane->frame);
-    if (status == AIRY_OK)
-        status = airy_array_pull(lane->queue, lane->values, lane->sums_size, lane->sums);
+        status = frame_sums_take(&lane->sums, job, lane->pixels);
     if (status == AIRY_OK && index == job->run.first)
-        status = airy_array_pull(lane->queue, &lane->first, sizeof(lane->first), lane->stats);
-    if (status == AIRY_OK)
-        status = airy_queue_finish(lane->queue);
+        lane->first = lane->sums.about;
     return status;
 }
 
@@ -125,14 +102,7 @@ static double monitor_of(const struct integration *job, size_t index)
 
 static bool has_factor(const struct integration *job, size_t index)
 {
-    return integration_factor(monitor_of(job, index));
-}
-
-/* What --on-error skip passes over, as in runs that write HDF5, which pass over unwritten frames always. */
-static bool is_bad_frame(airy_status status)
-{
-    return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
-           status == AIRY_ERR_NOT_FOUND || status == AIRY_ERR_UNWRITTEN;
+    return frame_factor(monitor_of(job, index));
 }
 
 /* A frame that --on-error skip passes over. */
@@ -169,7 +139,7 @@ static airy_status integrate_row(struct lane *lane, const struct integration *jo
         status = has_factor(job, index) ? sum_frame(lane, job, index) : AIRY_ERR_CORRUPT;
         if (status == AIRY_OK && lane->group)
             status = airy_accumulator_add(lane->group, lane->values, NULL, monitor_of(job, index));
-        if (status == AIRY_ERR_UNWRITTEN || (job->run.skip_bad && is_bad_frame(status))) {
+        if (status == AIRY_ERR_UNWRITTEN || (job->run.skip_bad && frame_is_bad(status))) {
             skip_frame(job, index, result);
             status = AIRY_OK;
         } else {

@@ -113,8 +113,6 @@ size_t integration_rows(const struct integration *job);
  * is reason to.
  */
 void integration_say_gaps(const struct integration *job, double largest);
-/* Pixels can be divided by a monitor of this value. */
-bool integration_factor(double monitor);
 
 /* --roi, --grid and --carry (around.c). Parsed before the stack is open; then resolved. */
 int around_check(const struct integrate_params *params);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrate/integrate.h"
+#include "integrate/frame_sums.h"
 #include "images/image_util.h"
 
 /* A correction image; says how many of its pixels cannot be used. */
@@ -137,18 +137,13 @@ static int choose_frames(struct integration *job)
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
     for (size_t i = first; i < last && !p->skip_bad; i += step)
-        if (!integration_factor(job->monitor[i]))
+        if (!frame_factor(job->monitor[i]))
             return tool_fail(job->common,
                              "--monitor %s: frame %zu has %g, expected a finite number above 0; "
                              "--on-error skip leaves it out",
                              p->monitor, i, job->monitor[i]);
     job->run.monitor = job->monitor;
     return AIRY_EXIT_OK;
-}
-
-bool integration_factor(double monitor)
-{
-    return monitor > 0 && isfinite(monitor);
 }
 
 /* What the library would refuse by the names of its parameters. */

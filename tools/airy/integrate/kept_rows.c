@@ -1,10 +1,10 @@
 #include "integrate/kept_rows.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "integrate/frame_sums.h"
 
 #include "airy/live.h"
 #include "airy/watch.h"
@@ -19,13 +19,11 @@ struct kept_rows {
     const struct integration *job;
     airy_watch *watch;
     airy_watch_info info;
-    size_t cells;
+    size_t cells, group; /* group: frames of a row */
     struct row before, now;
-    /* What integrates frames again, from the first that is compared on: */
-    airy_live *live;
-    uint64_t given;
-    pthread_mutex_t lock; /* of now and of: */
-    bool good;
+    double *values;               /* [AIRY_SUM_PLANES][cells] */
+    struct frame_sums sums;       /* opened with the first frame that is compared */
+    airy_accumulator *group_sums; /* NULL: a row is one frame */
 };
 
 struct kept_rows *kept_rows_open(const struct integration *job, const char *partial)
@@ -34,7 +32,9 @@ struct kept_rows *kept_rows_open(const struct integration *job, const char *part
     if (!kept)
         return NULL;
     kept->job = job;
-    pthread_mutex_init(&kept->lock, NULL);
+    kept->group = job->run.group <= 1            ? 1
+                  : job->run.group > job->frames ? job->frames
+                                                 : job->run.group;
     const bool there = airy_watch_open(&kept->watch, partial) == AIRY_OK &&
                        airy_watch_get_info(kept->watch, &kept->info) == AIRY_OK &&
                        kept->info.newest != SIZE_MAX;
@@ -46,8 +46,9 @@ struct kept_rows *kept_rows_open(const struct integration *job, const char *part
     if (fits) {
         kept->before.intensity = calloc(kept->cells, sizeof(float));
         kept->now.intensity = calloc(kept->cells, sizeof(float));
+        kept->values = calloc(kept->cells, AIRY_SUM_PLANES * sizeof(double));
     }
-    if (!kept->before.intensity || !kept->now.intensity)
+    if (!kept->values || !kept->before.intensity || !kept->now.intensity)
         kept_rows_close(&kept);
     return kept;
 }
@@ -58,11 +59,12 @@ void kept_rows_close(struct kept_rows **pointer)
     *pointer = NULL;
     if (!kept)
         return;
-    airy_live_destroy(&kept->live);
+    airy_accumulator_destroy(&kept->group_sums);
+    frame_sums_close(&kept->sums);
     airy_watch_close(&kept->watch);
-    pthread_mutex_destroy(&kept->lock);
     free(kept->before.intensity);
     free(kept->now.intensity);
+    free(kept->values);
     free(kept);
 }
 
@@ -73,7 +75,7 @@ bool kept_rows_has(const struct kept_rows *kept, size_t row)
 
 static size_t frame_of(const struct kept_rows *kept, size_t row)
 {
-    return kept->job->run.first + row * kept->job->run.step;
+    return kept->job->run.first + row * kept->group * kept->job->run.step;
 }
 
 size_t kept_rows_newest(const struct kept_rows *kept)
@@ -81,53 +83,30 @@ size_t kept_rows_newest(const struct kept_rows *kept)
     return frame_of(kept, kept->info.newest);
 }
 
-static void note_row(void *user, const airy_live_pattern *pattern)
-{
-    struct kept_rows *kept = user;
-    const airy_frame_stats *stats = &pattern->stats;
-    pthread_mutex_lock(&kept->lock);
-    kept->good = pattern->status == AIRY_OK;
-    kept->now.total = stats->total;
-    kept->now.max = stats->max;
-    kept->now.invalid = stats->invalid;
-    kept->now.saturated = stats->saturated;
-    if (kept->good)
-        memcpy(kept->now.intensity, pattern->intensity, kept->cells * sizeof(float));
-    pthread_mutex_unlock(&kept->lock);
-}
-
-static airy_status open_live(struct kept_rows *kept)
+static airy_status open_sums(struct kept_rows *kept)
 {
     const struct integration *job = kept->job;
-    const airy_live_params params = {.height = job->info.height,
-                                     .width = job->info.width,
-                                     .dtype = job->info.dtype,
-                                     .run = {.batch = 1},
-                                     .pattern = note_row,
-                                     .user = kept};
-    return kept->live ? AIRY_OK
-                      : airy_live_create(&kept->live, NULL, job->team.integrators, 1, &params);
+    if (kept->sums.queue)
+        return AIRY_OK;
+    airy_status status = frame_sums_open(&kept->sums, job, kept->values);
+    if (status == AIRY_OK && kept->group > 1)
+        status = airy_accumulator_create(&kept->group_sums, airy_integrator_bins(job->integrator),
+                                         job->integrator_params.error_model);
+    if (status != AIRY_OK)
+        frame_sums_close(&kept->sums);
+    return status;
 }
 
-/* One frame, to its end. */
-static airy_status integrate(struct kept_rows *kept, const void *pixels)
+/* The row of the sums that were taken. */
+static airy_status finish_row(struct kept_rows *kept, const airy_frame_stats *stats)
 {
-    const struct timespec pause = {.tv_nsec = 50000};
-    const airy_stack_info *info = &kept->job->info;
-    airy_status status = open_live(kept);
-    const airy_live_frame frame = {.number = kept->given++,
-                                   .bytes = pixels,
-                                   .size = info->height * info->width *
-                                           airy_dtype_size(info->dtype)};
-    airy_live_info live = {0};
-    if (status == AIRY_OK)
-        status = airy_live_put(kept->live, &frame, HUGE_VAL);
-    while (status == AIRY_OK && live.done < kept->given && !tool_interrupted()) {
-        airy_live_get_info(kept->live, &live);
-        if (live.done < kept->given)
-            nanosleep(&pause, NULL);
-    }
-    return status == AIRY_OK && live.done < kept->given ? AIRY_ERR_STOPPED : status;
+    struct row *now = &kept->now;
+    now->total = stats->total;
+    now->max = stats->max;
+    now->invalid = stats->invalid;
+    now->saturated = stats->saturated;
+    return airy_integrator_finish(kept->job->integrator, kept->values, 1, now->intensity, NULL,
+                                  NULL);
 }
 
 static airy_status read_row(struct kept_rows *kept, size_t row)
@@ -142,9 +121,9 @@ static airy_status read_row(struct kept_rows *kept, size_t row)
 }
 
 /* Sums of floats depend on how they were made, those near 0 by what each of them adds. */
-static bool same_numbers(const struct row *a, const struct row *b, size_t pixels)
+static bool same_numbers(const struct row *a, const struct row *b, double pixels)
 {
-    const double slack = 1e-9 * fabs(a->total) + 1e-12 * fabs(a->max) * (double)pixels;
+    const double slack = 1e-9 * fabs(a->total) + 1e-12 * fabs(a->max) * pixels;
     return fabs(a->total - b->total) <= slack && a->max == b->max && a->invalid == b->invalid &&
            a->saturated == b->saturated;
 }
@@ -167,33 +146,90 @@ static bool same_intensity(const struct row *a, const struct row *b, size_t cell
     return same;
 }
 
-airy_status kept_rows_compare(struct kept_rows *kept, size_t row, const void *pixels, bool *same)
+/* What is in kept->now beside the row of the file. */
+static airy_status compare_row(struct kept_rows *kept, size_t row, size_t frames, bool *same)
 {
     const airy_stack_info *info = &kept->job->info;
-    airy_status status = read_row(kept, row);
-    if (status == AIRY_OK)
-        status = integrate(kept, pixels);
-    if (status != AIRY_OK)
-        return status;
-    pthread_mutex_lock(&kept->lock);
+    const double pixels = (double)info->height * (double)info->width * (double)frames;
+    const airy_status status = read_row(kept, row);
     /* A factor of a monitor is no part of the frame. */
-    *same = kept->good && same_numbers(&kept->before, &kept->now, info->height * info->width) &&
+    *same = status == AIRY_OK && same_numbers(&kept->before, &kept->now, pixels) &&
             (kept->job->monitor || same_intensity(&kept->before, &kept->now, kept->cells));
-    pthread_mutex_unlock(&kept->lock);
-    return AIRY_OK;
+    return status;
 }
 
-/* Compare one frame; where it differs, other says where it lies. */
-static airy_status check_frame(struct kept_rows *kept, const airy_stack *stack, size_t row,
-                               void *pixels, struct kept_other *other)
+airy_status kept_rows_compare(struct kept_rows *kept, size_t row, const void *pixels, bool *same)
+{
+    airy_status status = open_sums(kept);
+    if (status == AIRY_OK)
+        status = frame_sums_take(&kept->sums, kept->job, pixels);
+    *same = false;
+    if (status != AIRY_OK || kept->sums.about.status != AIRY_FRAME_GOOD)
+        return status;
+    status = finish_row(kept, &kept->sums.about);
+    return status == AIRY_OK ? compare_row(kept, row, 1, same) : status;
+}
+
+/* One frame of a group into its sums. */
+static airy_status add_frame(struct kept_rows *kept, const airy_stack *stack, size_t frame,
+                             void *pixels)
+{
+    const struct integration *job = kept->job;
+    const double monitor = job->monitor ? job->monitor[frame] : 1;
+    if (!frame_factor(monitor))
+        return AIRY_OK;
+    airy_status status = airy_stack_read(stack, frame, pixels, kept->sums.pixels_size);
+    if (status == AIRY_OK)
+        status = frame_sums_take(&kept->sums, job, pixels);
+    return status == AIRY_OK && kept->sums.about.status == AIRY_FRAME_GOOD
+               ? airy_accumulator_add(kept->group_sums, kept->values, &kept->sums.about, monitor)
+               : status;
+}
+
+/*
+ * The frames of a row of several. Those that cannot be read were no part of it, or the row is another
+ * one: why says what the first of them lacks.
+ */
+static airy_status compare_group(struct kept_rows *kept, const airy_stack *stack, size_t row,
+                                 void *pixels, bool *same, struct kept_other *other)
+{
+    const struct integration *job = kept->job;
+    const size_t first = row * kept->group,
+                 last = first + kept->group < job->frames ? first + kept->group : job->frames;
+    airy_frame_stats stats;
+    airy_status status = open_sums(kept);
+    other->why[0] = '\0';
+    if (status == AIRY_OK)
+        airy_accumulator_clear(kept->group_sums);
+    for (size_t i = first; i < last && status == AIRY_OK; i++) {
+        status = tool_interrupted()
+                     ? AIRY_ERR_STOPPED
+                     : add_frame(kept, stack, job->run.first + i * job->run.step, pixels);
+        if (!frame_is_bad(status))
+            continue;
+        if (!other->why[0])
+            snprintf(other->why, sizeof(other->why), "%s", airy_last_error());
+        status = AIRY_OK;
+    }
+    if (status == AIRY_OK)
+        status = airy_accumulator_get(kept->group_sums, job->run.merge, kept->values, &stats);
+    if (status == AIRY_OK)
+        status = finish_row(kept, &stats);
+    return status == AIRY_OK ? compare_row(kept, row, last - first, same) : status;
+}
+
+/* Compare one row; where it differs, other says where its first frame lies. */
+static airy_status check_row(struct kept_rows *kept, const airy_stack *stack, size_t row,
+                             void *pixels, struct kept_other *other)
 {
     const airy_stack_info *info = &kept->job->info;
     const size_t frame = frame_of(kept, row),
                  size = info->height * info->width * airy_dtype_size(info->dtype);
     airy_stack_place place = {0};
     bool same = true;
-    airy_status status = airy_stack_read(stack, frame, pixels, size);
-    if (status == AIRY_OK)
+    airy_status status = kept->group > 1 ? compare_group(kept, stack, row, pixels, &same, other)
+                                         : airy_stack_read(stack, frame, pixels, size);
+    if (status == AIRY_OK && kept->group == 1)
         status = kept_rows_compare(kept, row, pixels, &same);
     if (status != AIRY_OK || same)
         return status;
@@ -208,26 +244,28 @@ static airy_status check_frame(struct kept_rows *kept, const airy_stack *stack, 
 airy_status kept_rows_check(struct kept_rows *kept, const airy_stack *stack, void *pixels,
                             struct kept_other *other)
 {
-    enum { BETWEEN = 16, FILES = 1000 };
+    enum { BETWEEN = 16, FRAMES = 1000 };
     char last[4200] = "";
     airy_stack_info info;
     *other = (struct kept_other){.found = false};
     airy_status status = airy_stack_get_info(stack, &info);
     if (status == AIRY_OK)
-        status = check_frame(kept, stack, kept->info.newest, pixels, other);
+        status = check_row(kept, stack, kept->info.newest, pixels, other);
+    const size_t rows = FRAMES / kept->group, between = rows < BETWEEN ? rows : BETWEEN;
+    const bool by_file = info.files > 1 && info.files <= rows;
     size_t next = 0;
     for (size_t row = 0; row < kept->info.newest && status == AIRY_OK && !other->found; row++) {
         airy_stack_place place = {0};
         if (!kept_rows_has(kept, row))
             continue;
-        if (info.files > 1 && info.files <= FILES)
+        if (by_file)
             status = airy_stack_get_place(stack, frame_of(kept, row), &place);
         const bool begins = place.path && strcmp(place.path, last) != 0;
         if (status != AIRY_OK || !(begins || row >= next))
             continue;
         snprintf(last, sizeof(last), "%s", place.path ? place.path : "");
-        next = row >= next ? row + kept->info.newest / BETWEEN + 1 : next;
-        status = check_frame(kept, stack, row, pixels, other);
+        next = row < next ? next : between ? row + kept->info.newest / between + 1 : SIZE_MAX;
+        status = check_row(kept, stack, row, pixels, other);
     }
     return status;
 }

@@ -22,16 +22,18 @@ size_t kept_rows_newest(const struct kept_rows *kept);
  */
 airy_status kept_rows_compare(struct kept_rows *kept, size_t row, const void *pixels, bool *same);
 
-/* A frame whose row is another one now, and the file that it lies in. */
+/* A row that is another one now: its first frame, and the file that it lies in. */
 struct kept_other {
     bool found;
     size_t frame;
     char path[4200];
+    char why[1024]; /* the first frame of a group that cannot be read; "": all can */
 };
 /*
- * Read some frames of a stack that have rows again: the newest, the first and 16 between them, and the
- * first of each file where there are at most 1,000. pixels: room for a frame. An error is that of a
- * frame which cannot be read.
+ * Integrate some rows of a stack again: the newest, the first and 16 between them, and the first of
+ * each file where there are at most 1,000; of groups of frames so many of these as have 1,000 frames
+ * together, and the newest and the first in any case. pixels: room for a frame. An error is that of a
+ * frame which cannot be read; AIRY_ERR_STOPPED: interrupted.
  */
 airy_status kept_rows_check(struct kept_rows *kept, const airy_stack *stack, void *pixels,
                             struct kept_other *other);

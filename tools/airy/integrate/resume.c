@@ -297,27 +297,40 @@ int resume_complete(const struct integration *job)
     return code == AIRY_EXIT_OK && bad ? AIRY_EXIT_PARTLY : code;
 }
 
+static int check_rows(const struct integration *job, struct kept_rows *kept, void *pixels,
+                      const char *partial)
+{
+    struct kept_other other;
+    const airy_status status = kept_rows_check(kept, job->stack, pixels, &other);
+    const bool several = job->run.group > 1, unread = other.why[0] != '\0';
+    if (status == AIRY_ERR_STOPPED)
+        return tool_fail(job->common, "stopped before the first frame; %s is as it was", partial);
+    if (status != AIRY_OK)
+        return tool_fail(job->common, "a frame that %s has a row of: %s", partial,
+                         airy_last_error());
+    return !other.found
+               ? AIRY_EXIT_OK
+               : tool_fail(job->common,
+                           "%s %zu of '%s' is another one than when its row was made: the file "
+                           "was replaced%s%s; the "
+                           "rows so far are in %s, --force without --resume starts anew",
+                           several ? "the group of frames that begins with frame" : "frame",
+                           other.frame, other.path, unread ? " or damaged: " : "",
+                           unread ? other.why : "", partial);
+}
+
 /* The frames are still those that the rows were made of; --follow sees to that itself. */
 static int check_frames(const struct integration *job, const char *partial)
 {
     const size_t size = job->info.height * job->info.width * airy_dtype_size(job->info.dtype);
-    struct kept_rows *kept = job->stack && job->run.group <= 1 && !job->params->follow
-                                 ? kept_rows_open(job, partial)
-                                 : NULL;
-    struct kept_other other = {.found = false};
+    struct kept_rows *kept = job->stack && !job->params->follow ? kept_rows_open(job, partial)
+                                                                : NULL;
     int code = AIRY_EXIT_OK;
     void *pixels = kept ? malloc(size) : NULL;
     if (kept && !pixels)
         code = tool_fail(job->common, "out of memory for a frame");
-    else if (kept && kept_rows_check(kept, job->stack, pixels, &other) != AIRY_OK)
-        code =
-            tool_fail(job->common, "a frame that %s has a row of: %s", partial, airy_last_error());
-    else if (other.found)
-        code = tool_fail(job->common,
-                         "frame %zu of '%s' is another one than when its row was made: the file "
-                         "was replaced; the rows so far are in %s, --force without --resume "
-                         "starts anew",
-                         other.frame, other.path, partial);
+    else if (kept)
+        code = check_rows(job, kept, pixels, partial);
     free(pixels);
     kept_rows_close(&kept);
     return code;
@@ -371,12 +384,6 @@ int resume_prepare(struct integration *job)
                          "%s was started otherwise: %s%s; give the same options, or --force "
                          "without --resume to start anew",
                          partial, d.text, d.count > 6 ? "; ..." : "");
-    if (code == AIRY_EXIT_OK && d.touched && job->run.group > 1)
-        code = tool_fail(common,
-                         "a file has another time than when %s was started, and rows of several "
-                         "frames cannot be compared with its frames; --force without --resume "
-                         "starts anew",
-                         partial);
     if (code == AIRY_EXIT_OK)
         code = check_frames(job, partial);
     if (code != AIRY_EXIT_OK) {
