@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "cli/program.h"
 #include "plot/gnuplot.h"
 
 /* All there are, in the order in which they run. */
@@ -461,7 +462,7 @@ static bool bench_word(size_t index, struct opt_word *word)
 const struct command cmd_bench = {
     .name = "bench",
     .usage = "[BENCH...] [STACK] [options]",
-    .summary = "whole jobs and the machine's limit measured beside them, as JSON",
+    .summary = BENCH_SUMMARY,
     .details =
         "Prints [{name, case, device, value, unit, p10, p90, limit, limit_name, ratio, "
         "first_call, ...}] (docs/command.md). Without STACK cases are made in TMPDIR and removed: "

@@ -244,4 +244,7 @@ airy_status bench_batch_sums(struct bench *bench, const airy_integrator *integra
 /* Rows of every method, splitting and error model. */
 airy_status bench_methods(struct bench *bench);
 
+/* The commands of airy-bench; `airy bench start` starts the last one, which is in no list. */
+extern const struct command cmd_bench, cmd_tune, cmd_bench_start;
+
 #endif

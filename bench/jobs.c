@@ -77,15 +77,14 @@ static void add_integrate(struct words *words, const struct bench_job *job, size
     const uint64_t limit = memory_limit(job);
     char path[4352];
     if (job->kind == BENCH_JOB_RANKS) { /* cores are the bench's to choose */
-        char self[4096];
-        const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-        self[length < 0 ? 0 : length] = 0;
+        char airy[TOOL_PATH] = "airy";
+        tool_beside(airy, "airy");
         add_word(words, "mpirun");
         add_word(words, "--bind-to");
         add_word(words, "none");
         add_word(words, "-n");
         add_word(words, "%zu", job->processes);
-        add_word(words, "%s", self);
+        add_word(words, "%s", airy);
     } else
         add_word(words, "airy");
     add_word(words, "integrate");
@@ -131,8 +130,11 @@ static int start(struct bench_child *child, int errors, struct words *words, con
         memcpy(command, words->list, words->count * sizeof(*command));
         for (size_t i = 0; i < often; i++)
             command[words->count + i] = (char *)input;
-        const char *program = strcmp(command[0], "airy") != 0 ? command[0] : NULL;
-        failed = bench_child_start(child, program, errors, command);
+        char airy[TOOL_PATH] = "";
+        const bool is_airy = strcmp(command[0], "airy") == 0;
+        failed = is_airy && !tool_beside(airy, "airy") ? errno : 0;
+        if (!failed)
+            failed = bench_child_start(child, is_airy ? airy : command[0], errors, command);
     }
     free(command);
     for (size_t i = 0; i < words->count; i++)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/program.h"
 #include "tune.h"
 
 struct tune_params {
@@ -455,7 +456,7 @@ static int run_tune(void *user)
 const struct command cmd_tune = {
     .name = "tune",
     .usage = "[--show | --sweep [SIZE...] | --set KERNEL=N | SIZE...] [options]",
-    .summary = "measure work-groups, batches and readers for a device, and keep the fastest",
+    .summary = TUNE_SUMMARY,
     .details =
         "Sizes change how fast a device works, never what it gives. Without an option all "
         "(or those named) are timed on frames that are made in TMPDIR, and what is faster "

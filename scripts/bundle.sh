@@ -14,7 +14,7 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/share"
-for program in tools/airy/airy tests/airy-check tests/golden/airy-golden; do
+for program in tools/airy/airy tools/airy/airy-bench tests/airy-check tests/golden/airy-golden; do
     cp "$build/$program" "$out/bin/"
 done
 

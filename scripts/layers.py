@@ -76,7 +76,7 @@ LAYERS = {
     "tools/airy/oct": ["cli", "plot", "images", "integrate"],
     "tools/airy/cmd": ["cli", "plot", "images", "simulate", "result", "integrate", "oct"],
     "bench": ["cli", "plot", "simulate"],
-    "tools/airy": ["cli", "cmd", "result", "stream", "integrate", "oct", "../../bench"],
+    "tools/airy": ["cli", "cmd", "result", "stream", "integrate", "oct"],
 }
 
 INTEGRATE = "the files of the command integrate call it back; they are to become a job of the library"

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "airy/calibrate.h"
 #include "cli/tool.h"
@@ -213,27 +215,57 @@ static int said(const char *path)
     return AIRY_EXIT_FAILED;
 }
 
-int manual_pages(const char *folder, const struct command *const *commands, size_t count)
+/* One page: of a command, or of all (NULL). */
+static int write_page(const char *folder, const struct program *program,
+                      const struct command *command)
+{
+    char name[64] = "airy", path[4096];
+    if (command)
+        page_name(name, command);
+    snprintf(path, sizeof(path), "%s/%s.1", folder, name);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return said(path);
+    if (command)
+        put_command(file, command);
+    else
+        put_overview(file, program->commands, program->count);
+    const bool failed = ferror(file) != 0;
+    return fclose(file) != 0 || failed ? said(path) : AIRY_EXIT_OK;
+}
+
+/* Let the other programs do the same for the commands that they have. Exit code. */
+static int ask_others(const struct program *program, const char *option, const char *folder)
+{
+    char path[TOOL_PATH], *const words[] = {"airy", (char *)option, (char *)folder, NULL};
+    const char *asked = "";
+    for (size_t i = 0; i < program->count; i++) {
+        const char *other = program->commands[i]->program;
+        if (!other || strcmp(other, asked) == 0)
+            continue;
+        asked = other;
+        pid_t pid = 0;
+        int status = 0, failed = tool_beside(path, other) ? 0 : errno;
+        if (!failed)
+            failed = tool_spawn(&pid, STDOUT_FILENO, STDERR_FILENO, path, words);
+        if (!failed && waitpid(pid, &status, 0) == pid && status == 0)
+            continue;
+        tool_line("", "%s %s has failed%s%s", other, option, failed ? ": " : "",
+                  failed ? strerror(failed) : "");
+        return AIRY_EXIT_FAILED;
+    }
+    return AIRY_EXIT_OK;
+}
+
+int manual_pages(const char *folder, const struct program *program)
 {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return said(folder);
-    for (size_t i = 0; i <= count; i++) {
-        char name[64] = "airy", path[4096];
-        if (i < count)
-            page_name(name, commands[i]);
-        snprintf(path, sizeof(path), "%s/%s.1", folder, name);
-        FILE *file = fopen(path, "w");
-        if (!file)
-            return said(path);
-        if (i < count)
-            put_command(file, commands[i]);
-        else
-            put_overview(file, commands, count);
-        const bool failed = ferror(file) != 0;
-        if (fclose(file) != 0 || failed)
-            return said(path);
-    }
-    return AIRY_EXIT_OK;
+    int code = program->is_part ? AIRY_EXIT_OK : write_page(folder, program, NULL);
+    for (size_t i = 0; i < program->count && code == AIRY_EXIT_OK; i++)
+        if (!program->commands[i]->program)
+            code = write_page(folder, program, program->commands[i]);
+    return code == AIRY_EXIT_OK ? ask_others(program, "--manual", folder) : code;
 }
 
 /* The option's parser takes the word. */
@@ -359,8 +391,21 @@ static void print_case(const struct command *command)
     printf("        esac\n        ;;\n");
 }
 
-int manual_completion(const struct command *const *commands, size_t count)
+static int print_cases(const struct program *program)
 {
+    for (size_t i = 0; i < program->count; i++)
+        if (!program->commands[i]->program)
+            print_case(program->commands[i]);
+    const int code = tool_flush("");
+    return code == AIRY_EXIT_OK ? ask_others(program, "--completion", NULL) : code;
+}
+
+int manual_completion(const struct program *program)
+{
+    const struct command *const *commands = program->commands;
+    const size_t count = program->count;
+    if (program->is_part)
+        return print_cases(program);
     printf("# bash completion of airy %s, made by 'airy --completion'\n\n", airy_version());
     printf(
         "_airy()\n{\n"
@@ -391,8 +436,7 @@ int manual_completion(const struct command *const *commands, size_t count)
            "    local second=$words\n"
            "    words=\n"
            "    case $command in\n");
-    for (size_t i = 0; i < count; i++)
-        print_case(commands[i]);
+    const int code = print_cases(program);
     printf("    esac\n"
            "    [[ $current != -* ]] || words=\n"
            "    if [[ -n $value ]]; then words=$values options=\n"
@@ -400,5 +444,5 @@ int manual_completion(const struct command *const *commands, size_t count)
            "    COMPREPLY=($(compgen -W \"$words $options\" -- \"$current\"))\n"
            "}\n"
            "complete -o bashdefault -o default -F _airy airy\n");
-    return tool_flush("");
+    return code == AIRY_EXIT_OK ? tool_flush("") : code;
 }

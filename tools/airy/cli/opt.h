@@ -128,6 +128,7 @@ struct command {
     int (*check)(void *params); /* what the options say by themselves, before any file is looked at;
                                    exit code; NULL: nothing */
     int (*run)(void *params);
+    const char *program; /* beside this one, which has all but name and summary; NULL: this one */
 };
 
 /*

@@ -190,6 +190,19 @@ void tool_say_device(const struct common *common, const airy_device *device)
              tool_s(info.units));
 }
 
+bool tool_beside(char path[TOOL_PATH], const char *name)
+{
+    const ssize_t length = readlink("/proc/self/exe", path, TOOL_PATH);
+    char *slash = length > 0 && length < TOOL_PATH ? memrchr(path, '/', (size_t)length) : NULL;
+    const size_t room = slash ? (size_t)(path + TOOL_PATH - slash - 1) : 0;
+    if (strlen(name) < room) {
+        strcpy(slash + 1, name);
+        return true;
+    }
+    errno = length < 0 ? errno : ENAMETOOLONG;
+    return false;
+}
+
 void tool_say_tuning(const struct common *common, const airy_device *device)
 {
     airy_tunable *list = NULL;

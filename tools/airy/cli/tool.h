@@ -12,15 +12,12 @@
 
 enum { AIRY_EXIT_OK = 0, AIRY_EXIT_FAILED = 1, AIRY_EXIT_USAGE = 2, AIRY_EXIT_PARTLY = 3 };
 
-/* One table entry a command; cmd_<name>.c. */
+/* One table entry a command; those of airy-bench are in bench/bench.h. */
 extern const struct command cmd_devices, cmd_info, cmd_simulate, cmd_convert, cmd_integrate,
-    cmd_compress, cmd_decompress, cmd_plot, cmd_view, cmd_bench, cmd_diff, cmd_stats, cmd_clip,
-    cmd_threshold, cmd_reduce, cmd_label, cmd_sky, cmd_sources, cmd_simulate_sky,
-    cmd_simulate_diracs, cmd_simulate_kernel, cmd_simulate_oct, cmd_oct, cmd_oct_calibrate,
-    cmd_convolve, cmd_blur, cmd_filter, cmd_tune, cmd_calibrate, cmd_peaks, cmd_densify, cmd_merge,
-    cmd_stream, cmd_keys, cmd_watch;
-/* What 'airy bench start' starts; in no list. */
-extern const struct command cmd_bench_start;
+    cmd_compress, cmd_decompress, cmd_plot, cmd_view, cmd_diff, cmd_stats, cmd_clip, cmd_threshold,
+    cmd_reduce, cmd_label, cmd_sky, cmd_sources, cmd_simulate_sky, cmd_simulate_diracs,
+    cmd_simulate_kernel, cmd_simulate_oct, cmd_oct, cmd_oct_calibrate, cmd_convolve, cmd_blur,
+    cmd_filter, cmd_calibrate, cmd_peaks, cmd_densify, cmd_merge, cmd_stream, cmd_keys, cmd_watch;
 
 /* For help and manual. */
 extern const char tool_subject[], tool_exit_codes[], tool_environment[];
@@ -78,6 +75,9 @@ void tool_line(const char *command, const char *format, ...) __attribute__((form
  * error into files, as a child that is killed when the calling thread ends, however it ends. 0 or an errno.
  */
 int tool_spawn(pid_t *pid, int output, int errors, const char *program, char *const words[]);
+enum { TOOL_PATH = 4096 };
+/* The path of a program in the folder of this one; false after errno was set. */
+bool tool_beside(char path[TOOL_PATH], const char *name);
 /* The sizes of `airy tune` that are not the defaults, if any. */
 void tool_say_tuning(const struct common *common, const airy_device *device);
 /* The profile asked for by --profile: table on stderr or JSON file. 0 or exit code 1. */
