@@ -1,6 +1,5 @@
 #include "io/file/format.h"
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +11,23 @@
 #include "base/size.h"
 #include "io/file/plain_file.h"
 
+/* What files of a format are called, and what they start with: a string's 0 does not count. */
 static const struct {
-    const char *suffix;
     enum airy_image_format format;
-} suffixes[] = {
-    {".npy", AIRY_FORMAT_NPY},   {".edf", AIRY_FORMAT_EDF},   {".h5", AIRY_FORMAT_HDF5},
-    {".hdf5", AIRY_FORMAT_HDF5}, {".hdf", AIRY_FORMAT_HDF5},  {".nxs", AIRY_FORMAT_HDF5},
-    {".nx5", AIRY_FORMAT_HDF5},  {".cxi", AIRY_FORMAT_HDF5},  {".tif", AIRY_FORMAT_TIFF},
-    {".tiff", AIRY_FORMAT_TIFF}, {".png", AIRY_FORMAT_PNG},   {".cbf", AIRY_FORMAT_CBF},
-    {".fits", AIRY_FORMAT_FITS}, {".fit", AIRY_FORMAT_FITS},  {".fts", AIRY_FORMAT_FITS},
-    {".fz", AIRY_FORMAT_FITS},   {".conv", AIRY_FORMAT_CONV},
+    const char *suffixes[7];
+    const char *starts[7];
+    size_t start; /* bytes of each of these; 0: as many as the string has */
+} kinds[] = {
+    {AIRY_FORMAT_NPY, {".npy"}, {"\x93NUMPY"}, 0},
+    {AIRY_FORMAT_HDF5, {".h5", ".hdf5", ".hdf", ".nxs", ".nx5", ".cxi"}, {"\211HDF\r\n\032\n"}, 0},
+    {AIRY_FORMAT_FITS, {".fits", ".fit", ".fts", ".fz"}, {"SIMPLE  "}, 0},
+    {AIRY_FORMAT_TIFF, {".tif", ".tiff"}, {"II*\0", "MM\0*", "II+\0", "MM\0+"}, 4},
+    {AIRY_FORMAT_PNG, {".png"}, {"\211PNG\r\n\032\n"}, 0},
+    {AIRY_FORMAT_CBF, {".cbf"}, {"###CBF"}, 0},
+    {AIRY_FORMAT_CONV, {".conv"}, {"CONV ", "CONV\t", "CONV\n", "CONV\v", "CONV\f", "CONV\r"}, 0},
+    {AIRY_FORMAT_EDF, {".edf"}, {"{\n", "{\r\n"}, 0},
 };
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 enum airy_image_format airy_image_format_of_name(const char *path)
 {
@@ -37,9 +42,10 @@ enum airy_image_format airy_image_format_of_name(const char *path)
             file[n - 3] = 0; /* the format is what is inside */
     }
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-        if (strcasecmp(dot, suffixes[i].suffix) == 0)
-            return suffixes[i].format;
+    for (size_t i = 0; dot && i < KINDS; i++)
+        for (const char *const *suffix = kinds[i].suffixes; *suffix; suffix++)
+            if (strcasecmp(dot, *suffix) == 0)
+                return kinds[i].format;
     return AIRY_FORMAT_UNKNOWN;
 }
 
@@ -59,25 +65,11 @@ static airy_status format_of_bytes(enum airy_image_format *format, const char *p
         airy_file_pread(fd, start, airy_min_size(sizeof(start), (size_t)size), 0);
     close(fd);
     AIRY_TRY(status);
-    if (memcmp(start, "\x93NUMPY", 6) == 0)
-        *format = AIRY_FORMAT_NPY;
-    else if (memcmp(start, "\211HDF\r\n\032\n", 8) == 0)
-        *format = AIRY_FORMAT_HDF5;
-    else if (memcmp(start, "SIMPLE  ", 8) == 0)
-        *format = AIRY_FORMAT_FITS;
-    else if (memcmp(start, "II*", 4) == 0 || memcmp(start, "MM\0*", 4) == 0 ||
-             memcmp(start, "II+", 4) == 0 || memcmp(start, "MM\0+", 4) == 0)
-        *format = AIRY_FORMAT_TIFF;
-    else if (memcmp(start, "\211PNG\r\n\032\n", 8) == 0)
-        *format = AIRY_FORMAT_PNG;
-    else if (memcmp(start, "###CBF", 6) == 0)
-        *format = AIRY_FORMAT_CBF;
-    else if (memcmp(start, "CONV", 4) == 0 && isspace((unsigned char)start[4]))
-        *format = AIRY_FORMAT_CONV;
-    else if (memcmp(start, "{\n", 2) == 0 || memcmp(start, "{\r\n", 3) == 0)
-        *format = AIRY_FORMAT_EDF;
-    else
-        *format = AIRY_FORMAT_UNKNOWN;
+    *format = AIRY_FORMAT_UNKNOWN;
+    for (size_t i = 0; i < KINDS && *format == AIRY_FORMAT_UNKNOWN; i++)
+        for (const char *const *text = kinds[i].starts; *text; text++)
+            if (memcmp(start, *text, kinds[i].start ? kinds[i].start : strlen(*text)) == 0)
+                *format = kinds[i].format;
     return AIRY_OK;
 }
 

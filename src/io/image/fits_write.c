@@ -187,8 +187,10 @@ static airy_status write_all(int fd, const airy_image *image)
     return status;
 }
 
-airy_status airy_image_write_fits(const airy_image *image, const char *path, bool force)
+airy_status airy_image_write_fits(const airy_image *image, const char *path, bool force,
+                                  const struct airy_image_about *about)
 {
+    (void)about;
     const airy_header *header = image->header;
     AIRY_FAIL_IF(
         header && (header->ndim != image->ndim ||

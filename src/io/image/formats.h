@@ -6,14 +6,15 @@
 #include "base/md5.h"
 #include "io/file/format.h"
 
-airy_status airy_image_read_npy(airy_image *image, const char *path);
-/* Writers are called with what their format holds (airy_image_check_format). */
-airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);
 /* What else goes into the file of an image, where its format has a place for it. */
 struct airy_image_about {
     const airy_stack_meta *meta; /* NULL: nothing */
     const uint8_t *mask;         /* of HDF5; NULL: none */
 };
+airy_status airy_image_read_npy(airy_image *image, const char *path);
+/* Writers are called with what their format holds (airy_image_check_format). */
+airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force,
+                                 const struct airy_image_about *about);
 enum { AIRY_NPY_HEADER = 256 }; /* bytes; four axes of 2^64 take less */
 /* A header of at_least bytes (0, or what this gave for a larger shape) in C order; its bytes. */
 size_t airy_npy_header(char header[AIRY_NPY_HEADER], const airy_image *image, size_t at_least);
@@ -56,7 +57,8 @@ airy_status airy_tiff_finish(struct airy_tiff_pages *pages);
 void airy_tiff_close(struct airy_tiff_pages **pages);
 /* Grey; airy_png_write draws colours. */
 airy_status airy_image_read_png(airy_image *image, const char *path);
-airy_status airy_image_write_png(const airy_image *image, const char *path, bool force);
+airy_status airy_image_write_png(const airy_image *image, const char *path, bool force,
+                                 const struct airy_image_about *about);
 airy_status airy_image_read_cbf(airy_image *image, const char *path);
 airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool force,
                                  const struct airy_image_about *about);
@@ -66,7 +68,8 @@ airy_status airy_image_read_conv(airy_image *image, const char *path);
 airy_status airy_conv_parse(airy_image *image, char *text, size_t size);
 /* FILE or FILE[EXT] */
 airy_status airy_image_read_fits(airy_image *image, const char *path);
-airy_status airy_image_write_fits(const airy_image *image, const char *path, bool force);
+airy_status airy_image_write_fits(const airy_image *image, const char *path, bool force,
+                                  const struct airy_image_about *about);
 /* The dataset of a file; the lock of hdf5/util.h is held. */
 airy_status airy_image_read_dataset(airy_image *image, const char *path, const char *name);
 airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force,

@@ -14,8 +14,8 @@ enum {
 };
 
 /*
- * The formats in the order of lists. What one holds that does not hold everything: in words, and as
- * bits of dtypes and a range of dimensions.
+ * The formats in the order of lists; their suffixes and first bytes are in io/file/format.c. What one
+ * holds that does not hold everything: in words, and as bits of dtypes and a range of dimensions.
  */
 static const struct {
     const char *name, *suffix;
@@ -24,20 +24,30 @@ static const struct {
     unsigned dtypes;
     const char *shapes;
     int least, most;
+    airy_status (*read)(airy_image *image, const char *path); /* NULL: not a file of one image */
+    airy_status (*write)(const airy_image *image, const char *path, bool force,
+                         const struct airy_image_about *about); /* NULL: nothing writes it */
 } formats[] = {
-    [AIRY_FORMAT_NPY] = {"NPY", ".npy", true, true, NULL, ALL_TYPES, NULL, 1, AIRY_MAX_DIMS},
-    [AIRY_FORMAT_HDF5] = {"HDF5", ".h5", true, true, NULL, ALL_TYPES, NULL, 1, AIRY_MAX_DIMS},
+    [AIRY_FORMAT_NPY] = {"NPY", ".npy", true, true, NULL, ALL_TYPES, NULL, 1, AIRY_MAX_DIMS,
+                         airy_image_read_npy, airy_image_write_npy},
+    [AIRY_FORMAT_HDF5] = {"HDF5", ".h5", true, true, NULL, ALL_TYPES, NULL, 1, AIRY_MAX_DIMS, NULL,
+                          airy_image_write_hdf5},
     [AIRY_FORMAT_EDF] = {"EDF", ".edf", true, true, NULL, ALL_TYPES,
-                         "images of at most 3 dimensions", 1, 3},
+                         "images of at most 3 dimensions", 1, 3, airy_image_read_edf,
+                         airy_image_write_edf},
     [AIRY_FORMAT_FITS] = {"FITS", ".fits", AIRY_HAVE_FITS, true, NULL, ALL_TYPES, NULL, 1,
-                          AIRY_MAX_DIMS},
+                          AIRY_MAX_DIMS, airy_image_read_fits, airy_image_write_fits},
     [AIRY_FORMAT_TIFF] = {"TIFF", ".tif", AIRY_HAVE_TIFF, AIRY_HAVE_TIFF, NULL, ALL_TYPES,
-                          "images and stacks, of 2 or 3 dimensions", 2, 3},
+                          "images and stacks, of 2 or 3 dimensions", 2, 3, airy_image_read_tiff,
+                          airy_image_write_tiff},
     [AIRY_FORMAT_PNG] = {"PNG", ".png", true, true, "uint8 and uint16", BIT(U8) | BIT(U16),
-                         "one image of 2 dimensions", 2, 2},
+                         "one image of 2 dimensions", 2, 2, airy_image_read_png,
+                         airy_image_write_png},
     [AIRY_FORMAT_CBF] = {"CBF", ".cbf", true, true, "integers of 8, 16 or 32 bits", INTEGERS_32,
-                         "one image of 2 dimensions", 2, 2},
-    [AIRY_FORMAT_CONV] = {"CONV", ".conv", true, false, NULL, 0, NULL, 0, 0},
+                         "one image of 2 dimensions", 2, 2, airy_image_read_cbf,
+                         airy_image_write_cbf},
+    [AIRY_FORMAT_CONV] = {"CONV", ".conv", true, false, NULL, 0, NULL, 0, 0, airy_image_read_conv,
+                          NULL},
 };
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]), LIST = 96 /* bytes of their suffixes */ };
 
@@ -104,24 +114,7 @@ bool airy_image_is_conv(const char *path)
 
 airy_status airy_image_read_as(airy_image *image, enum airy_image_format format, const char *path)
 {
-    switch (format) {
-    case AIRY_FORMAT_NPY:
-        return airy_image_read_npy(image, path);
-    case AIRY_FORMAT_EDF:
-        return airy_image_read_edf(image, path);
-    case AIRY_FORMAT_FITS:
-        return airy_image_read_fits(image, path);
-    case AIRY_FORMAT_CBF:
-        return airy_image_read_cbf(image, path);
-    case AIRY_FORMAT_PNG:
-        return airy_image_read_png(image, path);
-    case AIRY_FORMAT_TIFF:
-        return airy_image_read_tiff(image, path);
-    case AIRY_FORMAT_CONV:
-        return airy_image_read_conv(image, path);
-    default:
-        return fail_unknown(path);
-    }
+    return formats[format].read ? formats[format].read(image, path) : fail_unknown(path);
 }
 
 airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim)
@@ -133,7 +126,7 @@ airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim
                  "image of %d dimensions, expected 1 to %d", ndim, AIRY_MAX_DIMS);
     const size_t format = airy_image_format_of_name(path);
     char text[LIST];
-    if (format == AIRY_FORMAT_UNKNOWN || format == AIRY_FORMAT_CONV) {
+    if (!formats[format].write) {
         airy_image_suffixes(text, sizeof(text), dtype, ndim);
         return airy_fail(AIRY_ERR_UNSUPPORTED,
                          "'%s': suffix of no format that is written, expected %s", path, text);
@@ -183,27 +176,12 @@ airy_status airy_image_write_stated(const airy_image *image, const char *path, b
     AIRY_TRY(airy_image_check_format(path, image->dtype, 0));
     AIRY_TRY(check_complex(image, path));
     AIRY_TRY(airy_image_check_format(path, image->dtype, image->ndim));
-    switch (airy_image_format_of_name(path)) {
-    case AIRY_FORMAT_NPY:
-        return airy_image_write_npy(image, path, force);
-    case AIRY_FORMAT_EDF:
-        return airy_image_write_edf(image, path, force, &about);
-    case AIRY_FORMAT_FITS:
-        return airy_image_write_fits(image, path, force);
-    case AIRY_FORMAT_CBF:
-        return airy_image_write_cbf(image, path, force, &about);
-    case AIRY_FORMAT_PNG:
-        return airy_image_write_png(image, path, force);
-    case AIRY_FORMAT_TIFF:
-        return airy_image_write_tiff(image, path, force, &about);
-    default:
-        return airy_image_write_hdf5(image, path, force, &about);
-    }
+    return formats[airy_image_format_of_name(path)].write(image, path, force, &about);
 }
 
 bool airy_image_has_format(const char *path)
 {
     const enum airy_image_format format = path ? airy_image_format_of_name(path)
                                                : AIRY_FORMAT_UNKNOWN;
-    return format != AIRY_FORMAT_UNKNOWN && format != AIRY_FORMAT_CONV;
+    return formats[format].write != NULL;
 }

@@ -309,8 +309,10 @@ size_t airy_npy_header(char header[AIRY_NPY_HEADER], const airy_image *image, si
     return total;
 }
 
-airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force)
+airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force,
+                                 const struct airy_image_about *about)
 {
+    (void)about;
     char header[AIRY_NPY_HEADER];
     const void *const parts[2] = {header, image->data};
     size_t sizes[2] = {airy_npy_header(header, image, 0), 0};

@@ -195,8 +195,10 @@ static bool encode(struct png_output *out, const airy_image *image)
     return true;
 }
 
-airy_status airy_image_write_png(const airy_image *image, const char *path, bool force)
+airy_status airy_image_write_png(const airy_image *image, const char *path, bool force,
+                                 const struct airy_image_about *about)
 {
+    (void)about;
     enum { MOST = 1000000 }; /* libpng's own limit */
     AIRY_FAIL_IF(image->shape[0] > MOST || image->shape[1] > MOST, AIRY_ERR_UNSUPPORTED,
                  "'%s': PNG of %zu x %zu pixels, expected at most %d a side", path, image->shape[0],
