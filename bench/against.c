@@ -21,7 +21,7 @@ struct figure {
 struct against {
     const struct bench_params *params;
     const struct common *common;
-    struct opt_list words;
+    struct bench_words words;
     struct figure *figures;
     size_t count, rounds, done;
     json_t *answers; /* keeps the rows alive */
@@ -40,12 +40,13 @@ static bool is_own(const char *word, bool *value)
     return false;
 }
 
-/* "airy bench --quiet" and what follows on the command line. */
-static bool fill_words(struct against *a)
+/* Fill in "airy bench --quiet" with what follows on the command line. */
+static void fill_words(struct against *a)
 {
-    bool ok = opt_list_add(&a->words, "airy") && opt_list_add(&a->words, "bench") &&
-              opt_list_add(&a->words, "--quiet");
     bool options = true, value = false;
+    bench_words_add(&a->words, "airy");
+    bench_words_add(&a->words, "bench");
+    bench_words_add(&a->words, "--quiet");
     for (int i = 0; i < a->common->argc; i++) {
         const char *word = a->common->argv[i];
         if (options && is_own(word, &value)) {
@@ -53,9 +54,8 @@ static bool fill_words(struct against *a)
             continue;
         }
         options = options && strcmp(word, "--") != 0;
-        ok = ok && opt_list_add(&a->words, word);
+        bench_words_add(&a->words, "%s", word);
     }
-    return ok && opt_list_add(&a->words, NULL);
 }
 
 static const char *text(const json_t *row, const char *key)
@@ -119,7 +119,7 @@ static int run_build(struct against *a, int build)
     struct bench_child child;
     int code = AIRY_EXIT_OK, status = 0;
     const int failed = bench_child_start(&child, build == OURS ? NULL : a->params->against,
-                                         STDERR_FILENO, (char *const *)a->words.items);
+                                         STDERR_FILENO, &a->words);
     json_t *answer = failed ? NULL : bench_child_end(&child, &status);
     if (failed)
         code = tool_fail(a->common, "%s cannot be started: %s", name, strerror(failed));
@@ -241,7 +241,8 @@ int bench_against(const struct bench_params *params)
                         .rounds = params->has_rounds ? params->rounds : 5,
                         .answers = json_array()};
     a.figures = calloc(MAX_FIGURES, sizeof(*a.figures));
-    int code = a.figures && fill_words(&a) ? AIRY_EXIT_OK : tool_fail(a.common, "out of memory");
+    fill_words(&a);
+    int code = a.figures && !a.words.lost ? AIRY_EXIT_OK : tool_fail(a.common, "out of memory");
     tool_catch_interrupts();
     for (; code == AIRY_EXIT_OK && a.done < a.rounds; a.done++) {
         tool_say(a.common, "round %zu of %zu", a.done + 1, a.rounds);
@@ -254,7 +255,7 @@ int bench_against(const struct bench_params *params)
     if (code == AIRY_EXIT_OK)
         code = report(&a);
     json_decref(a.answers);
-    free(a.words.items);
+    bench_words_free(&a.words);
     free(a.figures);
     return code;
 }

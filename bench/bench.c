@@ -167,14 +167,6 @@ static int check_plot(const struct bench_params *p, const struct choice *choice)
     return gnuplot_check(common);
 }
 
-static bool in_table(const struct opt *table, const char *name)
-{
-    for (; table->name || table->heading; table++)
-        if (table->name && strcmp(table->name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Does a bench look at an option? Those that are not named here are for all. */
 static bool is_used(const struct bench_kind *kind, const char *name)
 {
@@ -193,8 +185,8 @@ static bool is_used(const struct bench_kind *kind, const char *name)
     if (strcmp(name, "case") == 0 || strcmp(name, "frames") == 0 ||
         strcmp(name, "larger-than-memory") == 0)
         return kind->wants >= BENCH_STACK;
-    if (strcmp(name, "compat") == 0 || in_table(pattern_options, name) ||
-        in_table(geometry_options, name))
+    if (strcmp(name, "compat") == 0 || opt_in_table(pattern_options, name) ||
+        opt_in_table(geometry_options, name))
         return kind->wants == BENCH_GEOMETRY;
     return true;
 }
@@ -216,7 +208,7 @@ static int check_used(const struct common *common, const struct choice *choice)
             return tool_usage(common, "--%s: bench %s does not use it", name, only);
         if (!used)
             return tool_usage(common, "--%s: none of the benches named uses it", name);
-        if (!choice->stack && in_table(geometry_options, name))
+        if (!choice->stack && opt_in_table(geometry_options, name))
             return tool_usage(common,
                               "--%s: cases that are made have a geometry of their own; "
                               "name a stack",

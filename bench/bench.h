@@ -102,18 +102,30 @@ int bench_memory(struct bench *bench);
 int bench_oct(struct bench *bench);
 int bench_peaks(struct bench *bench);
 
+/* The words of a command line, NULL behind the last. */
+struct bench_words {
+    char **list;
+    size_t count;
+    bool lost; /* memory was short */
+};
+void bench_words_add(struct bench_words *words, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Add the options of geometry and pattern, and --compat, as they were given to the bench. */
+void bench_words_add_given(struct bench_words *words, const struct common *common);
+void bench_words_free(struct bench_words *words);
+
 /* A process that runs. */
 struct bench_child {
     pid_t pid;
     int output;   /* a file of what it prints */
     double asked; /* when it was started */
 };
-/* Start a program; NULL: this one. Returns 0 or an errno. */
+/* Start a program; NULL: this one. errors: its standard error. Returns 0 or an errno. */
 int bench_child_start(struct bench_child *child, const char *program, int errors,
-                      char *const words[]);
+                      const struct bench_words *words);
 /*
- * Wait for its end. Returns the JSON that it printed, or NULL; status: of waitpid. A signal to this
- * process ends the child, too.
+ * Wait for the end of the process. Returns the JSON that it printed; NULL where it printed something
+ * else, or where status, that of waitpid, is not 0. A signal to this process ends the child as well.
  */
 json_t *bench_child_end(const struct bench_child *child, int *status);
 /* Run this build and params->against in turn with the same arguments, and print ratios. Exit code. */

@@ -1,19 +1,56 @@
 /* Programs that a bench starts, and the JSON that they print. */
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
 
-int bench_child_start(struct bench_child *child, const char *program, int errors,
-                      char *const words[])
+void bench_words_add(struct bench_words *words, const char *format, ...)
 {
+    va_list args;
+    char *word = NULL, **list = realloc(words->list, (words->count + 2) * sizeof(*list));
+    words->list = list ? list : words->list;
+    va_start(args, format);
+    if (list && vasprintf(&word, format, args) >= 0) {
+        list[words->count++] = word;
+        list[words->count] = NULL;
+    } else
+        words->lost = true;
+    va_end(args);
+}
+
+void bench_words_add_given(struct bench_words *words, const struct common *common)
+{
+    for (size_t i = 0; i + 1 < common->given.count; i += 2) {
+        const char *name = common->given.items[i], *argument = common->given.items[i + 1];
+        if (opt_in_table(geometry_options, name) || opt_in_table(pattern_options, name) ||
+            strcmp(name, "compat") == 0)
+            bench_words_add(words, "--%s%s%s", name, argument ? "=" : "", argument ? argument : "");
+    }
+}
+
+void bench_words_free(struct bench_words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free(words->list[i]);
+    free(words->list);
+}
+
+int bench_child_start(struct bench_child *child, const char *program, int errors,
+                      const struct bench_words *words)
+{
+    if (words->lost)
+        return ENOMEM;
     *child = (struct bench_child){.output = memfd_create("airy-answer", MFD_CLOEXEC),
                                   .asked = tool_now()};
-    const int failed =
-        child->output < 0 ? errno : tool_spawn(&child->pid, child->output, errors, program, words);
+    const int failed = child->output < 0
+                           ? errno
+                           : tool_spawn(&child->pid, child->output, errors, program, words->list);
     if (failed && child->output >= 0)
         close(child->output);
     return failed;
@@ -36,7 +73,7 @@ static int wait_for(pid_t pid)
 json_t *bench_child_end(const struct bench_child *child, int *status)
 {
     *status = wait_for(child->pid);
-    json_t *answer = WIFEXITED(*status) && lseek(child->output, 0, SEEK_SET) == 0
+    json_t *answer = *status == 0 && lseek(child->output, 0, SEEK_SET) == 0
                          ? json_loadfd(child->output, 0, NULL)
                          : NULL;
     close(child->output);

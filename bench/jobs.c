@@ -9,47 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Words of a command line, malloc'ed each. */
-struct words {
-    char *list[64];
-    size_t count;
-    bool lost; /* memory was short */
-};
-
-static void add_word(struct words *words, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void add_word(struct words *words, const char *format, ...)
-{
-    va_list args;
-    char *word = NULL;
-    va_start(args, format);
-    if (words->count + 1 < sizeof(words->list) / sizeof(words->list[0]) &&
-        vasprintf(&word, format, args) >= 0)
-        words->list[words->count++] = word;
-    else
-        words->lost = true;
-    va_end(args);
-}
-
-static bool in_table(const struct opt *table, const char *name)
-{
-    for (const struct opt *opt = table; opt->name || opt->heading; opt++)
-        if (opt->name && strcmp(opt->name, name) == 0)
-            return true;
-    return false;
-}
-
-/* Geometry and pattern as they were given to the bench. */
-static void add_given(struct words *words, const struct common *common)
-{
-    for (size_t i = 0; i + 1 < common->given.count; i += 2) {
-        const char *name = common->given.items[i], *argument = common->given.items[i + 1];
-        if (in_table(geometry_options, name) || in_table(pattern_options, name) ||
-            strcmp(name, "compat") == 0)
-            add_word(words, "--%s%s%s", name, argument ? "=" : "", argument ? argument : "");
-    }
-}
-
 /* Several commands share a limit, and the memory of a device. */
 static uint64_t memory_limit(const struct bench_job *job)
 {
@@ -69,8 +28,8 @@ static void name_part(char path[4352], const struct bench_job *job, size_t part)
         snprintf(path, 4352, "%s", job->path);
 }
 
-/* "airy integrate OPTIONS -- ", to which the stack comes so often as it is played. */
-static void add_integrate(struct words *words, const struct bench_job *job, size_t part)
+/* Add "airy integrate OPTIONS -- STACK...", with the stack as often as it is replayed. */
+static void add_integrate(struct bench_words *words, const struct bench_job *job, size_t part)
 {
     const struct bench *bench = job->bench;
     const size_t frames = job->replay * bench->stack_info.frames;
@@ -79,79 +38,59 @@ static void add_integrate(struct words *words, const struct bench_job *job, size
     if (job->kind == BENCH_JOB_RANKS) { /* cores are the bench's to choose */
         char airy[TOOL_PATH] = "airy";
         tool_beside(airy, "airy");
-        add_word(words, "mpirun");
-        add_word(words, "--bind-to");
-        add_word(words, "none");
-        add_word(words, "-n");
-        add_word(words, "%zu", job->processes);
-        add_word(words, "%s", airy);
+        bench_words_add(words, "mpirun");
+        bench_words_add(words, "--bind-to");
+        bench_words_add(words, "none");
+        bench_words_add(words, "-n");
+        bench_words_add(words, "%zu", job->processes);
+        bench_words_add(words, "%s", airy);
     } else
-        add_word(words, "airy");
-    add_word(words, "integrate");
-    add_given(words, bench->common);
+        bench_words_add(words, "airy");
+    bench_words_add(words, "integrate");
+    bench_words_add_given(words, bench->common);
     if (limit)
-        add_word(words, "--memory-limit=%llu", (unsigned long long)limit);
-    add_word(words, "--device=%s", job->spec);
-    add_word(words, "--layout=%s", layout_name(job->layout));
+        bench_words_add(words, "--memory-limit=%llu", (unsigned long long)limit);
+    bench_words_add(words, "--device=%s", job->spec);
+    bench_words_add(words, "--layout=%s", layout_name(job->layout));
     if (job->threads)
-        add_word(words, "--threads=%zu", job->threads);
+        bench_words_add(words, "--threads=%zu", job->threads);
     if (job->kind == BENCH_JOB_COMMANDS)
-        add_word(words, "--frames=%zu:%zu", frames * part / job->processes,
-                 frames * (part + 1) / job->processes);
-    add_word(words, "--json");
-    add_word(words, "--quiet");
+        bench_words_add(words, "--frames=%zu:%zu", frames * part / job->processes,
+                        frames * (part + 1) / job->processes);
+    bench_words_add(words, "--json");
+    bench_words_add(words, "--quiet");
     name_part(path, job, part);
-    add_word(words, "--output=%s", path);
-    add_word(words, "--");
+    bench_words_add(words, "--output=%s", path);
+    bench_words_add(words, "--");
+    for (size_t i = 0; i < job->replay; i++)
+        bench_words_add(words, "%s", bench->path);
 }
 
-static void add_merge(struct words *words, const struct bench_job *job)
+static void add_merge(struct bench_words *words, const struct bench_job *job)
 {
     char path[4352];
-    add_word(words, "airy");
-    add_word(words, "merge");
-    add_word(words, "--json");
-    add_word(words, "--quiet");
-    add_word(words, "--output=%s", job->path);
-    add_word(words, "--");
+    bench_words_add(words, "airy");
+    bench_words_add(words, "merge");
+    bench_words_add(words, "--json");
+    bench_words_add(words, "--quiet");
+    bench_words_add(words, "--output=%s", job->path);
+    bench_words_add(words, "--");
     for (size_t i = 0; i < job->processes; i++) {
         name_part(path, job, i);
-        add_word(words, "%s", path);
+        bench_words_add(words, "%s", path);
     }
 }
 
-/* With the words, which are freed, and behind them `input` so often. 0 or an errno. */
-static int start(struct bench_child *child, int errors, struct words *words, const char *input,
-                 size_t often)
+/* Start the program of these words, and free them. 0 or an errno. */
+static int start(struct bench_child *child, int errors, struct bench_words *words)
 {
-    char **command = words->lost ? NULL : calloc(words->count + often + 1, sizeof(*command));
-    int failed = ENOMEM;
-    if (command) {
-        memcpy(command, words->list, words->count * sizeof(*command));
-        for (size_t i = 0; i < often; i++)
-            command[words->count + i] = (char *)input;
-        char airy[TOOL_PATH] = "";
-        const bool is_airy = strcmp(command[0], "airy") == 0;
-        failed = is_airy && !tool_beside(airy, "airy") ? errno : 0;
-        if (!failed)
-            failed = bench_child_start(child, is_airy ? airy : command[0], errors, command);
-    }
-    free(command);
-    for (size_t i = 0; i < words->count; i++)
-        free(words->list[i]);
+    char airy[TOOL_PATH] = "";
+    const bool is_airy = words->count && strcmp(words->list[0], "airy") == 0;
+    int failed = words->lost ? ENOMEM : is_airy && !tool_beside(airy, "airy") ? errno : 0;
+    if (!failed)
+        failed = bench_child_start(child, is_airy ? airy : words->list[0], errors, words);
+    bench_words_free(words);
     return failed;
-}
-
-/* What it printed at its end; NULL where it has failed. */
-static json_t *finish(const struct bench_child *child)
-{
-    int status = 0;
-    json_t *answer = bench_child_end(child, &status);
-    if (status != 0) {
-        json_decref(answer);
-        answer = NULL;
-    }
-    return answer;
 }
 
 /* The first paragraph of a launcher's banner, in one line. */
@@ -188,16 +127,16 @@ static int run_parts(struct bench_job *job, int errors)
     struct bench_child list[BENCH_PROCESSES_MAX];
     const size_t parts = job->kind == BENCH_JOB_COMMANDS ? job->processes : 1;
     size_t started = 0, whole = 0;
-    int failed = 0;
+    int failed = 0, status;
     for (; started < parts && !failed; started += !failed) {
-        struct words words = {0};
+        struct bench_words words = {0};
         add_integrate(&words, job, started);
-        failed = start(&list[started], errors, &words, job->bench->path, job->replay);
+        failed = start(&list[started], errors, &words);
     }
     for (size_t i = 0; i < started; i++) {
         if (failed)
             kill(list[i].pid, SIGTERM);
-        json_t *answer = finish(&list[i]);
+        json_t *answer = bench_child_end(&list[i], &status);
         whole += answer != NULL;
         job->seconds = fmax(job->seconds, json_number_value(json_object_get(answer, "seconds")));
         job->frames += json_number_value(json_object_get(answer, "frames"));
@@ -211,13 +150,14 @@ static int run_parts(struct bench_job *job, int errors)
 /* Merge the results of the commands, and remove them. 0 or an errno. */
 static int merge_parts(struct bench_job *job)
 {
-    struct words words = {0};
+    struct bench_words words = {0};
     char path[4352];
     struct bench_child merge;
+    int status;
     const double begin = tool_now();
     add_merge(&words, job);
-    const int failed = start(&merge, STDERR_FILENO, &words, NULL, 0);
-    json_t *answer = failed ? NULL : finish(&merge);
+    const int failed = start(&merge, STDERR_FILENO, &words);
+    json_t *answer = failed ? NULL : bench_child_end(&merge, &status);
     job->seconds = answer ? job->seconds + tool_now() - begin : 0;
     json_decref(answer);
     for (size_t i = 0; i < job->processes; i++) {

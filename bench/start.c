@@ -128,67 +128,33 @@ struct samples {
     int program_count, compiled;
 };
 
-static bool add_word(struct opt_list *words, const char *format, const char *name, const char *text)
-{
-    char *word = NULL;
-    return asprintf(&word, format, name, text ? text : "") >= 0 && opt_list_add(words, word);
-}
-
-static bool is_of(const struct opt *table, const char *name)
-{
-    for (; table->name || table->heading; table++)
-        if (table->name && strcmp(table->name, name) == 0)
-            return true;
-    return false;
-}
-
-/* "airy bench-start STACK" and what of the command line is for it; NULL at the end. */
-static bool fill_words(struct opt_list *words, const struct bench *bench)
+/* Fill in "airy bench-start STACK" with the options of the command line that it takes. */
+static void fill_words(struct bench_words *words, const struct bench *bench)
 {
     const struct common *common = bench->common;
-    char number[32];
-    bool ok = add_word(words, "%s%s", "airy", NULL) &&
-              add_word(words, "%s%s", cmd_bench_start.name, NULL) &&
-              add_word(words, "%s%s", bench->path, NULL) &&
-              add_word(words, "--%s=%s", "device", airy_device_spec(bench->device));
-    snprintf(number, sizeof(number), "%zu", common->threads);
+    bench_words_add(words, "airy");
+    bench_words_add(words, "%s", cmd_bench_start.name);
+    bench_words_add(words, "%s", bench->path);
+    bench_words_add(words, "--device=%s", airy_device_spec(bench->device));
     if (common->threads)
-        ok = ok && add_word(words, "--%s=%s", "threads", number);
-    snprintf(number, sizeof(number), "%llu", (unsigned long long)common->memory_limit);
+        bench_words_add(words, "--threads=%zu", common->threads);
     if (common->memory_limit)
-        ok = ok && add_word(words, "--%s=%s", "memory-limit", number);
-    if (common->compat == AIRY_COMPAT_PYFAI)
-        ok = ok && add_word(words, "--%s=%s", "compat", "pyfai");
-    for (size_t i = 0; i + 1 < common->given.count; i += 2) {
-        const char *name = common->given.items[i], *argument = common->given.items[i + 1];
-        if (is_of(geometry_options, name) || is_of(pattern_options, name))
-            ok = ok && add_word(words, argument ? "--%s=%s" : "--%s%s", name, argument);
-    }
-    return ok && opt_list_add(words, NULL);
+        bench_words_add(words, "--memory-limit=%llu", (unsigned long long)common->memory_limit);
+    bench_words_add_given(words, common);
 }
 
-static void free_words(struct opt_list *words)
-{
-    for (size_t i = 0; i < words->count; i++)
-        free((char *)words->items[i]);
-    free(words->items);
-}
-
-/* NULL after a message, the child's or ours. */
-static json_t *run_child(const struct bench *bench, const struct opt_list *words, double *asked)
+/* Run the words as a process. Returns NULL after a message of that process or of this one. */
+static json_t *run_child(const struct bench *bench, const struct bench_words *words, double *asked)
 {
     struct bench_child child;
-    int status = 0;
-    const int failed = bench_child_start(&child, NULL, STDERR_FILENO, (char *const *)words->items);
-    json_t *answer = failed ? NULL : bench_child_end(&child, &status);
-    *asked = child.asked;
-    if (failed)
+    int status;
+    const int failed = bench_child_start(&child, NULL, STDERR_FILENO, words);
+    if (failed) {
         tool_fail(bench->common, "/proc/self/exe cannot be started: %s", strerror(failed));
-    if (status != 0) {
-        json_decref(answer);
-        answer = NULL;
+        return NULL;
     }
-    return answer;
+    *asked = child.asked;
+    return bench_child_end(&child, &status);
 }
 
 static double number(const json_t *answer, const char *key)
@@ -271,10 +237,11 @@ static void report(struct bench *bench, struct samples *s)
 
 int bench_start(struct bench *bench)
 {
-    struct opt_list words = {0};
+    struct bench_words words = {0};
     struct samples *s = calloc(1, sizeof(*s));
     int code = AIRY_EXIT_OK;
-    if (!s || !fill_words(&words, bench))
+    fill_words(&words, bench);
+    if (!s || words.lost)
         code = tool_fail(bench->common, "out of memory");
     const double begin = tool_now();
     size_t sample = 0;
@@ -291,7 +258,7 @@ int bench_start(struct bench *bench)
     }
     if (code == AIRY_EXIT_OK && sample > 1)
         report(bench, s);
-    free_words(&words);
+    bench_words_free(&words);
     free(s);
     return code;
 }

@@ -148,6 +148,14 @@ bool opt_ends(const struct opt *opt)
     return !opt->name && !opt->heading;
 }
 
+bool opt_in_table(const struct opt *table, const char *name)
+{
+    for (; !opt_ends(table); table++)
+        if (table->name && strcmp(table->name, name) == 0)
+            return true;
+    return false;
+}
+
 bool opt_taken(const struct command *command, const struct opt *opt)
 {
     return !opt->takes || (command->takes & opt->takes);

@@ -147,6 +147,8 @@ void opt_help_text(char text[OPT_HELP], const struct opt *opt);
 const struct opt *opt_table(const struct command *command, size_t i);
 /* Behind the last entry of a table. */
 bool opt_ends(const struct opt *opt);
+/* The table has an option of this name. */
+bool opt_in_table(const struct opt *table, const char *name);
 /* The command takes this option, which may be a common one. */
 bool opt_taken(const struct command *command, const struct opt *opt);
 

@@ -95,10 +95,7 @@ static bool replayed_option(const char *name)
     for (size_t i = 0; i < sizeof(not_kept) / sizeof(not_kept[0]); i++)
         if (strcmp(name, not_kept[i]) == 0)
             return false;
-    for (const struct opt *opt = geometry_options; opt->name || opt->heading; opt++)
-        if (opt->name && strcmp(opt->name, name) == 0)
-            return false; /* the geometry is kept as numbers */
-    return true;
+    return !opt_in_table(geometry_options, name); /* the geometry is kept as numbers */
 }
 
 /*
