@@ -58,7 +58,7 @@ static void fill_words(struct against *a)
     }
 }
 
-static const char *text(const json_t *row, const char *key)
+static const char *string_of(const json_t *row, const char *key)
 {
     const char *value = json_string_value(json_object_get(row, key));
     return value ? value : "";
@@ -77,7 +77,7 @@ static bool same_figure(const json_t *one, const json_t *other)
 {
     static const char *const keys[] = {"name", "case", "device", "unit"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (strcmp(text(one, keys[i]), text(other, keys[i])) != 0)
+        if (strcmp(string_of(one, keys[i]), string_of(other, keys[i])) != 0)
             return false;
     return true;
 }
@@ -92,7 +92,7 @@ static struct figure *find_figure(struct against *a, json_t *row, size_t again)
         return NULL;
     struct figure *figure = &a->figures[a->count++];
     figure->row = row;
-    figure->is_time = is_time(text(row, "unit"));
+    figure->is_time = is_time(string_of(row, "unit"));
     for (size_t i = 0; i < MAX_ROUNDS; i++)
         figure->values[OURS][i] = figure->values[OTHERS][i] = figure->ratios[i] = NAN;
     return figure;
@@ -137,20 +137,14 @@ static int run_build(struct against *a, int build)
     return code;
 }
 
-static int by_size(const void *one, const void *other)
-{
-    const double a = *(const double *)one, b = *(const double *)other;
-    return (a > b) - (a < b);
-}
-
-/* Of the values that are no NaN, which come to the front in ascending order; their count. */
+/* Bring the values other than NaN to the front, in ascending order. Returns how many there are. */
 static size_t sort_values(double *values, size_t count)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
         if (!isnan(values[i]))
             values[n++] = values[i];
-    qsort(values, n, sizeof(*values), by_size);
+    tool_sort(values, n);
     return n;
 }
 
@@ -158,11 +152,6 @@ static double median(double *values, size_t count)
 {
     const size_t n = sort_values(values, count);
     return n ? 0.5 * (values[(n - 1) / 2] + values[n / 2]) : NAN;
-}
-
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
 }
 
 /* The row of a figure; slower: see SLOWER. */
@@ -174,16 +163,18 @@ static json_t *make_row(const struct against *a, struct figure *figure, bool *sl
     }
     const double ratio = median(figure->ratios, a->rounds);
     const size_t n = sort_values(figure->ratios, a->rounds);
-    const char *unit = text(figure->row, "unit");
+    const char *unit = string_of(figure->row, "unit");
     const bool is_rate = strchr(unit, '/') != NULL;
     *slower = n > 0 && (is_rate || figure->is_time) && ratio < SLOWER && figure->ratios[n - 1] < 1;
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:b}", "name",
-                     text(figure->row, "name"), "case", text(figure->row, "case"), "device",
-                     text(figure->row, "device"), "unit", unit, "value",
-                     number(median(figure->values[OURS], a->rounds)), "other",
-                     number(median(figure->values[OTHERS], a->rounds)), "ratio", number(ratio),
-                     "ratio_low", number(n ? figure->ratios[0] : NAN), "ratio_high",
-                     number(n ? figure->ratios[n - 1] : NAN), "rounds", (int)n, "slower", *slower);
+                     string_of(figure->row, "name"), "case", string_of(figure->row, "case"),
+                     "device", string_of(figure->row, "device"), "unit", unit, "value",
+                     tool_json_number(median(figure->values[OURS], a->rounds)), "other",
+                     tool_json_number(median(figure->values[OTHERS], a->rounds)), "ratio",
+                     tool_json_number(ratio), "ratio_low",
+                     tool_json_number(n ? figure->ratios[0] : NAN), "ratio_high",
+                     tool_json_number(n ? figure->ratios[n - 1] : NAN), "rounds", (int)n, "slower",
+                     *slower);
 }
 
 static void print_table(const json_t *rows)
@@ -193,19 +184,13 @@ static void print_table(const json_t *rows)
     const size_t count = json_array_size(rows);
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(rows, i);
-        const char *sample = text(row, "case"), *slash = strrchr(sample, '/');
-        printf("%-36s %-14s", text(row, "name"), slash ? slash + 1 : sample);
-        static const char *const keys[] = {"value", "other", "ratio", "ratio_low", "ratio_high"};
-        for (size_t k = 0; k < 5; k++) {
-            const json_t *value = json_object_get(row, keys[k]);
-            const int width = k < 2 ? 10 : 6;
-            if (json_is_number(value))
-                printf(k < 2 ? " %*.4g" : " %*.3f", width, json_number_value(value));
-            else
-                printf(" %*s", width, "-");
-            if (k == 1)
-                printf(" %-9s", text(row, "unit"));
-        }
+        printf("%-36s %-14s", tool_json_shown(row, "name"), bench_shown_case(row));
+        bench_print_number(row, "value", 10);
+        bench_print_number(row, "other", 10);
+        printf(" %-9s", tool_json_shown(row, "unit"));
+        bench_print_number(row, "ratio", 6);
+        bench_print_number(row, "ratio_low", 6);
+        bench_print_number(row, "ratio_high", 6);
         printf("%s\n", json_is_true(json_object_get(row, "slower")) ? "  slower" : "");
     }
 }
@@ -219,7 +204,7 @@ static int report(struct against *a)
         bool is_slower = false;
         json_array_append_new(rows, make_row(a, &a->figures[i], &is_slower));
         if (is_slower && slower++ == 0)
-            first = text(a->figures[i].row, "name");
+            first = string_of(a->figures[i].row, "name");
     }
     int code = AIRY_EXIT_OK;
     if (a->params->table)

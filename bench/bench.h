@@ -183,6 +183,10 @@ void bench_add_fact(struct bench *bench, const char *name, const char *unit, dou
 void bench_add_missing(struct bench *bench, const char *name, const char *unit, const char *why);
 /* ms so far of kernels [0] and of copies [1], on a device that is opened with a profile. */
 airy_status bench_profile(double ms[2], const airy_device *device);
+/* The case of a row as tables show it: a file without its folders. */
+const char *bench_shown_case(const json_t *row);
+/* Print a blank and a number of a row with four digits in so many characters, or "-". */
+void bench_print_number(const json_t *row, const char *key, int width);
 /* Print the rows that are new since the last call as lines of the table. */
 void bench_show(struct bench *bench);
 

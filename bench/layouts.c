@@ -172,19 +172,11 @@ static int run_figure(struct series *series, struct layout_figure *figure)
                    : AIRY_EXIT_OK;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double layout_rate(const struct layout_figure *figure, double part)
 {
-    double sorted[LAYOUT_RUNS];
-    memcpy(sorted, figure->seconds, sizeof(sorted));
-    qsort(sorted, figure->runs, sizeof(sorted[0]), compare);
-    const size_t at = (size_t)(part * (double)(figure->runs - 1) + 0.5);
-    return figure->frames / sorted[at];
+    double seconds[LAYOUT_RUNS];
+    memcpy(seconds, figure->seconds, sizeof(seconds));
+    return figure->frames / tool_percentile(seconds, figure->runs, part);
 }
 
 /* One thread, or the device by one process, for the speed-up. */

@@ -5,16 +5,9 @@
 
 #include "bench.h"
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double bench_percentile(struct timing *t, double part)
 {
-    qsort(t->times, t->count, sizeof(double), compare);
-    return t->count ? t->times[(size_t)(part * (double)(t->count - 1) + 0.5)] : (double)NAN;
+    return tool_percentile(t->times, t->count, part);
 }
 
 /* The largest resident size so far, bytes; 0 where the system does not say. */
@@ -125,7 +118,7 @@ int bench_failed(const struct bench *bench, airy_status status)
 
 static json_t *number_or_null(double value, bool there)
 {
-    return there && isfinite(value) ? json_real(value) : json_null();
+    return there ? tool_json_number(value) : json_null();
 }
 
 static void set(json_t *object, const char *key, json_t *value)
@@ -233,14 +226,14 @@ static void format_number(char word[32], double value)
     }
 }
 
-static void print_number(const json_t *row, const char *key, int width, double scale)
+void bench_print_number(const json_t *row, const char *key, int width)
 {
     char word[32];
-    format_number(word, scale * number(row, key));
+    format_number(word, number(row, key));
     printf(" %*s", width, word);
 }
 
-static const char *file_name(const json_t *row)
+const char *bench_shown_case(const json_t *row)
 {
     const char *sample = text(row, "case"), *slash = strrchr(sample, '/');
     return slash ? slash + 1 : sample;
@@ -290,13 +283,13 @@ static void show_remarks(const json_t *row)
 
 static void show_row(const json_t *row, const struct widths *w)
 {
-    printf("%-*s %-*s %-*s", w->name, text(row, "name"), w->sample, file_name(row), w->device,
-           text(row, "device"));
-    print_number(row, "value", 9, 1);
+    printf("%-*s %-*s %-*s", w->name, text(row, "name"), w->sample, bench_shown_case(row),
+           w->device, text(row, "device"));
+    bench_print_number(row, "value", 9);
     printf(" %-*s", w->unit, text(row, "unit"));
-    print_number(row, "p10", 9, 1);
-    print_number(row, "p90", 9, 1);
-    print_number(row, "limit", 9, 1);
+    bench_print_number(row, "p10", 9);
+    bench_print_number(row, "p90", 9);
+    bench_print_number(row, "limit", 9);
     if (isfinite(number(row, "ratio")))
         printf(" %6.1f%%", 100 * number(row, "ratio"));
     else
@@ -321,7 +314,7 @@ void bench_show(struct bench *bench)
     for (size_t i = bench->shown; i < count; i++) {
         const json_t *row = json_array_get(bench->rows, i);
         widen(&w.name, text(row, "name"));
-        widen(&w.sample, file_name(row));
+        widen(&w.sample, bench_shown_case(row));
         widen(&w.device, text(row, "device"));
         widen(&w.unit, text(row, "unit"));
     }

@@ -9,16 +9,9 @@ enum { LEAST_ROUNDS = 3 };
 /* Medians closer than this are the same; event times repeat within 1 %. */
 static const double least_gain = 0.02;
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double tune_part(struct tune_times *t, double part)
 {
-    qsort(t->ms, t->count, sizeof(double), compare_doubles);
-    return t->count ? t->ms[(size_t)(part * (double)(t->count - 1) + 0.5)] : (double)NAN;
+    return tool_percentile(t->ms, t->count, part);
 }
 
 /* The kernel, or one of its further steps. */

@@ -1,6 +1,7 @@
 #include "cli/tool.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -238,6 +239,23 @@ unsigned tool_threads(const struct common *common)
         threads = info.units ? info.units : 1;
     airy_device_destroy(&device);
     return threads;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void tool_sort(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), compare);
+}
+
+double tool_percentile(double *values, size_t count, double part)
+{
+    tool_sort(values, count);
+    return count ? values[(size_t)(part * (double)(count - 1) + 0.5)] : (double)NAN;
 }
 
 void tool_work(size_t threads, void *(*work)(void *), void *user)

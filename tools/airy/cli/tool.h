@@ -90,6 +90,10 @@ int tool_write_profile(const struct common *common, const json_t *rows);
 unsigned tool_threads(const struct common *common);
 /* Bytes for frames that are in memory together: `most`, or a quarter of --memory-limit. */
 uint64_t tool_budget(const struct common *common, uint64_t most);
+/* Sort numbers, none of which is NaN, in ascending order. */
+void tool_sort(double *values, size_t count);
+/* Sort numbers, and return the one at this part of them (0.5: the median); NaN where there is none. */
+double tool_percentile(double *values, size_t count, double part);
 /* Call work(user) in so many threads, the calling one among them, or in fewer; waits for all. */
 void tool_work(size_t threads, void *(*work)(void *), void *user);
 

@@ -388,12 +388,6 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
     return code;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 int image_percentiles(const struct common *common, const double *values, size_t count,
                       bool positive, double limits[2], size_t *good)
 {
@@ -405,7 +399,7 @@ int image_percentiles(const struct common *common, const double *values, size_t 
     for (size_t i = 0; i < count; i += step)
         if (isfinite(values[i]) && (!positive || values[i] > 0))
             sorted[n++] = values[i];
-    qsort(sorted, n, sizeof(double), compare);
+    tool_sort(sorted, n);
     limits[0] = n ? sorted[(size_t)(0.01 * (double)(n - 1))] : 0;
     limits[1] = n ? sorted[(size_t)(0.995 * (double)(n - 1))] : 1;
     free(sorted);
