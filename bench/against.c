@@ -145,6 +145,8 @@ static size_t sort_values(double *values, size_t count)
         if (!isnan(values[i]))
             values[n++] = values[i];
     tool_sort(values, n);
+    for (size_t i = n; i < count; i++)
+        values[i] = NAN;
     return n;
 }
 
