@@ -323,28 +323,19 @@ static airy_status keep_header(airy_image *image, const struct fits_stored *s,
     return status;
 }
 
-static bool has_column(fitsfile *file, const char *title)
-{
-    char name[FLEN_VALUE];
-    int code = 0, column = 0;
-    snprintf(name, sizeof(name), "%s", title);
-    const bool there = fits_get_colnum(file, CASEINSEN, name, &column, &code) != COL_NOT_FOUND;
-    fits_clear_errmsg();
-    return there;
-}
-
 /*
- * Whether floats are kept as integers. CFITSIO 4.2 goes on without that where an image in front of
- * this one was kept without it, so it is told, and reads the header again.
+ * Find out whether floats are quantised, and let CFITSIO read the header again with that setting.
+ * CFITSIO 4.2 would otherwise keep the setting of an image before this one that is not quantised.
  */
 static airy_status settle_quantisation(struct fits_stored *s, fitsfile *file)
 {
     char method[FLEN_VALUE] = "";
     bool there;
-    int code = 0, number = 0;
+    int code = 0, number = 0, scale, zero;
     AIRY_TRY(airy_fits_key(file, TSTRING, "ZQUANTIZ", method, &there));
-    s->quantised = s->bitpix < 0 && strcmp(method, "NONE") != 0 &&
-                   (has_column(file, "ZSCALE") || has_column(file, "ZZERO"));
+    AIRY_TRY(airy_fits_column(&scale, file, "ZSCALE"));
+    AIRY_TRY(airy_fits_column(&zero, file, "ZZERO"));
+    s->quantised = s->bitpix < 0 && strcmp(method, "NONE") != 0 && (scale || zero);
     const bool plain = s->bitpix < 0 && !s->quantised;
     fits_set_quantize_level(file, plain ? 0 : 1, &code); /* 0: none */
     fits_get_hdu_num(file, &number);

@@ -32,3 +32,16 @@ airy_status airy_fits_key(fitsfile *file, int type, const char *keyword, void *v
         return airy_fail_context(airy_fits_fail(AIRY_ERR_FORMAT, code), "keyword %s", keyword);
     return AIRY_OK;
 }
+
+airy_status airy_fits_column(int *column, fitsfile *file, const char *title)
+{
+    char name[FLEN_VALUE];
+    int code = 0;
+    snprintf(name, sizeof(name), "%s", title);
+    fits_get_colnum(file, CASEINSEN, name, column, &code);
+    if (code == COL_NOT_FOUND) {
+        *column = code = 0;
+        fits_clear_errmsg();
+    }
+    return code ? airy_fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
+}

@@ -11,5 +11,7 @@
 airy_status airy_fits_fail(airy_status status, int code);
 /* Read a keyword that may be missing; one that is no number is an error. */
 airy_status airy_fits_key(fitsfile *file, int type, const char *keyword, void *value, bool *there);
+/* Find a column of the table by its title; *column is 0 where the table has none. */
+airy_status airy_fits_column(int *column, fitsfile *file, const char *title);
 
 #endif

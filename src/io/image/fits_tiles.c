@@ -188,30 +188,16 @@ struct fits_rows airy_fits_tiles_rows(const struct fits_tiles *t, size_t first)
     return (struct fits_rows){(LONGLONG)row, (LONGLONG)(row + airy_min_size(count, most - row))};
 }
 
-/* A column of descriptors; *column 0: the table has none of this name. */
-static airy_status find_column(int *column, const struct fits_tiles *t, const char *title)
-{
-    char name[FLEN_VALUE];
-    int code = 0;
-    snprintf(name, sizeof(name), "%s", title);
-    fits_get_colnum(t->file, CASEINSEN, name, column, &code);
-    if (code == COL_NOT_FOUND) {
-        *column = code = 0;
-        fits_clear_errmsg();
-    }
-    return code ? airy_fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
-}
-
 /*
- * Descriptors say how long a tile is; CFITSIO takes that much memory at once. Pixels that are not
- * compressed it writes into memory for a tile, however many there are.
+ * A descriptor states how long a tile is, and CFITSIO allocates that much memory at once. It writes
+ * pixels that are not compressed into memory for one tile, however many there are.
  */
 static airy_status check_lengths(const struct fits_tiles *t, const struct fits_rows *rows,
                                  const char *title, bool pixels)
 {
     int code = 0, column;
     LONGLONG length = 0, offset = 0;
-    AIRY_TRY(find_column(&column, t, title));
+    AIRY_TRY(airy_fits_column(&column, t->file, title));
     for (LONGLONG row = rows->first; column && row < rows->end; row++) {
         if (fits_read_descriptll(t->file, column, row + 1, &length, &offset, &code) != 0)
             return airy_fits_fail(AIRY_ERR_CORRUPT, code);
@@ -246,7 +232,7 @@ airy_status airy_fits_tiles_check(const struct fits_tiles *t, const struct fits_
                  "floats that are not quantised in tiles of '%s', expected GZIP_1 or GZIP_2", kind);
     for (LONGLONG row = rows->first; check && row < rows->end; row++)
         AIRY_TRY(check(t, row));
-    AIRY_TRY(find_column(&gzip.column, t, "GZIP_COMPRESSED_DATA"));
+    AIRY_TRY(airy_fits_column(&gzip.column, t->file, "GZIP_COMPRESSED_DATA"));
     for (LONGLONG row = rows->first; gzip.column && row < rows->end; row++)
         AIRY_TRY(check_gzip(&gzip, row, true));
     return AIRY_OK;

@@ -169,6 +169,8 @@ airy_status airy_stack_append_file(airy_stack *stack, const struct stack_file *f
 size_t airy_stack_find_file(const airy_stack *stack, dev_t device, ino_t inode);
 /* The file that was opened when the stack was made; own: close it. */
 airy_status airy_stack_open_file(int *fd, bool *own, const struct stack_file *file);
+/* Fail where the file of this device and inode is not the one that the stack was made with. */
+airy_status airy_stack_check_file(const struct stack_file *file, dev_t device, ino_t inode);
 
 /* All frames of files that are not HDF5 behind those there are; src/io/stack/plain.c. */
 airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, size_t count,

@@ -57,16 +57,13 @@ void airy_stack_library_close(airy_stack *stack)
     stack->library = NULL;
 }
 
-/* The very file that the stack was opened with: frames of another one of its name are none of it. */
+/* Fail where the dataset lies in another file than the one that the stack was made with. */
 static airy_status check_file(const airy_stack *stack, const struct stack_segment *segment,
                               hid_t dataset)
 {
     const airy_probe *probe = airy_probe_of(dataset);
-    const struct stack_file *file = &stack->files[segment->file];
     AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "its file's driver cannot be reached");
-    AIRY_FAIL_IF(probe->device != file->device || probe->inode != file->inode, AIRY_ERR_IO,
-                 "'%s' was replaced by another file since it was opened", file->path);
-    return AIRY_OK;
+    return airy_stack_check_file(&stack->files[segment->file], probe->device, probe->inode);
 }
 
 static airy_status open_slot(struct open_dataset *slot, const airy_stack *stack,

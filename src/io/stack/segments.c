@@ -420,18 +420,25 @@ out:
     return status;
 }
 
+airy_status airy_stack_check_file(const struct stack_file *file, dev_t device, ino_t inode)
+{
+    AIRY_FAIL_IF(file->device != device || file->inode != inode, AIRY_ERR_IO,
+                 "'%s' was replaced by another file since it was opened", file->path);
+    return AIRY_OK;
+}
+
 static airy_status open_again(int *fd, const struct stack_file *file)
 {
     *fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     AIRY_FAIL_IF(*fd < 0, AIRY_ERR_IO, "cannot open '%s' again: %s", file->path, strerror(errno));
-    struct stat about;
-    const bool same = fstat(*fd, &about) == 0 && about.st_dev == file->device &&
-                      about.st_ino == file->inode;
-    if (!same)
+    struct stat about = {0};
+    const airy_status status =
+        fstat(*fd, &about) == 0
+            ? airy_stack_check_file(file, about.st_dev, about.st_ino)
+            : airy_fail(AIRY_ERR_IO, "cannot open '%s' again: %s", file->path, strerror(errno));
+    if (status != AIRY_OK)
         close(*fd);
-    AIRY_FAIL_IF(!same, AIRY_ERR_IO, "'%s' was replaced by another file since it was opened",
-                 file->path);
-    return AIRY_OK;
+    return status;
 }
 
 airy_status airy_stack_open_file(int *fd, bool *own, const struct stack_file *file)
