@@ -1,4 +1,4 @@
-/* Images out of whatever holds them: a file of one, or the frames of a stack. */
+/* Reading images of every kind: a file of one image, or the frames of a stack. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,7 +10,7 @@
 #include "io/stack/internal.h"
 #include "io/file/pattern.h"
 
-/* All frames that airy_stack_create finds under a path; one is an image of two dimensions. */
+/* Read all frames that airy_stack_create finds under a path; one frame is a 2-D image. */
 static airy_status read_stack(airy_image *image, const char *path)
 {
     airy_stack *stack = NULL;

@@ -1,4 +1,4 @@
-/* What a file is: by its name, or by what it starts with; and the parts of a name. */
+/* The format of a file, by its name or by its first bytes, and the parts of a name. */
 #ifndef AIRY_IO_FILE_FORMAT_H
 #define AIRY_IO_FILE_FORMAT_H
 
@@ -19,11 +19,11 @@ enum airy_image_format {
     AIRY_FORMAT_CONV /* read only */
 };
 /*
- * By the name's suffix (".gz" behind it does not count), else by what the file starts with:
- * AIRY_ERR_NOT_FOUND, AIRY_ERR_IO where that cannot be read.
+ * Find the format by the name's suffix (a ".gz" behind it does not count), else by the first bytes
+ * of the file: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO where these cannot be read.
  */
 airy_status airy_image_format_of(enum airy_image_format *format, const char *path);
-/* By the name's suffix alone; [EXT] and ".gz" behind it do not count. */
+/* Return the format by the name's suffix alone; [EXT] and ".gz" behind it do not count. */
 enum airy_image_format airy_image_format_of_name(const char *path);
 bool airy_name_is_fits(const char *path);
 

@@ -21,7 +21,9 @@ typedef airy_status airy_gunzip_expect_fn(uint64_t *expected, void *user, const 
  */
 airy_status airy_gunzip(void **data, size_t *bytes, int fd, uint64_t size,
                         airy_gunzip_expect_fn *expect, void *user);
-/* How much the first member of these bytes unpacks to; false: it has no end, or is of more than `most`. */
+/*
+ * Find how many bytes the first member unpacks to. False where it has no end, or more than `most`.
+ */
 bool airy_gunzip_size(size_t *unpacked, const void *bytes, size_t size, size_t most);
 
 #endif

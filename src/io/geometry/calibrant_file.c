@@ -1,4 +1,4 @@
-/* The spacings of a calibrant from a file. */
+/* Reading the spacings of a calibrant from a file. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static bool is_index(int h)
     return h > -10000 && h < 10000;
 }
 
-/* One line of a file: 1 a spacing, 0 nothing, -1 neither. */
+/* Read a line. Returns 1 for a spacing, 0 for an empty line or a comment, -1 for anything else. */
 static int read_line(airy_calibrant_ring *ring, char *line)
 {
     *ring = (airy_calibrant_ring){0};

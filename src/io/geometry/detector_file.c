@@ -1,4 +1,4 @@
-/* Detectors out of NeXus detector files, with the positions of their pixels. */
+/* Reading detectors, with the positions of their pixels, from NeXus detector files. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { MAX_SIDE = 1 << 20, MAX_PATH = 1024 };
 
-/* What a detector file has: datasets of one group. */
+/* The datasets of a detector file, which are in one group. */
 struct nexus {
     const char *path;
     const airy_hdf5_entry *entries;
@@ -33,7 +33,7 @@ static const airy_hdf5_entry *find_entry(const struct nexus *nexus, const char *
     return NULL;
 }
 
-/* A group of class NXdetector that says how large pixels are. */
+/* Return whether a group is of class NXdetector. */
 static bool is_detector(const char *path, const char *group)
 {
     char object[MAX_PATH];
@@ -64,7 +64,7 @@ static airy_status find_group(struct nexus *nexus)
                      nexus->path);
 }
 
-/* Of the shape that the list of datasets says. */
+/* Read a dataset, whose shape must be that of the list of datasets. */
 static airy_status read_values(airy_image *image, const struct nexus *nexus, const char *name)
 {
     char path[2 * MAX_PATH];
@@ -86,7 +86,7 @@ static airy_status read_values(airy_image *image, const struct nexus *nexus, con
                      nexus->path, nexus->group, name);
 }
 
-/* The first `count` values of a small dataset; *found says whether there is one. */
+/* Read the first `count` values of a small dataset; *found: the file has it. */
 static airy_status read_numbers(double *out, size_t count, bool *found, const struct nexus *nexus,
                                 const char *name)
 {
@@ -178,7 +178,7 @@ static airy_status check_pixel_corners(const struct nexus *nexus)
     return AIRY_OK;
 }
 
-/* What can be said of dummy values here is Dectris's; the rest are for the caller to give. */
+/* Note whether the dummy value is Dectris's; warn of other fields, which the caller has to give. */
 static airy_status read_dummy(airy_detector *d, const struct nexus *nexus)
 {
     double dummy, delta;
@@ -253,7 +253,9 @@ airy_status airy_detector_read(airy_detector *detector, const char *path)
     return status;
 }
 
-/* How many rows (columns) of an array are one of the image; 0: they do not fit. */
+/*
+ * Return how many rows (columns) of an array are one row (column) of the image; 0: they do not fit.
+ */
 static size_t fold_of(uint64_t side, size_t image)
 {
     const uint64_t fold = side / image;
@@ -271,7 +273,7 @@ static airy_status check_fold(size_t fold[2], const airy_detector *d, const airy
     return AIRY_OK;
 }
 
-/* Corners of the pixels at the corners of a block of fold[0] x fold[1]. */
+/* Get the corners of blocks of fold[0] x fold[1] pixels. */
 static void take_corners(float *out, const airy_detector *d, const airy_image *image,
                          const size_t fold[2])
 {
@@ -334,7 +336,7 @@ static airy_status read_mask(struct airy_detector_arrays *arrays, const airy_det
     return AIRY_OK;
 }
 
-/* Pixels without finite corners are bad; those far from any detector are a broken file. */
+/* Mask pixels without finite corners; fail where a corner is too far away for any detector. */
 static airy_status check_corners(struct airy_detector_arrays *arrays, const airy_detector *d)
 {
     const bool flip1 = d->orientation == 1 || d->orientation == 2,

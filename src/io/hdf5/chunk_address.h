@@ -64,7 +64,7 @@ airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t 
 airy_status airy_chunk_check_written(hid_t dataset, const hsize_t *start, const hsize_t *count);
 /* A contiguous dataset for which nothing was ever stored. Lock held. */
 bool airy_chunk_is_unwritten(hid_t dataset, hid_t creation);
-/* Each chunk of the dataset's shape was written, or it is stored in another way. */
+/* Return whether all chunks of the dataset were written; true for one without chunks. Lock held. */
 bool airy_chunk_all_written(hid_t dataset, hid_t creation);
 
 /*

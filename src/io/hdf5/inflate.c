@@ -23,7 +23,10 @@ struct chunk {
     int fd;
 };
 
-/* Deflate alone, or behind a shuffle of elements of this size: what the file says counts. */
+/*
+ * Return whether chunks are compressed with deflate, with or without a shuffle before it. The file
+ * states the shuffle's element size, which must be this one.
+ */
 static bool is_deflate(bool *shuffled, hid_t creation, size_t elem_size)
 {
     const int filters = H5Pget_nfilters(creation);

@@ -74,11 +74,11 @@ char *airy_hdf5_source_find(const char *beside, const char *name)
     return found;
 }
 
-/* First and last index of each axis; ndim 0: everything. paths: ways on which libhdf5 comes to it. */
+/* First and last index of each axis; ndim 0: everything. paths: how many libhdf5 takes to it. */
 struct box {
     int ndim;
-    bool exact; /* no more than what is asked for */
-    bool all;   /* of a source that is taken whole, whose shape is not known yet: */
+    bool exact; /* the box is what is asked for, and no more */
+    bool all;   /* a mapping takes the whole source, whose shape is not known yet; of it: */
     struct airy_points points;
     double paths;
     hsize_t first[AIRY_MAX_DIMS], last[AIRY_MAX_DIMS];
@@ -116,7 +116,7 @@ static bool same_box(const struct box *a, const struct box *b)
     return same;
 }
 
-/* a holds b, too. */
+/* Let a hold b as well. */
 static void stretch(struct box *a, const struct box *b)
 {
     a->exact = a->all = false;
@@ -153,7 +153,7 @@ struct sources {
 struct walk {
     const char *what;     /* the dataset that was asked for */
     struct sources named; /* the next level's, as the mappings name them */
-    bool written;         /* a source that was never written fails, where that can be told */
+    bool written;         /* a source that was never written is an error, where this is known */
     bool whole;           /* all of the dataset is asked for */
     size_t numbered;      /* sources named by "%b" so far */
     double paths, limit;  /* of mappings that libhdf5 follows, so far and at most */
@@ -298,7 +298,9 @@ static airy_status note_named(struct walk *w, const char *beside, const char *fi
     return status;
 }
 
-/* box: exact, and what the points of the selection are. */
+/*
+ * Narrow the box to its points of the selection, and set `exact`, where these points are one box.
+ */
 static void narrow(struct box *box, hid_t from, int ndim, const hsize_t *shape)
 {
     struct airy_part part;
@@ -311,7 +313,9 @@ static void narrow(struct box *box, hid_t from, int ndim, const hsize_t *shape)
     }
 }
 
-/* Of the source what is asked for, or where that cannot be told all that the mapping takes of it. */
+/*
+ * Get the part of the source that is asked for; where it is not known, all that the mapping takes.
+ */
 static void get_wanted_box(struct box *wanted, hid_t creation, size_t i, const struct source *asked)
 {
     struct airy_part box = {.ndim = asked->boxes[0].ndim};
@@ -338,7 +342,7 @@ static void get_wanted_box(struct box *wanted, hid_t creation, size_t i, const s
         H5Sclose(from);
 }
 
-/* The shape of a source says what was asked of all of it. */
+/* Narrow the boxes of mappings that take the whole source, whose shape is known now. */
 static void settle_boxes(struct source *source, hid_t dataset)
 {
     hsize_t shape[H5S_MAX_RANK];
@@ -461,7 +465,7 @@ static airy_status open_file(hid_t *opened, const char *file, const struct walk 
     return AIRY_OK;
 }
 
-/* What was never written libhdf5 fills, too. */
+/* Fail where the source lacks data: libhdf5 gives fill values for what was never written. */
 static airy_status check_written(const struct walk *w, const struct source *source, hid_t dataset,
                                  hid_t creation)
 {

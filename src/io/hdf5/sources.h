@@ -19,15 +19,16 @@ char *airy_hdf5_source_find(const char *beside, const char *name);
 airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,
                                const char *what);
 /*
- * The same, and of the sources nothing was left unwritten that the box shows, as far as that can be
- * told by whole frames: AIRY_ERR_UNWRITTEN.
+ * Check as airy_sources_check does, and fail with AIRY_ERR_UNWRITTEN where a source lacks data of
+ * the box. This is known only where the box shows whole frames of the source.
  */
 airy_status airy_sources_check_written(hid_t dataset, const hsize_t *start, const hsize_t *count,
                                        const char *what);
 
 /*
- * Open a dataset with airy_hdf5_dataset_own, and look at the sources of a virtual one, too. The
- * functions of hdf5/external.h leave that to a caller who knows which part is read. Lock held.
+ * Open a dataset with airy_hdf5_dataset_own, and check all sources of a virtual dataset. The
+ * functions of hdf5/external.h leave this check to a caller who knows which part is read. Lock
+ * held.
  */
 hid_t airy_hdf5_dataset(hid_t from, const char *name);
 

@@ -13,7 +13,7 @@ hid_t airy_hdf5_native(airy_dtype dtype);
  * {r, i} of two; to be closed. Negative on failure.
  */
 hid_t airy_hdf5_element(airy_dtype dtype, bool is_complex);
-/* A file's type is a compound of two equal floats of 4 or 8 bytes, r and i. */
+/* Return whether a file's type is a compound of two equal floats of 4 or 8 bytes, r and i. */
 bool airy_hdf5_is_complex(airy_dtype *dtype, hid_t type);
 /*
  * The dtype that holds a file's type: integers of 1, 2, 4, 8 bytes, floats (half precision becomes
@@ -22,7 +22,7 @@ bool airy_hdf5_is_complex(airy_dtype *dtype, hid_t type);
  * numbers; `what` starts the sentence.
  */
 airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const char *what);
-/* "uint32", ">u2-like" big-endian named too, "string", "compound", ... for lists. */
+/* Name a type for lists: "uint32", "uint16 big-endian", "string", "compound" ... */
 void airy_hdf5_type_text(char *text, size_t size, hid_t type);
 
 #endif

@@ -1,13 +1,13 @@
 #include "io/hdf5/virtual_part.h"
 
-/* A regular selection. */
+/* A regular selection of `points` elements. */
 struct axes {
     int ndim;
     hsize_t points;
     hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
 };
 
-/* shape: of the dataset, where the selection takes all of it and need not know. */
+/* Get a selection; shape: of the dataset, for a selection that takes all of it. */
 static bool get_axes(struct axes *axes, hid_t space, int ndim, const hsize_t *shape)
 {
     const H5S_sel_type type = H5Sget_select_type(space);
@@ -41,7 +41,7 @@ static hsize_t picked(const struct axes *axes, int axis)
     return axes->count[axis] * axes->block[axis];
 }
 
-/* How many indices of the axis are selected before this one. */
+/* Return how many indices of the axis are selected before this one. */
 static hsize_t count_before(const struct axes *axes, int axis, hsize_t index)
 {
     if (index <= axes->start[axis])
@@ -52,7 +52,7 @@ static hsize_t count_before(const struct axes *axes, int axis, hsize_t index)
                                       : steps * block + (rest < block ? rest : block);
 }
 
-/* Index of the n-th one that is selected. */
+/* Return the n-th selected index of the axis. */
 static hsize_t index_of(const struct axes *axes, int axis, hsize_t n)
 {
     return axes->start[axis] + n / axes->block[axis] * axes->stride[axis] + n % axes->block[axis];

@@ -1,4 +1,4 @@
-/* Calls of CFITSIO that all who use it share. */
+/* Calls of CFITSIO that several files need. */
 #ifndef AIRY_IO_IMAGE_FITS_LIBRARY_H
 #define AIRY_IO_IMAGE_FITS_LIBRARY_H
 

@@ -55,7 +55,7 @@ airy_status airy_fits_tiles_open(struct fits_tiles *tiles, fitsfile *file, uint6
     AIRY_TRY(airy_fits_key(file, TLONGLONG, "ZVAL1", &block, &there));
     AIRY_TRY(airy_fits_key(file, TLONGLONG, "ZVAL2", &bytes, &there));
     AIRY_TRY(airy_fits_key(file, TSTRING, "ZNAME2", name, &there));
-    if (strcmp(name, "NOISEBIT") == 0) /* as very old files have it; then CFITSIO takes 4 */
+    if (strcmp(name, "NOISEBIT") == 0) /* of very old files, for which CFITSIO takes 4 */
         bytes = 4;
     t.block = block < 1 ? 1 : (size_t)block;
     t.bytes = bytes == 1 ? 1 : bytes == 2 ? 2 : 4;
@@ -142,8 +142,8 @@ static airy_status check_rice(const struct fits_tiles *t, LONGLONG row)
 }
 
 /*
- * Where gzip data end too early, CFITSIO 4.2 asks for memory until there is none. Where they are of
- * other elements than it expects, it reads behind them, or leaves the tile as memory was.
+ * Where gzip data end too early, CFITSIO 4.2 asks for memory until there is none. Where they have
+ * other elements than CFITSIO expects, it reads behind them, or leaves a part of the tile unset.
  */
 static airy_status check_gzip(const struct fits_tiles *t, LONGLONG row, bool exact)
 {

@@ -1,6 +1,6 @@
 /*
- * The tiles of a compressed FITS image, looked at before CFITSIO unpacks them: it believes the sizes
- * inside of them, and that their data end.
+ * Checks of the tiles of a compressed FITS image before CFITSIO unpacks them, which trusts the
+ * sizes inside of the tiles, and that their data end.
  */
 #ifndef AIRY_IO_IMAGE_FITS_TILES_H
 #define AIRY_IO_IMAGE_FITS_TILES_H
@@ -23,15 +23,15 @@ struct fits_tiles {
     bool plain;     /* floats as they are, not quantised */
 };
 
-/* Rows of the table that hold what is read. */
+/* Rows [first, end) of the table. */
 struct fits_rows {
     LONGLONG first, end;
 };
 
-/* Open the tiles of the image that the file is at; size: of the file in bytes. */
+/* Open the tiles of the current image; size: bytes of the file. */
 airy_status airy_fits_tiles_open(struct fits_tiles *tiles, fitsfile *file, uint64_t size,
                                  const airy_image *image, const struct fits_stored *stored);
-/* Find the rows of a plane that starts at a pixel, in the order of memory. */
+/* Find the rows that hold a plane; first: the index of its first pixel in memory. */
 struct fits_rows airy_fits_tiles_rows(const struct fits_tiles *tiles, size_t first);
 /* Check that CFITSIO can unpack these rows without reading or writing behind its memory. */
 airy_status airy_fits_tiles_check(const struct fits_tiles *tiles, const struct fits_rows *rows);

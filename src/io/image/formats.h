@@ -70,14 +70,12 @@ airy_status airy_conv_parse(airy_image *image, char *text, size_t size);
 airy_status airy_image_read_fits(airy_image *image, const char *path);
 airy_status airy_image_write_fits(const airy_image *image, const char *path, bool force,
                                   const struct airy_image_about *about);
-/* The dataset of a file; the lock of hdf5/util.h is held. */
+/* Read a dataset of a file; the lock of hdf5/util.h is held. */
 airy_status airy_image_read_dataset(airy_image *image, const char *path, const char *name);
 airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force,
                                   const struct airy_image_about *about);
 
-/*
- * One file as it is: neither HDF5, nor a pattern, nor what gzip holds; io/read_any.c reads these.
- */
+/* Read a file of this format, not HDF5, a pattern or a gzipped file, which io/read_any.c reads. */
 airy_status airy_image_read_as(airy_image *image, enum airy_image_format format, const char *path);
 
 /*

@@ -1,4 +1,4 @@
-/* All frames of a dataset behind those that a stack has: it may be virtual, or hold channels. */
+/* Adding all frames of a dataset, which may be virtual or hold channels, to a stack. */
 #include <stdio.h>
 #include <string.h>
 

@@ -50,7 +50,7 @@ static bool read_fixed(struct names *names, hid_t dataset, hid_t type)
     return good;
 }
 
-/* Texts of one dimension, `count` of them. */
+/* Return whether a dataset holds `count` texts in one dimension. */
 static bool holds_names(hid_t type, hid_t space, size_t count)
 {
     hsize_t extent = 0;
@@ -60,7 +60,7 @@ static bool holds_names(hid_t type, hid_t space, size_t count)
            count <= MAX_CHANNELS;
 }
 
-/* names->count stays 0 where it holds something else. */
+/* Read the names; names->count stays 0 where the dataset holds something else. */
 static airy_status read_names(struct names *names, hid_t dataset, size_t count)
 {
     const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
@@ -80,9 +80,9 @@ static airy_status read_names(struct names *names, hid_t dataset, size_t count)
 }
 
 /*
- * The names in `channel` beside a dataset whose last axis but two has `count`; none: it has no
- * channels. Where they are there and cannot be read, images of different channels would be frames of
- * one series.
+ * Find the names of the channels of a dataset whose last axis but two has `count` elements: they
+ * are in `channel` beside the dataset. Without names it has no channels. Names that cannot be read
+ * are an error, since images of different channels would otherwise be frames of one series.
  */
 static airy_status find_names(struct names *names, hid_t file, const char *name, size_t count)
 {

@@ -47,9 +47,9 @@ struct stack_segment {
     struct stack_table *table; /* NULL: all places are known */
     uint64_t start, end;       /* end: size of the file when it was opened */
     bool fill_only;            /* nothing is stored at all */
-    bool sources_missing; /* of a virtual dataset, or not written: looked for with each frame */
-    bool is_source;       /* of a virtual dataset, in a file that may have a header of its own */
-    char *broken;         /* the sentence of each read; NULL: readable */
+    bool sources_missing;      /* a virtual dataset lacks sources or their data: check each frame */
+    bool is_source; /* of a virtual dataset, in a file that may have a header of its own */
+    char *broken;   /* the sentence of each read; NULL: readable */
     uint64_t stored_bytes;
     size_t max_chunk;   /* bytes of the largest stored frame, of those with places */
     size_t cache_bytes; /* chunk cache that libhdf5 needs to decode each chunk once */
@@ -144,7 +144,7 @@ size_t airy_stack_series_total(hid_t file);
  */
 airy_status airy_stack_series_frames(size_t *frames, const struct stack_choice *series,
                                      size_t count, size_t index);
-/* What a dataset of frames is, and that it is one. */
+/* Shape and type of a dataset of frames. */
 struct stack_facts {
     int ndim;
     hsize_t shape[H5S_MAX_RANK];
@@ -152,7 +152,7 @@ struct stack_facts {
     airy_dtype dtype;
     bool native;
 };
-/* Lock held; name starts the sentence of a failure. */
+/* Get the facts, or fail where the dataset has no frames. name starts the sentence. Lock held. */
 airy_status airy_stack_get_facts(struct stack_facts *facts, hid_t dataset, const char *name);
 /* Add a segment for one real dataset of a stack (lock held); src/io/stack/segments.c. */
 airy_status airy_stack_add_segment(airy_stack *stack, size_t *segment, hid_t dataset,
@@ -187,7 +187,7 @@ void airy_plain_where(const airy_stack *stack, const struct stack_segment *segme
                       size_t number, char *text, size_t size);
 /* The header of the first file, or NULL. */
 const char *airy_plain_text(const struct stack_segment *segment);
-/* What that header says (src/io/stack/plain_meta.c); text: NULL, or the header. */
+/* Read metadata from that header (src/io/stack/plain_meta.c); text: NULL, or the header. */
 void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack, const char *text);
 /* Its geometry; warns of nothing. */
 void airy_plain_header(struct airy_header *header, const char *text);
@@ -206,7 +206,10 @@ airy_status airy_stack_add_blank(airy_stack *stack, size_t *segment, const char 
  * one that is not there is passed over.
  */
 airy_status airy_stack_note_file(airy_stack *stack, const char *path);
-/* Those of HDF5 files; who owns others has destroyed what is theirs (airy_plain_destroy). */
+/*
+ * Drop all segments but the first `keep`. What segments of other files than HDF5 own must have been
+ * destroyed (airy_plain_destroy).
+ */
 void airy_stack_drop_segments(airy_stack *stack, size_t keep);
 airy_status airy_stack_add_run(airy_stack *stack, struct stack_run run);
 /*

@@ -1,6 +1,6 @@
 /*
- * What a stack is put together from: files, runs of frames, and segments, which datasets become by
- * their layout, their codec and the places of their frames.
+ * The parts of a stack: files, runs of frames, and segments. A segment is a dataset with its
+ * layout, its codec and the places of its frames.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -237,8 +237,8 @@ static uint64_t clip(uint64_t offset, uint64_t bytes, uint64_t size)
 }
 
 /*
- * Shapes out of damaged headers: nobody waits for more frames than a file can hold to fail one by
- * one.
+ * Refuse shapes of damaged headers with more frames than the file can hold, each of which would
+ * fail by itself.
  */
 static airy_status check_sense(const struct stack_segment *segment, const struct stack_facts *facts)
 {

@@ -1,4 +1,4 @@
-/* Cells and frames of a table, as all formats write them. */
+/* Cells and coordinate frames of tables, for all formats. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
