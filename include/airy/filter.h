@@ -143,9 +143,9 @@ typedef struct airy_blur_params {
  * @param dst  out, f32 or f64, shape of src
  * The weights of each axis add up to 1. For a dst of f32 they are rounded so that their sum stays
  * within 2^-27 of 1 (2^-25 for a sigma below 0.81), for which no weight moves by more than 4 e of
- * itself: the error bound has 4 e more for each axis. Without normalize a result whose weights lie
- * over equal elements alone, with what the border puts outside, is their value to the last bit: a
- * constant image stays constant, but for a border of zero or of another value.
+ * itself: the error bound has 4 e more for each axis. Without normalize, where all elements under
+ * the weights are equal (with those that the border adds), the result is their value to the last
+ * bit. So a constant image stays constant, unless the border is zero or another value.
  * NaN, gaps, accuracy, errors: as airy_convolve, separable. AIRY_ERR_PARAM too where no sigma is
  * above 0 or one is negative or needs a radius over 512.
  * Memory: on the CPU some MB of scratch. On OpenCL none, or a slab of 56 MiB (or of as many rows as

@@ -6,7 +6,7 @@
 
 #include "airy/status.h"
 
-/* Bytes of a huge page that is asked for; pages of other sizes are left to whom they belong. */
+/* Bytes of the huge pages that large blocks ask for. */
 enum { AIRY_HUGE_PAGE = 2 << 20 };
 
 /*
@@ -14,7 +14,7 @@ enum { AIRY_HUGE_PAGE = 2 << 20 };
  * 0 gives one byte.
  */
 airy_status airy_memory_alloc(void **block, size_t size);
-/* What blocks of this size are aligned to: those of at least two huge pages have them. */
+/* Return the alignment of blocks of this size: a huge page for those of at least two, else 64. */
 size_t airy_memory_alignment(size_t size);
 void airy_memory_release(void *block);
 /* calloc/free with the size product checked; what: for the sentence. */

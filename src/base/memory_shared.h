@@ -5,9 +5,9 @@
 #include "base/thread.h"
 
 /*
- * airy_memory_alloc with its huge pages there, where the system gives any, made by all threads of the pool.
- * For what threads fill side by side: those that come first to one huge page would each clear one,
- * and all but one in vain.
+ * Allocate as airy_memory_alloc does, and let all threads of the pool touch the huge pages of the
+ * block. It is for memory that threads fill side by side: threads that meet in a new huge page
+ * would each clear one, and all but one of them for nothing.
  */
 airy_status airy_memory_alloc_shared(void **block, size_t size, airy_pool *pool);
 

@@ -1,4 +1,4 @@
-/* Blocks on the host: what a block's bytes mean; the back end of the CPU has the machine code. */
+/* Decoding blocks on the host, with the decoders of the CPU back end. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 const struct airy_block_fns *airy_block_fns(void)
 {
-    static _Atomic(const struct airy_block_fns *) cached; /* asked for once a block */
+    static _Atomic(const struct airy_block_fns *) cached; /* read once a block */
     const struct airy_block_fns *fns = atomic_load_explicit(&cached, memory_order_relaxed);
     if (!fns) {
         fns = airy_backend_host()->codec->blocks();
@@ -18,7 +18,7 @@ const struct airy_block_fns *airy_block_fns(void)
 }
 
 /*
- * True for the one way in which LZ4 writes a block of zeros: a zero, a match of offset 1, five
+ * Return whether a block is zeros as LZ4 always writes them: a zero, a match of offset 1, five
  * zeros. Such a block needs neither decoder nor transpose.
  */
 static bool is_all_zero(const uint8_t *src, size_t size, size_t decoded)

@@ -85,8 +85,8 @@ void airy_batch_index_absent(airy_batch *batch, size_t frame);
 airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_chunks *chunks);
 
 /*
- * Block decoders of the host, one set for the instruction sets of this machine, from the back end of
- * the CPU. Thread-safety: any thread.
+ * Decoders of blocks on the host. The CPU back end has one set of them for the instruction sets of
+ * this machine. Thread-safety: any thread.
  */
 struct airy_block_fns {
     /*

@@ -12,7 +12,10 @@ struct airy_decode_plan {
 
 struct airy_codec_fns {
     airy_status (*decode)(airy_queue *queue, const struct airy_decode_plan *plan);
-    /* The block decoders of the host for airy_block_fns; of airy_codec_cpu alone. */
+    /*
+     * Return the block decoders of the host, for airy_block_fns. Only airy_codec_cpu has this
+     * entry.
+     */
     const struct airy_block_fns *(*blocks)(void);
 };
 

@@ -81,7 +81,7 @@ struct airy_backend {
 
 extern const struct airy_backend airy_backend_cpu, airy_backend_opencl;
 
-/* The one whose device is the host. */
+/* Return the back end whose device is the host. */
 const struct airy_backend *airy_backend_host(void);
 const struct airy_backend *airy_queue_backend(const airy_queue *queue);
 

@@ -18,7 +18,7 @@ void airy_profile_destroy(airy_profile **profile);
 /* name is copied; profile NULL: nothing happens. */
 void airy_profile_add(airy_profile *profile, const char *name, bool transfer, double ms,
                       double bytes);
-/* Samples for which there was no memory. */
+/* Return how many samples are missing because there was no memory for them. */
 uint64_t airy_profile_lost(const airy_profile *profile);
 airy_status airy_profile_rows(const airy_profile *profile, airy_profile_row **rows, size_t *count);
 

@@ -1,4 +1,4 @@
-/* The table of a device's profile. */
+/* Printing the profile of a device as a table. */
 #include <stdio.h>
 #include <stdlib.h>
 

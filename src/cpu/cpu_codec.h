@@ -26,7 +26,7 @@ typedef uint32_t airy_lz4_front_fn(uint8_t *dst, size_t dst_size, const uint8_t 
                                    size_t src_size, size_t *filled);
 airy_lz4_front_fn airy_lz4_front_portable, airy_lz4_front_avx2, airy_lz4_front_neon;
 
-/* The set of this machine; the entry `blocks` of airy_codec_cpu. */
+/* Return the set for this machine; it is the entry `blocks` of airy_codec_cpu. */
 const struct airy_block_fns *airy_cpu_block_fns(void);
 
 #endif

@@ -26,7 +26,7 @@ enum {
     AIRY_RUN_WORD = 64,   /* bits */
     AIRY_RUN_PIECE = 1024 /* pixels of a row at a time */
 };
-/* n bytes of 0 or 1 to whole words; mask has room for what fills the last one. */
+/* Pack n bytes of 0 or 1 into whole words; mask has room for the bytes that fill the last word. */
 void airy_pack_mask(uint64_t *bits, uint8_t *mask, size_t n);
 /* Bits of a row of labels, in words of 64: unlike the one before, or at 0 not 0. */
 void airy_label_turns(uint64_t *bits, const uint32_t *row, size_t width);

@@ -1,4 +1,4 @@
-/* Rows, their bits and their runs, of labels and of what is measured of them. */
+/* Rows of images, their bits and their runs, for labels and their measures. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ char *airy_row_address(const airy_array *array, const size_t shape[3], size_t ro
     return (char *)airy_array_address(array) + at * elem;
 }
 
-/* Eight bytes of 0 or 1 to eight bits. */
+/* Pack eight bytes of 0 or 1 into eight bits. */
 static uint64_t pack_bytes(const uint8_t *bytes)
 {
     uint64_t x;

@@ -11,7 +11,10 @@ struct airy_detector_arrays {
     uint8_t *bad;   /* [height][width] */
 };
 
-/* The corners of an entry whose pixels have several sizes, at the detector's binning. */
+/*
+ * Compute the corners of the pixels of an entry with several pixel sizes, at the detector's
+ * binning.
+ */
 airy_status airy_positions_of_chips(struct airy_detector_arrays *arrays, const airy_detector *d,
                                     const struct airy_detector_entry *entry);
 

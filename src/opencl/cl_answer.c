@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "opencl/cl_buffer.h"
 
-/* The time before the thread leaves the waiting to the driver. */
+/* How long the thread polls before it lets the driver wait, ns. */
 enum { LOOK_NS = 2000000 };
 
 static _Atomic uint32_t *turn_of(const struct airy_cl_queue *queue, size_t size, size_t slot)
@@ -17,7 +17,10 @@ static _Atomic uint32_t *turn_of(const struct airy_cl_queue *queue, size_t size,
     return (_Atomic uint32_t *)((unsigned char *)queue->answer.data + slot * size);
 }
 
-/* Twice as large at least, as page-locking takes long; its turn is none that was told. */
+/*
+ * Grow to twice the size at least, since page-locking takes long. The memory is cleared, and 0 is
+ * no sequence number of an answer.
+ */
 static airy_status grow_answer(struct airy_cl_queue *queue, size_t least)
 {
     const size_t size = airy_max_size(least, 2 * queue->answer.size);

@@ -20,12 +20,12 @@ void airy_cl_release(airy_device *device, void *handle);
 airy_status airy_cl_host_alloc(airy_device *device, size_t size, airy_host *host);
 void airy_cl_host_release(airy_device *device, airy_host *host);
 /*
- * Device memory with `size` bytes from the host on their way to it; data stays until the queue is
- * finished.
+ * Create device memory and begin to copy `size` bytes from the host into it; data must stay until
+ * the queue is finished.
  */
 airy_status airy_cl_upload_begin(airy_buffer **buffer, airy_queue *queue, const void *data,
                                  size_t size, const char *what);
-/* Device memory with `size` bytes from the host in it. */
+/* Create device memory with `size` bytes from the host in it. */
 airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size,
                            const char *what);
 airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *data, bool pinned);
@@ -76,7 +76,7 @@ airy_status airy_cl_staging_take(struct airy_cl_queue *queue, size_t size, void 
 void airy_cl_staging_used(struct airy_cl_queue *queue, const void *piece, size_t size,
                           cl_event event);
 void airy_cl_staging_release(struct airy_cl_queue *queue);
-/* The memory of its answers alone. */
+/* Release the memory of a queue's answers alone. */
 void airy_cl_answer_release(struct airy_cl_queue *queue);
 
 #endif

@@ -613,8 +613,8 @@ struct lines {
 };
 
 /*
- * What axes of one tap multiply by goes into the first line that has more. unit: each line adds up
- * to 1, but for the rounding of its weights.
+ * Make the lines of weights. The factors of axes with one tap go into the first line with several.
+ * unit: each line adds up to 1, but for the rounding of its weights.
  */
 static airy_status make_lines(struct lines *lines, const struct airy_filter_axis axis[3],
                               double *const line[3], bool unit)

@@ -494,8 +494,8 @@ airy_status airy_cl_fill(airy_queue *queue, const airy_array *dst, const void *p
 }
 
 /*
- * Data stays where it is until the queue is finished. It is copied as if it were page-locked, by the
- * driver's own way: to lock memory in between costs more than it gains for tables.
+ * The data must stay until the queue is finished. The driver copies them in its own way, as if they
+ * were page-locked: for tables, page-locked memory in between costs more than it gains.
  */
 airy_status airy_cl_upload_begin(airy_buffer **buffer, airy_queue *queue, const void *data,
                                  size_t size, const char *what)

@@ -380,7 +380,7 @@ airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_pla
     return AIRY_OK;
 }
 
-/* Weights of 22 bits leave 10 for the bin; fewer than 18 would be felt. */
+/* Weights of 22 bits leave 10 for the bin; with fewer than 18 the means would lose accuracy. */
 enum { MAX_FRACTION_BITS = 22, MIN_FRACTION_BITS = 18 };
 
 unsigned airy_cl_fraction_bits(const airy_integrator *integrator)

@@ -1,4 +1,4 @@
-/* What the gather engine needs on the device: the matrix, and the sums of the corrections. */
+/* Uploading what the gather engine needs: the matrix, and the sums of the corrections. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -7,8 +7,8 @@
 #include "opencl/cl_integrate.h"
 
 /*
- * The matrix by bin, for the recurrence alone. Two integrators never share a matrix, and the lock
- * of the state is held.
+ * Upload the matrix by bin, for the recurrence alone. Two integrators never share a matrix, and the
+ * lock of the state is held.
  */
 static airy_status upload_by_bin(struct airy_cl_gather *gather, airy_queue *queue,
                                  const airy_integrator *integrator)
@@ -77,7 +77,9 @@ static airy_status fill_gather(struct airy_cl_gather *gather, airy_queue *queue,
     return airy_queue_finish(queue);
 }
 
-/* The same where the host has no matrix yet: it has one, and corrections, as long as this takes. */
+/*
+ * Make a matrix and corrections on the host, where it has none yet, and free them after the upload.
+ */
 static airy_status fill_gather_of_split(struct airy_cl_gather *gather, airy_queue *queue,
                                         const airy_integrator *integrator)
 {

@@ -98,7 +98,7 @@ void airy_cl_split_free(struct airy_cl_split **split);
 
 #define AIRY_CL_TOO_MANY_EXTRA                                                                     \
     "too many pixels lie in more than two bins, or partly outside the range"
-/* Bits of a fused weight behind the point: what the number of a bin leaves of a word. */
+/* Return the bits of a fused weight's fraction, which the number of a bin leaves of a word. */
 unsigned airy_cl_fraction_bits(const airy_integrator *integrator);
 /* Why there is no fused form of such integrators, whatever their matrix; NULL: there may be one. */
 const char *airy_cl_fused_declines(const airy_integrator *integrator);
@@ -112,7 +112,7 @@ airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_pla
 /* The matrix in tiles; the other members are airy_cl_gather_prepare's. */
 airy_status airy_cl_gather_table(struct airy_cl_gather *gather, airy_queue *queue,
                                  const airy_integrator *integrator);
-/* Every buffer of a state, those of the gather engine first. */
+/* List every buffer of a state, those of the gather engine first. */
 enum { AIRY_CL_GATHER_BUFFERS = 15, AIRY_CL_BUFFERS = AIRY_CL_GATHER_BUFFERS + 18 };
 void airy_cl_list_buffers(struct airy_cl_integrator *state, airy_buffer **list[AIRY_CL_BUFFERS]);
 /* Make what airy_cl_gather needs, unless it is there. Any thread. */

@@ -1,8 +1,8 @@
-/* The times of a queue's commands, for the profile. */
+/* Reading the times of a queue's commands for the profile. */
 #include "core/profile.h"
 #include "opencl/cl_queue.h"
 
-/* Read the times of the oldest commands; they are waited for if need be. */
+/* Wait for the oldest commands, and read their times. */
 void airy_cl_profile_settle(airy_queue *queue, unsigned count)
 {
     struct airy_cl_queue *impl = airy_cl_queue(queue);

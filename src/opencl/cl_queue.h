@@ -27,8 +27,8 @@ struct airy_cl_staging {
 };
 
 /*
- * Commands whose events are kept before their times are read; an event is some hundred bytes of
- * the driver's.
+ * How many commands keep their events until their times are read; the driver has some hundred bytes
+ * for an event.
  */
 enum { AIRY_CL_MAX_PENDING = 512 };
 
@@ -97,7 +97,7 @@ static inline bool airy_cl_profiles(const airy_queue *queue)
 }
 void airy_cl_profile_take(airy_queue *queue, cl_event event, const char *name, bool transfer,
                           double bytes);
-/* Read the times of the oldest commands; they are waited for if need be. */
+/* Wait for the oldest commands, and read their times. */
 void airy_cl_profile_settle(airy_queue *queue, unsigned count);
 
 #endif

@@ -1,4 +1,4 @@
-/* The context of a device, which a thread may still be opening. */
+/* Waiting for the context of a device, which a thread may still be opening. */
 #include "opencl/cl_device.h"
 #include "opencl/cl_error.h"
 

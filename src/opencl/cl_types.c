@@ -1,4 +1,4 @@
-/* The names of elements in kernels, and their limits. */
+/* The names of element types in kernels, and their limits. */
 #include "opencl/cl_move.h"
 
 const struct airy_cl_type airy_cl_types[AIRY_DTYPE_COUNT] = {

@@ -217,7 +217,10 @@ static airy_status open_live(airy_live *live, const char *path)
     return AIRY_OK;
 }
 
-/* A lane has nothing to do: a back end that works in the call that submits always has time. */
+/*
+ * Return whether a lane has nothing to do, as one has whose back end works in the call that
+ * submits.
+ */
 static bool is_idle(const struct airy_lane *lane)
 {
     return lane->integrator->device->backend->in_place || lane->submitted == lane->done;

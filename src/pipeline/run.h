@@ -115,8 +115,8 @@ struct airy_feed {
     size_t lost; /* of the frames in the run's books: given up, their fate is AIRY_ERR_NOT_FOUND;
                     with the run's lock */
     /*
-     * For a lane's submitter: its slot is full, or has become so because it was due. Else *until is
-     * when that will be; 0: not before something happens. The lock is held.
+     * Return whether the slot of a lane is full, or is closed because it was due. Otherwise *until
+     * is the time when it will be due; 0: it waits for another event. The lock is held.
      */
     bool (*ready)(struct airy_lane *lane, struct airy_slot *slot, uint64_t *until);
     /* Rows of a slot that are made, before they are written. */

@@ -11,7 +11,7 @@
  */
 #define AIRY_RING_CLIP_GROUP     128u
 #define AIRY_RING_QUANTILE_GROUP 256u
-/* Frames in which a work-group looks for one bin that is to start anew from its median. */
+/* Frames of one bin that a work-group of ring_clip_anew checks for marks. */
 #define AIRY_RING_ANEW_FRAMES 32u
 /*
  * Where there are thousands of bins with at most so many entries, these have an item each. They are

@@ -256,7 +256,7 @@ convolve_run(__global const T *src, WEIGHTS, __global W *dst, W outside, const a
     for (uint k = 0u; k < EACH; k++)
         sum[k] = (W)0;
     W before = (W)0;
-    uint equal = 0u; /* elements at the end that are equal */
+    uint equal = 0u; /* how many of the last elements are equal */
     /* Element i of the run's source counts in result k with weight i - k. */
     for (uint i = 0u; i < taps + EACH - 1u; i++) {
         const long at = airy_border_index(begin + (long)i, n, g.border);

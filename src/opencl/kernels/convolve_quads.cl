@@ -36,7 +36,7 @@
 #define LINE_AT weights
 #endif
 
-/* Whether any of four elements are equal to those of their lines. */
+/* Return whether elements of two lines are equal at one of four places. */
 AIRY_INLINE bool any_equal(V a, V b)
 {
     return any(a == b);
@@ -93,7 +93,7 @@ AIRY_INLINE V unit_across(const V *sum, uint r, uint u)
                      : (V)(a.s3, b.s3, c.s3, d.s3);
 }
 
-/* EACH results along x of four lines. Whether some may look at equal elements alone. */
+/* Make EACH results along x of four lines. Returns whether has_pair holds for one of them. */
 AIRY_INLINE bool sum_across(V *sum, __local const V *line, uint apart, LINE weights)
 {
     const uint from = FULL_FROM(SHIFT), to = FULL_TO(TAPS_X, SHIFT), all = BLOCKS(TAPS_X, SHIFT);
@@ -111,7 +111,7 @@ AIRY_INLINE bool sum_across(V *sum, __local const V *line, uint apart, LINE weig
     for (uint b = from; b < to; b++) {
         load_across(at, line + b * (EACH / VL), apart);
         add_block(sum, at, weights, b, SHIFT, TAPS_X, true);
-        if (b == from) /* elements that all results look at: has_pair */
+        if (b == from) /* has_pair: elements under the weights of all results */
             pair = any_equal(at[0], at[1]);
     }
 #pragma unroll
@@ -212,8 +212,8 @@ AIRY_INLINE uint next_block(uint block)
 }
 
 /*
- * EACH results down four columns of the ring, from block `first` on. Whether some may look at equal
- * elements alone.
+ * Make EACH results down four columns of the ring, from block `first` on. Returns whether has_pair
+ * holds for one of them.
  */
 AIRY_INLINE bool sum_columns(V *sum, __local const V *ring, uint first, LINE weights)
 {

@@ -14,8 +14,8 @@
 #define TAPS_Y 9u
 #endif
 #define SPAN   16u           /* results that an item makes at a time */
-#define BACK   (TAPS_Y - 1u) /* elements that results look back on */
-#define BEFORE (TAPS_X - 1u) /* the same along x */
+#define BACK   (TAPS_Y - 1u) /* elements before that of a result, along y */
+#define BEFORE (TAPS_X - 1u) /* and along x */
 
 #define MADE_PITCH (GROUP / VL | 1u)
 #define LINE_UNITS ((GROUP + TAPS_X - 1u + VL - 1u) / VL)
@@ -23,9 +23,7 @@
 #define ROW_UNITS  ((SPAN + TAPS_X - 1u + VL - 1u) / VL)
 #define WARM       ((BACK + SPAN - 1u) / SPAN) /* steps before the first that gives results */
 
-/*
- * SPAN results along x of the elements from `line` on. Whether some may look at equal elements alone.
- */
+/* Make SPAN results along x of the elements from `line` on. Returns what has_pair does for them. */
 AIRY_INLINE bool sum_row(W *sum, __local const V *line, const W *table)
 {
     W at[ROW_UNITS * VL];

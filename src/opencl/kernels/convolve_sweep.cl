@@ -72,8 +72,8 @@ AIRY_INLINE void load_rows(W *to, __global const T *column, bool there, long y, 
 }
 
 /*
- * EACH results along y of one column, of elements behind BACK others, to rows of sums. skip: how
- * many fewer than MOST_Y the taps are; unit: weights add up to 1.
+ * Make EACH results along y of one column, of elements behind BACK others, in rows of sums. skip:
+ * how many fewer than MOST_Y the taps are; unit: weights add up to 1.
  */
 AIRY_INLINE void sum_rows(__local W *to, const W *at, const W *table, uint skip, bool unit)
 {
@@ -92,7 +92,10 @@ AIRY_INLINE void sum_rows(__local W *to, const W *at, const W *table, uint skip,
 
 #define PLACED_ELEMENT(i) ((__local const W *)line)[PLACE_OF(LEAD + 1u - taps + (i))]
 
-/* EACH results along x, of elements behind LEAD others from `line` on. skip, unit: as sum_rows. */
+/*
+ * Make EACH results along x, of elements behind LEAD others from `line` on. skip, unit: as
+ * sum_rows.
+ */
 AIRY_INLINE void sum_across(W *sum, __local const V *line, const W *table, uint skip, bool unit)
 {
     W at[EACH + LEAD];

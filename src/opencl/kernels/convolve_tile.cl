@@ -31,7 +31,7 @@ AIRY_INLINE uint place_of(uint x)
     return x < WIDE / 2u ? x : x ^ VL;
 }
 
-/* Element x of a line that folds once at most; there: it is not all outside. */
+/* Return element x of a line that folds once at most; there: the line is not all outside. */
 AIRY_INLINE W element_at(__global const T *line, int x, int n, bool there, W outside, uint border)
 {
     const int from = airy_border_fold(x, n, border);
@@ -78,8 +78,8 @@ AIRY_INLINE void sum_edge(__local V *made, uint swap, __global const T *plane, i
 }
 
 /*
- * RUN results along y of two columns of x sums, which begin at a and b. Whether some may look at equal
- * elements alone.
+ * Make RUN results along y of two columns of x sums, which begin at a and b. Returns whether
+ * has_pair holds for one of them.
  */
 AIRY_INLINE bool sum_pair(W *left, W *right, __local const W *a, __local const W *b, const W *table)
 {
@@ -106,8 +106,8 @@ AIRY_INLINE bool sum_pair(W *left, W *right, __local const W *a, __local const W
 }
 
 /*
- * keep_column of the columns of an item. They are rarely looked for, and what tells where they are is
- * made anew: it takes no registers before. to: results of the tile, of which wide x high are wanted.
+ * Call keep_column for the columns of an item. This is rare, so their places are computed again and
+ * take no registers before. to: results of the tile, of which wide x high are wanted.
  */
 AIRY_INLINE void keep_pair(__global W *to, __local const W *tile, int wide, int high,
                            const airy_filter_geom *g)

@@ -17,8 +17,8 @@ AIRY_INLINE void stage_plane(__local V *to, __global const T *row, long z, bool 
 }
 
 /*
- * Of each of RUN columns four bits: how many planes in front have the same as the one behind them.
- * equal: those of the plane before.
+ * Return four bits for each of RUN columns: in how many planes before the element was the same as
+ * in this one. equal: the bits of the plane before.
  */
 AIRY_INLINE uint equal_planes(const W *column, const W *before, uint equal)
 {

@@ -228,23 +228,23 @@ AIRY_INLINE void add_taps(W *sum, const W *w, const W *at, uint taps)
 }
 
 /*
- * Weights that add up to 1 leave a constant as it is, but the rounding of partial sums does not. So
- * results that look at equal elements alone are set to these' value, but for 0, which is exact.
- * Result k looks at the elements k to k + taps - 1, and each taps - 1 results one behind the other
- * have two elements in common. Where these are equal is rare in most images, so it is looked for
- * with elements that are in registers.
+ * Weights that add up to 1 keep a constant, but the rounding of partial sums does not. So a result
+ * whose elements are all equal is set to the value of these; results of zeros are exact anyway.
+ * Result k is made of the elements k to k + taps - 1, so that taps - 1 results in a row have two
+ * neighbouring elements in common. These are rarely equal in most images, and are compared while
+ * they are in registers.
  */
 
 /*
- * Whether elements i - 1 and i are two such elements of some of n results, those of the first of
- * which end with number `last`. beside: results that have them in common.
+ * Return whether elements i - 1 and i are such a pair of n results; the elements of the first
+ * result end with number `last`. beside: how many results have a pair in common.
  */
 AIRY_INLINE bool is_pair(uint i, uint n, uint last, uint beside)
 {
     return i >= last && i - last < n && (i - last) % max(beside, 1u) == 0u;
 }
 
-/* Whether there are any that are equal. */
+/* Return whether a pair is equal, so that results may be made of equal elements alone. */
 AIRY_INLINE bool has_pair(const W *at, uint n, uint last, uint beside)
 {
     bool any = false;
@@ -255,9 +255,9 @@ AIRY_INLINE bool has_pair(const W *at, uint n, uint last, uint beside)
 }
 
 /*
- * Set those of n results that look at equal elements alone. A macro, as results and elements are in
- * any memory: result(k) is number k, element(i) gives number i. loop: what stands in front of the loop
- * over results. taps > 1.
+ * Set those of n results whose elements are all equal. This is a macro because results and elements
+ * may be in any memory: result(k) is result k, element(i) is element i. loop: the pragma of the
+ * loop over results. taps > 1.
  */
 #define KEEP_RUNS(loop, n, taps, element, result)                                                  \
     do {                                                                                           \
@@ -281,7 +281,10 @@ AIRY_INLINE bool has_pair(const W *at, uint n, uint last, uint beside)
 #define KEEP_ALL      _Pragma("unroll") /* results in registers */
 #define SUM_RESULT(k) sum[k]
 
-/* The same of elements in registers, those of the first result ending with number `last`. */
+/*
+ * Set as KEEP_RUNS does, of elements in registers; those of the first result end with number
+ * `last`.
+ */
 #define KEEP_HELD(results, step, n, taps, at, last)                                                \
     do {                                                                                           \
         uint run_ = 1u;                                                                            \
@@ -299,7 +302,7 @@ AIRY_INLINE bool has_pair(const W *at, uint n, uint last, uint beside)
 #define COLUMN_RESULT(k)  to[(long)(k)*step]
 
 /*
- * n results of a padded line from element `first` on, which are in another one from element `to` on.
+ * Keep runs in n results of a padded line from element `first` on, which begin at `to` in another.
  */
 AIRY_INLINE void keep_line(__local W *made, uint to, uint n, __local const W *line, uint first,
                            uint taps)
@@ -307,7 +310,10 @@ AIRY_INLINE void keep_line(__local W *made, uint to, uint n, __local const W *li
     KEEP_RUNS(KEEP_FEW, n, taps, LINE_ELEMENT, LINE_RESULT);
 }
 
-/* n results, `step` apart, of a column of a ring of `rows` of `pitch` elements, from row `first` on. */
+/*
+ * Keep runs in n results, `step` apart, of a column of a ring of `rows` rows of `pitch` elements,
+ * from row `first` on.
+ */
 AIRY_INLINE void keep_column(__global W *to, long step, uint n, __local const W *column, uint pitch,
                              uint first, uint rows, uint taps)
 {
@@ -328,8 +334,8 @@ AIRY_INLINE void keep_column(__global W *to, long step, uint n, __local const W 
     } while (0)
 
 /*
- * has_pair of EACH results with an odd number of taps, of which j are done in whole blocks: at begins
- * with element j, before is the one in front of it.
+ * Return what has_pair does for EACH results with an odd number of taps, j of which are done in
+ * whole blocks: `at` begins with element j, and `before` is element j - 1.
  */
 AIRY_INLINE bool has_shared(const W *at, W before, uint j)
 {
@@ -338,8 +344,8 @@ AIRY_INLINE bool has_shared(const W *at, W before, uint j)
 
 /*
  * sum[k] = sum over j < taps of weight j times element first + k + j of a padded line; first is a
- * multiple of EACH. Reads to the end of the block of EACH behind the last tap. Whether some of an odd
- * number of taps may look at equal elements alone.
+ * multiple of EACH. Reads to the end of the block of EACH behind the last tap. Returns what
+ * has_pair does, for an odd number of taps.
  */
 AIRY_INLINE bool sum_line(W *sum, __local const V *line, uint first, uint taps,
                           __local const V *weights, bool exact, const W *table)

@@ -117,7 +117,7 @@ AIRY_INLINE void stage_row(__local V *to, __global const T *row, bool inside, bo
             get_unit((at) + i_ * VL, (from)[i_]);                                                  \
     } while (0)
 
-/* Whether EACH results along x may look at equal elements (has_pair). */
+/* Return what has_pair does for EACH results along x. */
 AIRY_INLINE bool units_pair(const W *at)
 {
     return has_pair(at + SHIFT, EACH, TAPS_X - 1u, TAPS_X - 1u);
@@ -145,9 +145,7 @@ AIRY_INLINE void sum_units(W *sum, const W *at, const W *table)
 
 #define DOWN_ELEMENT(i) column[(i)*pitch]
 
-/*
- * RUN results along y, of the column of x sums that begins at `column`. unit: weights add up to 1.
- */
+/* Make RUN results along y of the column of x sums at `column`. unit: weights add up to 1. */
 AIRY_INLINE void sum_down(W *sum, __local const W *column, uint pitch, const W *table, bool unit)
 {
     W at[RUN + TAPS_Y - 1u];

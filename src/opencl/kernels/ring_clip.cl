@@ -10,7 +10,7 @@
 #define LISTED 12u
 /* Of the way from the middle to an end: what is nearer to the middle is not listed. */
 #define INNER 0.6
-/* airy_ring_starts_anew: the rule of these clips is never that of compat. */
+/* airy_ring_starts_anew of these clips, whose rule is never that of compat. */
 #define STARTS_ANEW (CLIPS_BY == 1 || CLIPS_BY == 2)
 
 /* Kept are entries with |s - pivot omega| <= reach |omega|. */
@@ -196,7 +196,9 @@ AIRY_INLINE struct interval robust_start(__global const VALUE *values, const str
 }
 #endif
 
-/* A bin that is to start anew carries this count, which no sum of counts is, between two launches. */
+/*
+ * Between the two launches, the count of a bin that is to start anew. No sum of counts is negative.
+ */
 #define MARK (-1.0)
 
 AIRY_INLINE __global double *mark_of(__global double *sums, uint frame, uint bin,
@@ -205,7 +207,7 @@ AIRY_INLINE __global double *mark_of(__global double *sums, uint frame, uint bin
     return sums + g.sums_offset + ((ulong)frame * PLANES + COUNT) * g.bins + bin;
 }
 
-/* What both kernels know of the arrays. */
+/* The arrays of both kernels. */
 struct ring_job {
     struct ring_table table;
     __global const T *frames;
@@ -215,8 +217,8 @@ struct ring_job {
 };
 
 /*
- * Clip one bin of one frame. A bin that a cycle would leave less than half of is marked and left;
- * with `anew` it starts from its median.
+ * Clip one bin of one frame. A bin of which a cycle would keep less than half is marked, and not
+ * clipped any further; with `anew` it starts from its median instead.
  */
 AIRY_INLINE void clip_bin(const struct ring_job job, const airy_ring_bin bin, uint frame,
                           const airy_ring_pass g, bool anew, __local ushort *list,
@@ -311,9 +313,10 @@ ring_clip(RING_ARGUMENTS(VALUE))
 
 #if STARTS_ANEW
 /*
- * The marked bins of ring_clip, few as a rule: a median in each bin's kernel costs all others
- * registers. Mapping: work-groups of RING_GROUP items; a group looks at a bin of AIRY_RING_ANEW_FRAMES frames
- * (ALONE: RING_GROUP bins of a frame). Local memory, barriers: those of ring_clip.
+ * Clip the bins that ring_clip has marked, which are few as a rule. A median in ring_clip itself
+ * would cost registers for every bin.
+ * Mapping: work-groups of RING_GROUP items; a group takes a bin of AIRY_RING_ANEW_FRAMES frames
+ *          (ALONE: RING_GROUP bins of a frame). Local memory, barriers: those of ring_clip.
  */
 __kernel __attribute__((reqd_work_group_size(RING_GROUP, 1, 1))) void
 ring_clip_anew(RING_ARGUMENTS(VALUE))
