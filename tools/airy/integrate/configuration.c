@@ -99,8 +99,8 @@ static bool replayed_option(const char *name)
 }
 
 /*
- * A word as it is kept, "--name=argument", or "--name" of a flag. Others would let whoever made the
- * file decide over more than the values: over --force, or over what else is written and where.
+ * Return whether a result stores such a word: "--name=argument", or "--name" of a flag. Other words
+ * would let the author of the file decide over --force, or over other outputs and their places.
  */
 static bool is_kept(const struct command *command, const char *word)
 {
@@ -241,8 +241,8 @@ int configuration_read(const struct common *common, const char *path, struct opt
         if (!word || !is_kept(common->command, word)) {
             code =
                 tool_fail(common,
-                          "--config %s: option %zu of its configuration is '%s', and none is kept "
-                          "like that; give the options themselves",
+                          "--config %s: option %zu of its configuration is '%s', which no result "
+                          "stores; give the options themselves",
                           path, i + 1, word ? word : "no word");
             break;
         }

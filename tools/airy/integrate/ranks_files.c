@@ -184,7 +184,7 @@ static void make_part(struct part *part, const struct integration *job, size_t n
     name_file(part->path, job->params->output, number, "");
 }
 
-/* One that is complete already is of this run: made with its configuration, of these frames. */
+/* Fail unless a complete file is a part of this run: of its configuration, and of these frames. */
 static int check_complete(const struct integration *job, const struct part *part)
 {
     char *text = NULL, where[NAME + 64];
@@ -200,8 +200,8 @@ static int check_complete(const struct integration *job, const struct part *part
     airy_image_free(&index);
     return same ? AIRY_EXIT_OK
                 : tool_fail(job->common,
-                            "'%s' is there already and is no part of this run, and '%s.partial', "
-                            "which was, is not there; --force without --resume starts anew",
+                            "'%s' is there already and is no part of this run, whose '%s.partial' "
+                            "is missing; --force without --resume starts anew",
                             part->path, part->path);
 }
 
