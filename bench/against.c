@@ -27,7 +27,7 @@ struct against {
     json_t *answers; /* keeps the rows alive */
 };
 
-/* Options of this command that the two builds do not get; value: they have an argument. */
+/* Return whether an option is not for the two builds; value: its argument is the next word. */
 static bool is_own(const char *word, bool *value)
 {
     static const char *const own[] = {"--against", "--rounds", "--table", "--json", "--quiet"};
@@ -82,7 +82,7 @@ static bool same_figure(const json_t *one, const json_t *other)
     return true;
 }
 
-/* The figure of a row that is the `again`-th of its kind in this answer. */
+/* Find the figure of a row; again: how many rows like it the answer has before it. */
 static struct figure *find_figure(struct against *a, json_t *row, size_t again)
 {
     for (size_t i = 0; i < a->count; i++)
@@ -156,7 +156,7 @@ static double median(double *values, size_t count)
     return n ? 0.5 * (values[(n - 1) / 2] + values[n / 2]) : NAN;
 }
 
-/* The row of a figure; slower: see SLOWER. */
+/* Make the row of a figure; slower: see SLOWER. */
 static json_t *make_row(const struct against *a, struct figure *figure, bool *slower)
 {
     for (size_t i = 0; i < a->rounds; i++) {

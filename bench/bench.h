@@ -250,7 +250,7 @@ airy_status bench_time_decode(const struct bench *bench, size_t frames, struct t
 bool bench_go_on(void *user, size_t done, size_t total);
 /* The mask of detector and file, malloc'ed. */
 airy_status bench_mask(uint8_t **mask, const struct bench *bench);
-/* The parameters that the options of a bench give an integrator. */
+/* Return the parameters of an integrator that the options of the bench ask for. */
 airy_integrator_params bench_params(const struct bench *bench, const uint8_t *mask);
 /* An integrator as the options say, for bench->geometry; the other: one on each device. */
 airy_status bench_integrator(airy_integrator **integrator, const struct bench *bench);

@@ -7,11 +7,11 @@
 
 enum { BENCH_PROCESSES_MAX = 16 };
 
-/* How a job is shared out: by the layout of one process, or between several. */
+/* Whether a job is one process with a layout, or several processes. */
 enum bench_job_kind {
     BENCH_JOB_LAYOUT,
-    BENCH_JOB_COMMANDS, /* each with its part of the frames; their results are merged */
-    BENCH_JOB_RANKS     /* of mpirun */
+    BENCH_JOB_COMMANDS, /* each takes its part of the frames; then their results are merged */
+    BENCH_JOB_RANKS     /* ranks of mpirun */
 };
 
 struct bench_job {
@@ -19,24 +19,25 @@ struct bench_job {
     const char *spec, *path;   /* device; of the result */
     enum bench_job_kind kind;
     enum layout layout;        /* of each process */
-    size_t processes, threads; /* threads: of each; 0: not said */
-    size_t replay;             /* the stack so often in a row */
-    /* What has come out; seconds and frames are 0 where the job has failed. */
-    double wall, seconds; /* from start to exit; of the run in it, of several commands of the
-                             longest and of the merge */
+    size_t processes, threads; /* threads: of each process; 0: its default */
+    size_t replay;             /* how many times in a row the stack is integrated */
+    /* Results; seconds and frames are 0 where the job has failed. */
+    double wall;    /* s from start to exit */
+    double seconds; /* s of the run; for commands those of the longest run and of the merge */
     double frames;
-    char why[256]; /* what mpirun said, or "" */
+    char why[256]; /* what mpirun printed, or "" */
 };
 
-/* 0, or the errno for which it cannot be started. */
+/* Run the job. Returns 0, or the errno for which it cannot be started. */
 int bench_job_run(struct bench_job *job);
-/* Why ranks have not run, for such a result. */
+/* Return why ranks have not run; failed: what bench_job_run returned. */
 const char *bench_job_why(const struct bench_job *job, int failed);
 /*
- * Name of the first dataset in which the job's result differs from another by a bit, or NULL. What
- * one file has more often than the other must be the same again and again: normalizations, which a
- * merged result has for each frame, and with `replayed` all rows, of a stack that was not played
- * equally often. Several commands on a device: the sums, which the merge divides on the host.
+ * Return the name of the first dataset in which the job's result differs from another by a bit, or
+ * NULL. Where one file has more values than the other, these must repeat those of the other:
+ * normalizations, which a merged result has for each frame, and, if the results are of different
+ * numbers of replays (`replayed`), all rows. Of commands on a device the sums are compared, but not
+ * their quotients, which the merge makes on the host.
  */
 const char *bench_job_difference(const struct bench_job *job, const char *other, bool replayed);
 

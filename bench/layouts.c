@@ -10,7 +10,7 @@
 /* Of a device's memory that a process takes before it holds anything, bytes: its context. */
 static const double CONTEXT_BYTES = 1024.0 * 1024 * 1024;
 
-/* Those of the practitioners' table, beyond the one that layouts have. */
+/* Numbers of processes in the table of the practitioners, without one process. */
 static const size_t process_counts[] = {2, 4, 8, 15};
 enum { PROCESS_COUNTS = sizeof(process_counts) / sizeof(process_counts[0]) };
 
@@ -104,7 +104,7 @@ size_t layout_count(const struct layout_figure *figure)
     return figure->layout == LAYOUT_THREADS ? figure->threads : figure->processes;
 }
 
-/* One job; its times are added to the figure, which has none where there are no such ranks. */
+/* Run the job and add its times to the figure, which stays without runs where ranks cannot run. */
 static int run_job(struct series *series, struct layout_figure *figure, struct bench_job *job)
 {
     const struct common *common = series->bench->common;
@@ -179,7 +179,7 @@ double layout_rate(const struct layout_figure *figure, double part)
     return figure->frames / tool_percentile(seconds, figure->runs, part);
 }
 
-/* One thread, or the device by one process, for the speed-up. */
+/* Return the figure that the speed-up is against: one thread, or one process on the device. */
 static const struct layout_figure *base_of(const struct series *series,
                                            const struct layout_figure *figure)
 {

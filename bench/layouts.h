@@ -20,7 +20,7 @@ struct layout_figure {
     double speed_up; /* against one thread, or the layout of a device */
 };
 
-/* Threads or processes. */
+/* Return the number of threads, or of processes where there are several. */
 size_t layout_count(const struct layout_figure *figure);
 /* frames/s that a part of the runs did not stay below in time, 0.5: the median. */
 double layout_rate(const struct layout_figure *figure, double part);

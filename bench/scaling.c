@@ -262,7 +262,7 @@ static int miss_ranks(struct scaling *scaling, const struct step *step, const ch
     return AIRY_EXIT_OK;
 }
 
-/* So many commands or ranks of one thread each, on as many cores, into a file. Exit code. */
+/* Time as many commands or ranks of one thread as there are cores, with a file. Exit code. */
 static int measure_jobs(struct scaling *scaling, enum scaling_kind kind, const struct step *step,
                         struct timing *t)
 {

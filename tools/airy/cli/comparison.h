@@ -1,4 +1,4 @@
-/* What a run of a command keeps for a comparison of two devices (compare.h). */
+/* Results and times that a run of a command keeps for a comparison of two devices (compare.h). */
 #ifndef AIRY_TOOLS_CLI_COMPARISON_H
 #define AIRY_TOOLS_CLI_COMPARISON_H
 

@@ -20,7 +20,7 @@ struct layout_choice {
 /* By enum layout, NULL behind the last. */
 extern const char *const layout_words[];
 const char *layout_name(enum layout layout);
-/* Which layout, and why; one that does not fit the device is refused. Exit code. */
+/* Choose the layout and note why; one that does not fit the device is refused. Exit code. */
 int layout_choose(struct layout_choice *choice, const struct common *common, enum layout wish,
                   const airy_device *device, size_t frames);
 

@@ -31,11 +31,11 @@ int tool_failed_as(const struct common *common, airy_status status, const char *
 /* The same with a sentence of the command itself. */
 int tool_fail(const struct common *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Print a failure, or keep it (tool_hold); tail: what to do, with the mark before it. */
+/* Print a failure, or keep it (tool_hold); tail: "; WHAT TO DO NEXT", or "". */
 void tool_print_failure(const char *command, const char *text, const char *tail);
 /*
- * The library writes under NAME.XXXXXXXX.partial until a file is complete; who reads the message
- * knows NAME.
+ * Replace the name of a temporary file, NAME.XXXXXXXX.partial, by NAME, which the user knows, and
+ * leave out the marks of runs that are compared.
  */
 void tool_hide_temporary(char *text);
 /* Wrong use: "airy COMMAND: <sentence>; see ... --help", exit code 2. */

@@ -1,4 +1,4 @@
-/* JSON of the commands: texts, numbers, and what is printed. */
+/* JSON of the commands: texts, numbers, and how both are printed. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

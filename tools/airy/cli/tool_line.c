@@ -69,7 +69,7 @@ void tool_line(const char *command, const char *format, ...)
     fprintf(stderr, "airy%s%s: %s\n", *command ? " " : "", command, line);
 }
 
-/* One of several ranks: failures are kept for rank 0 to tell. */
+/* In one of several ranks failures are kept, and rank 0 prints them. */
 static struct {
     bool failures, talk;
     char line[2048];

@@ -71,15 +71,15 @@ struct follow {
     struct follow_files files;
 };
 
-/* A row's frame, be it for this run or not. SIZE_MAX: not. */
+/* Return the row of a frame, or SIZE_MAX for a frame that is not for this run. */
 size_t follow_row(const struct follow *f, size_t frame);
 enum taken follow_fail(struct follow *f, int code);
-/* Rows that cannot be written, mostly for want of room. Exit code. */
+/* Fail because rows cannot be written, mostly for want of room. Exit code. */
 int follow_fail_file(const struct follow *f, const char *sentence);
 bool follow_fits(const struct follow *f, const airy_stack_info *info);
-/* The bytes at a place, all of them, into f->chunk. */
+/* Read all bytes at a place of the stack into f->chunk. */
 bool follow_read(struct follow *f, const airy_stack *stack, const airy_stack_place *place);
-/* Before another look: a file of the same name may be another one by then. */
+/* Close the file read last, before a look in which its name may belong to another file. */
 void follow_close(struct follow *f);
 /* A frame of an open stack; one that is in memory; one that cannot be read and never will be. */
 enum taken follow_take(struct follow *f, const airy_stack *stack, const airy_stack_info *info,

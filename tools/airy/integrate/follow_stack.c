@@ -115,8 +115,7 @@ static enum taken check_proof(struct follow *f, const airy_stack *stack,
     struct proof now = {.known = false};
     if (f->stack.proof.frame < info->frames)
         now = prove(f, stack, f->stack.proof.frame);
-    if (!now.known ||
-        now.stored != f->stack.proof.stored) /* nothing says yet that it is the same */
+    if (!now.known || now.stored != f->stack.proof.stored) /* it may still be the same frame */
         return LATER;
     const bool other = now.hash != f->stack.proof.hash;
     return other ? fail_replaced(f, now.frame, f->job->common->inputs.items[0]) : TAKEN;

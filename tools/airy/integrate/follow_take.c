@@ -1,4 +1,6 @@
-/* --follow: one frame, as a chunk or as pixels, into the run; and what of it is for the run. */
+/*
+ * --follow: giving one frame to the run, as a chunk or as pixels, and which frames are for the run.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -7,7 +9,6 @@
 
 #include "integrate/follow.h"
 
-/* A row's frame, be it for this run or not. SIZE_MAX: not. */
 size_t follow_row(const struct follow *f, size_t frame)
 {
     const airy_run_params *run = &f->job->run;
@@ -49,7 +50,7 @@ enum taken follow_give(struct follow *f, size_t row, const void *bytes, size_t s
     return TAKEN;
 }
 
-/* A frame that cannot be read, and never will be. */
+/* Give up a frame that cannot be read and never will be. */
 enum taken follow_give_up(struct follow *f, size_t row, const char *why)
 {
     const airy_status status = airy_live_lose(f->live, row, why, HUGE_VAL);
@@ -66,7 +67,7 @@ void follow_close(struct follow *f)
     f->fd = -1;
 }
 
-/* The bytes at a place of the stack, all of them; of another file that has its name by now none. */
+/* Nothing is read from another file that has the name of the stack's file by now. */
 bool follow_read(struct follow *f, const airy_stack *stack, const airy_stack_place *place)
 {
     if (place->size > f->chunk_bytes) {
@@ -95,7 +96,7 @@ bool follow_read(struct follow *f, const airy_stack *stack, const airy_stack_pla
     return f->fd >= 0;
 }
 
-/* A chunk begins with the bytes of its frame: where a file has a hole as yet, it does not. */
+/* A chunk begins with the number of bytes of its frame, unless the file still has a hole there. */
 static bool is_begun(const struct follow *f, const airy_stack_place *place, airy_codec codec)
 {
     if (!place->encoded || (codec != AIRY_CODEC_BSLZ4 && codec != AIRY_CODEC_LZ4))
@@ -106,7 +107,7 @@ static bool is_begun(const struct follow *f, const airy_stack_place *place, airy
     return bytes == f->frame_bytes;
 }
 
-/* A frame of an open stack. */
+/* Take a frame of an open stack. */
 enum taken follow_take(struct follow *f, const airy_stack *stack, const airy_stack_info *info,
                        size_t frame, size_t row)
 {

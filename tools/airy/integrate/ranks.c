@@ -126,8 +126,8 @@ int ranks_share(const struct world *world, struct integration *job)
 }
 
 /*
- * How many rows to claim next of `total`, of which `taken` are claimed: much while much is left,
- * so that few ask at a time, and a batch of `least` at the end, so that all end together.
+ * Return how many rows to claim next of `total`, of which `taken` are claimed: many while many are
+ * left, so that few ranks claim at a time, and `least` at the end, so that all ranks end together.
  */
 static size_t claim_size(size_t least, size_t total, size_t taken, size_t ranks)
 {
@@ -194,7 +194,7 @@ void ranks_idle(void *user)
         show(run);
 }
 
-/* Bad frames; the first is that of the lowest row, whoever was quicker. */
+/* Add bad frames; the first one is that of the lowest row, whichever rank was quicker. */
 static void add_bad(airy_run_info *sum, const airy_run_info *one)
 {
     sum->bad += one->bad;
