@@ -186,6 +186,7 @@ void check_stack(struct check *c)
     check_stack_damage(c);
     check_stack_table(c);
     check_stack_frames(c);
+    check_stack_sources(c);
     check_stack_files(c);
     check_hdf5_text(c);
 }

@@ -23,6 +23,7 @@ void check_stack_damage(struct check *c);
 void check_stack_files(struct check *c);
 void check_stack_table(struct check *c);
 void check_stack_frames(struct check *c);
+void check_stack_sources(struct check *c);
 void check_hdf5_text(struct check *c);
 
 #endif

@@ -77,8 +77,9 @@ char *airy_hdf5_source_find(const char *beside, const char *name)
 /* First and last index of each axis; ndim 0: everything. paths: how many libhdf5 takes to it. */
 struct box {
     int ndim;
-    bool exact; /* the box is what is asked for, and no more */
-    bool all;   /* a mapping takes the whole source, whose shape is not known yet; of it: */
+    bool exact;  /* the box is what is asked for, and no more */
+    bool all;    /* a mapping takes the whole source, whose shape is not known yet */
+    bool beyond; /* the source has fewer elements than the mapping takes of it */
     struct airy_points points;
     double paths;
     hsize_t first[AIRY_MAX_DIMS], last[AIRY_MAX_DIMS];
@@ -87,7 +88,7 @@ struct box {
 static void get_box(struct box *box, hid_t space)
 {
     hsize_t first[H5S_MAX_RANK], last[H5S_MAX_RANK];
-    box->exact = box->all = false;
+    box->exact = box->all = box->beyond = false;
     box->ndim = space < 0 ? 0 : H5Sget_simple_extent_ndims(space);
     if (box->ndim <= 0 || box->ndim > AIRY_MAX_DIMS || H5Sget_select_bounds(space, first, last) < 0)
         box->ndim = 0;
@@ -119,9 +120,10 @@ static bool same_box(const struct box *a, const struct box *b)
 /* Let a hold b as well. */
 static void stretch(struct box *a, const struct box *b)
 {
-    a->exact = a->all = false;
-    if (a->ndim != b->ndim)
+    if (a->all || b->all || a->ndim != b->ndim)
         a->ndim = 0;
+    a->exact = a->all = false;
+    a->beyond |= b->beyond;
     for (int i = 0; i < a->ndim; i++) {
         a->first[i] = b->first[i] < a->first[i] ? b->first[i] : a->first[i];
         a->last[i] = b->last[i] > a->last[i] ? b->last[i] : a->last[i];
@@ -155,6 +157,7 @@ struct walk {
     struct sources named; /* the next level's, as the mappings name them */
     bool written;         /* a source that was never written is an error, where this is known */
     bool whole;           /* all of the dataset is asked for */
+    bool exact;           /* what is asked for is followed to its chunks, and paths do not count */
     size_t numbered;      /* sources named by "%b" so far */
     double paths, limit;  /* of mappings that libhdf5 follows, so far and at most */
 };
@@ -260,86 +263,30 @@ static char *fill_name(const char *name, size_t number, bool *numbered)
     return NULL;
 }
 
-static bool has_dataset(const char *path, const char *name)
+/* The elements of a dataset, UINT64_MAX where they are more. */
+static hsize_t count_elements(int ndim, const hsize_t *shape)
 {
-    hid_t file;
-    if (access(path, F_OK) != 0 || airy_hdf5_open(&file, path) != AIRY_OK)
-        return false;
-    const bool there = airy_hdf5_exists(file, name);
-    H5Fclose(file);
-    return there;
+    hsize_t elements = 1;
+    for (int axis = 0; axis < ndim; axis++)
+        if (__builtin_mul_overflow(elements, shape[axis], &elements))
+            return UINT64_MAX;
+    return elements;
 }
 
-/*
- * A mapping's source, or where its name has "%b" all that are there from number 0 on: how many there
- * should be is not written anywhere.
- */
-static airy_status note_named(struct walk *w, const char *beside, const char *file,
-                              const char *name, const struct box *box)
-{
-    const struct box whole = {.paths = box->paths};
-    bool more = true, numbered = false;
-    airy_status status = AIRY_OK;
-    for (size_t i = 0; more && status == AIRY_OK; i++) {
-        char *one = fill_name(file, i, &numbered), *dataset = fill_name(name, i, &numbered);
-        char *found = one && dataset ? airy_hdf5_source_find(beside, one) : NULL;
-        more = numbered && found && has_dataset(found, dataset);
-        if (!found)
-            status = fail_memory(w);
-        else if (more && ++w->numbered > MAX_NUMBERED)
-            status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s has more than %d numbered sources",
-                               w->what, MAX_NUMBERED);
-        else if (more || !numbered)
-            status = note_source(w, found, dataset, numbered ? &whole : box);
-        free(one);
-        free(dataset);
-        free(found);
-    }
-    return status;
-}
-
-/*
- * Narrow the box to its points of the selection, and set `exact`, where these points are one box.
- */
+/* Narrow the box to its points of the selection; it stays exact where these are one box. */
 static void narrow(struct box *box, hid_t from, int ndim, const hsize_t *shape)
 {
     struct airy_part part;
-    box->exact = ndim <= AIRY_MAX_DIMS && airy_virtual_part(&part, &box->points, from, ndim, shape);
+    const bool fits = ndim <= AIRY_MAX_DIMS &&
+                      airy_virtual_part(&part, &box->points, from, ndim, shape);
+    box->beyond = box->all && count_elements(ndim, shape) < box->points.end;
+    box->ndim = fits ? ndim : box->all ? 0 : box->ndim;
+    box->exact = box->exact && fits;
     box->all = false;
-    box->ndim = box->exact ? ndim : box->ndim;
-    for (int axis = 0; box->exact && axis < ndim; axis++) {
+    for (int axis = 0; fits && axis < ndim; axis++) {
         box->first[axis] = part.first[axis];
         box->last[axis] = part.last[axis];
     }
-}
-
-/*
- * Get the part of the source that is asked for; where it is not known, all that the mapping takes.
- */
-static void get_wanted_box(struct box *wanted, hid_t creation, size_t i, const struct source *asked)
-{
-    struct airy_part box = {.ndim = asked->boxes[0].ndim};
-    struct airy_points points = {0, 0};
-    const hid_t to = H5Pget_virtual_vspace(creation, i),
-                from = H5Pget_virtual_srcspace(creation, i);
-    for (int axis = 0; axis < box.ndim; axis++) {
-        box.first[axis] = asked->boxes[0].first[axis];
-        box.last[axis] = asked->boxes[0].last[axis];
-    }
-    const bool known = asked->box_count == 1 && asked->boxes[0].exact && to >= 0 && from >= 0 &&
-                       airy_virtual_points(&points, &box, to),
-               all = known && H5Sget_select_type(from) == H5S_SEL_ALL;
-    hsize_t shape[H5S_MAX_RANK];
-    const int ndim = known && !all ? H5Sget_simple_extent_dims(from, shape, NULL) : 0;
-    if (to >= 0)
-        H5Sclose(to);
-    get_box(wanted, from >= 0 ? H5Scopy(from) : -1);
-    wanted->all = all;
-    wanted->points = points;
-    if (known && !all)
-        narrow(wanted, from, ndim, shape);
-    if (from >= 0)
-        H5Sclose(from);
 }
 
 /* Narrow the boxes of mappings that take the whole source, whose shape is known now. */
@@ -356,14 +303,101 @@ static void settle_boxes(struct source *source, hid_t dataset)
         H5Sclose(space);
 }
 
-static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const char *beside,
-                                const struct source *asked)
+/* A mapping, or the part of it that one source of many is. */
+struct mapping {
+    const char *file, *name; /* the source's */
+    hid_t to, from;
+};
+
+/* Of the source what is asked for: *known is false where no one box holds it and nothing else. */
+static void get_wanted_box(struct box *wanted, const struct mapping *m, const struct box *asked,
+                           bool *known)
 {
-    struct box here, wanted;
+    struct airy_part box = {.ndim = asked->ndim};
+    struct airy_points points = {0, 0};
+    for (int axis = 0; axis < box.ndim; axis++) {
+        box.first[axis] = asked->first[axis];
+        box.last[axis] = asked->last[axis];
+    }
+    hsize_t shape[H5S_MAX_RANK];
+    *known = asked->exact && airy_virtual_points(&points, &box, m->to);
+    get_box(wanted, H5Scopy(m->from));
+    wanted->all = H5Sget_select_type(m->from) == H5S_SEL_ALL;
+    wanted->exact = *known;
+    if (!*known)
+        points = (struct airy_points){0, (hsize_t)H5Sget_select_npoints(m->to)};
+    wanted->points = points;
+    if (*known && !wanted->all) {
+        narrow(wanted, m->from, H5Sget_simple_extent_dims(m->from, shape, NULL), shape);
+        *known = wanted->exact;
+    }
+}
+
+/* A selection of the source, block by block, or where it has too many as one box. */
+static airy_status note_blocks(struct walk *w, const struct mapping *m, hid_t selected)
+{
+    const int ndim = H5Sget_simple_extent_ndims(selected);
+    const hssize_t points = H5Sget_select_npoints(selected),
+                   count = H5Sget_select_type(selected) == H5S_SEL_HYPERSLABS
+                               ? H5Sget_select_hyper_nblocks(selected)
+                               : 0;
+    struct box box = {.exact = true, .ndim = ndim};
+    airy_status status = AIRY_OK;
+    if (points == 0)
+        return AIRY_OK;
+    if (ndim < 1 || ndim > AIRY_MAX_DIMS || count < 1 || count > MAX_BOXES) {
+        get_box(&box, H5Scopy(selected));
+        return note_source(w, m->file, m->name, &box);
+    }
+    hsize_t *blocks = calloc((size_t)count, 2 * (size_t)ndim * sizeof(*blocks));
+    if (!blocks)
+        return fail_memory(w);
+    if (H5Sget_select_hyper_blocklist(selected, 0, (hsize_t)count, blocks) < 0)
+        status = airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
+    for (hssize_t i = 0; i < count && status == AIRY_OK; i++) {
+        for (int axis = 0; axis < ndim; axis++) {
+            box.first[axis] = blocks[2 * ndim * i + axis];
+            box.last[axis] = blocks[2 * ndim * i + ndim + axis];
+        }
+        status = note_source(w, m->file, m->name, &box);
+    }
+    free(blocks);
+    return status;
+}
+
+/* What one of the parts that are asked for is in the source. */
+static airy_status note_part(struct walk *w, const struct mapping *m, const struct box *asked)
+{
+    struct box wanted;
+    bool known;
+    get_wanted_box(&wanted, m, asked, &known);
+    struct airy_part part = {.ndim = asked->ndim};
+    for (int axis = 0; axis < part.ndim; axis++) {
+        part.first[axis] = asked->first[axis];
+        part.last[axis] = asked->last[axis];
+    }
+    const hid_t selected = known || part.ndim == 0 ? -1
+                                                   : airy_virtual_project(m->to, m->from, &part);
+    if (selected < 0)
+        return note_source(w, m->file, m->name, &wanted);
+    const airy_status status = note_blocks(w, m, selected);
+    H5Sclose(selected);
+    return status;
+}
+
+/*
+ * What libhdf5 may look at of the source: where a dataset is asked for in one part that is, else all
+ * that the mapping takes.
+ */
+static airy_status note_paths(struct walk *w, const struct mapping *m, const struct box *here,
+                              const struct source *asked)
+{
+    const struct box all = {.ndim = 0};
+    struct box wanted;
+    bool known;
     double paths = 0;
-    get_box(&here, H5Pget_virtual_vspace(creation, i));
     for (size_t k = 0; k < asked->box_count; k++)
-        paths += apart(&here, &asked->boxes[k]) ? 0 : asked->boxes[k].paths;
+        paths += apart(here, &asked->boxes[k]) ? 0 : asked->boxes[k].paths;
     if (paths == 0)
         return AIRY_OK;
     w->paths += paths;
@@ -372,19 +406,152 @@ static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const 
         "%s: its virtual datasets name each other on more than %.0f paths, which would take "
         "too long; copy what is wanted into a dataset of its own",
         w->what, w->limit);
-    get_wanted_box(&wanted, creation, i, asked);
+    get_wanted_box(&wanted, m, asked->box_count == 1 ? &asked->boxes[0] : &all, &known);
     wanted.paths = paths;
+    return note_source(w, m->file, m->name, &wanted);
+}
+
+static airy_status note_parts(struct walk *w, const struct mapping *m, const struct source *asked)
+{
+    struct box here;
+    airy_status status = AIRY_OK;
+    get_box(&here, H5Scopy(m->to));
+    if (!w->exact)
+        return note_paths(w, m, &here, asked);
+    for (size_t k = 0; k < asked->box_count && status == AIRY_OK; k++)
+        if (!apart(&here, &asked->boxes[k]))
+            status = note_part(w, m, &asked->boxes[k]);
+    return status;
+}
+
+/* Source `number` of a mapping, by the names that libhdf5 makes of the mapping's. */
+static airy_status note_numbered(struct walk *w, const char *beside, const struct mapping *m,
+                                 size_t number, const struct source *asked)
+{
+    bool numbered;
+    struct mapping one = *m;
+    char *file = fill_name(m->file, number, &numbered),
+         *name = fill_name(m->name, number, &numbered),
+         *found = file && name ? airy_hdf5_source_find(beside, file) : NULL;
+    one.file = found;
+    one.name = name;
+    const airy_status status = found ? note_parts(w, &one, asked) : fail_memory(w);
+    free(file);
+    free(name);
+    free(found);
+    return status;
+}
+
+/* Indices of an axis that are asked for, below `extent`. */
+static void get_range(hsize_t range[2], const struct source *asked, int ndim, int axis,
+                      hsize_t extent)
+{
+    range[0] = extent;
+    range[1] = 0;
+    for (size_t k = 0; k < asked->box_count; k++) {
+        const struct box *box = &asked->boxes[k];
+        const hsize_t first = box->ndim == ndim ? box->first[axis] : 0,
+                      end = box->ndim == ndim ? box->last[axis] + 1 : extent;
+        range[0] = first < range[0] ? first : range[0];
+        range[1] = end > range[1] ? end : range[1];
+    }
+    range[1] = range[1] < extent ? range[1] : extent;
+}
+
+/*
+ * A mapping whose names have "%b": each block of the virtual dataset, as far as that goes, is a
+ * source of its own.
+ */
+static airy_status note_series(struct walk *w, const char *beside, const struct mapping *m,
+                               const struct airy_endless *to, const struct source *asked,
+                               hsize_t extent)
+{
+    const hsize_t start = to->start[to->axis], stride = to->stride[to->axis],
+                  block = to->block[to->axis];
+    hsize_t range[2];
+    airy_status status = AIRY_OK;
+    get_range(range, asked, to->ndim, to->axis, extent);
+    const hsize_t behind = start < range[0] ? range[0] - start : 0;
+    for (hsize_t i = behind < block ? 0 : (behind - block) / stride;
+         status == AIRY_OK && start < range[1] && i <= (range[1] - 1 - start) / stride; i++) {
+        struct airy_endless one = *to;
+        struct mapping part = *m;
+        const hsize_t begin = start + i * stride;
+        AIRY_FAIL_IF(++w->numbered > MAX_NUMBERED, AIRY_ERR_UNSUPPORTED,
+                     "%s has more than %d numbered sources", w->what, MAX_NUMBERED);
+        one.start[one.axis] = begin;
+        part.to = airy_virtual_first(&one, block < extent - begin ? block : extent - begin);
+        status = part.to < 0
+                     ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what)
+                     : note_numbered(w, beside, &part, (size_t)i, asked);
+        if (part.to >= 0)
+            H5Sclose(part.to);
+    }
+    return status;
+}
+
+/* A mapping that grows with its source, as far as the virtual dataset goes. */
+static airy_status note_growing(struct walk *w, const char *beside, const struct mapping *m,
+                                const struct airy_endless *to, const struct airy_endless *from,
+                                const struct source *asked, hsize_t extent)
+{
+    const hsize_t indices = airy_virtual_indices(to, extent), one = airy_virtual_elements(from);
+    hsize_t elements;
+    if (indices == 0)
+        return AIRY_OK;
+    AIRY_FAIL_IF(one == 0 ||
+                     __builtin_mul_overflow(indices, airy_virtual_elements(to), &elements) ||
+                     elements % one != 0,
+                 AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
+    struct mapping part = *m;
+    part.to = airy_virtual_first(to, indices);
+    part.from = airy_virtual_first(from, elements / one);
+    const airy_status status =
+        part.to < 0 || part.from < 0
+            ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what)
+            : note_numbered(w, beside, &part, 0, asked);
+    if (part.to >= 0)
+        H5Sclose(part.to);
+    if (part.from >= 0)
+        H5Sclose(part.from);
+    return status;
+}
+
+static airy_status note_spaces(struct walk *w, const char *beside, const struct mapping *m,
+                               const struct source *asked, const struct airy_part *shape)
+{
+    struct airy_endless to, from;
+    if (!airy_virtual_endless(&to, m->to))
+        return note_numbered(w, beside, m, 0, asked);
+    AIRY_FAIL_IF(to.ndim != shape->ndim, AIRY_ERR_FORMAT, "%s: its mapping cannot be read",
+                 w->what);
+    const hsize_t extent = shape->last[to.axis];
+    return airy_virtual_endless(&from, m->from)
+               ? note_growing(w, beside, m, &to, &from, asked, extent)
+               : note_series(w, beside, m, &to, asked, extent);
+}
+
+static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const char *beside,
+                                const struct source *asked, const struct airy_part *shape)
+{
     const ssize_t file_length = H5Pget_virtual_filename(creation, i, NULL, 0);
     const ssize_t name_length = H5Pget_virtual_dsetname(creation, i, NULL, 0);
     AIRY_FAIL_IF(file_length < 0 || name_length < 0, AIRY_ERR_FORMAT,
                  "%s: its mapping cannot be read", w->what);
     char *file = calloc((size_t)file_length + 1, 1), *name = calloc((size_t)name_length + 1, 1);
+    const struct mapping m = {file, name, H5Pget_virtual_vspace(creation, i),
+                              H5Pget_virtual_srcspace(creation, i)};
     airy_status status;
-    if (!file || !name || H5Pget_virtual_filename(creation, i, file, (size_t)file_length + 1) < 0 ||
+    if (!file || !name || m.to < 0 || m.from < 0 ||
+        H5Pget_virtual_filename(creation, i, file, (size_t)file_length + 1) < 0 ||
         H5Pget_virtual_dsetname(creation, i, name, (size_t)name_length + 1) < 0)
         status = fail_memory(w);
     else
-        status = note_named(w, beside, file, name, &wanted);
+        status = note_spaces(w, beside, &m, asked, shape);
+    if (m.to >= 0)
+        H5Sclose(m.to);
+    if (m.from >= 0)
+        H5Sclose(m.from);
     free(file);
     free(name);
     return status;
@@ -393,16 +560,20 @@ static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const 
 /* The sources of a virtual dataset join the next level; other layouts have none. */
 static airy_status note_mappings(struct walk *w, hid_t dataset, const struct source *asked)
 {
-    const hid_t creation = H5Dget_create_plist(dataset);
+    const hid_t creation = H5Dget_create_plist(dataset), space = H5Dget_space(dataset);
+    struct airy_part shape; /* last: one behind the last index */
     airy_status status = AIRY_OK;
     size_t count = 0;
+    shape.ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape.last, NULL);
     if (creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL) {
         const airy_probe *probe = airy_probe_of(dataset);
         if (!probe || H5Pget_virtual_count(creation, &count) < 0)
             status = airy_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
         for (size_t k = 0; k < count && status == AIRY_OK; k++)
-            status = note_mapping(w, creation, k, probe->path, asked);
+            status = note_mapping(w, creation, k, probe->path, asked, &shape);
     }
+    if (space >= 0)
+        H5Sclose(space);
     if (creation >= 0)
         H5Pclose(creation);
     return status;
@@ -465,21 +636,49 @@ static airy_status open_file(hid_t *opened, const char *file, const struct walk 
     return AIRY_OK;
 }
 
+/* Return whether a box ends behind the source. */
+static bool ends_behind(const struct box *box, hid_t dataset)
+{
+    hsize_t shape[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset);
+    const int ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
+    bool behind = box->beyond;
+    for (int axis = 0; axis < ndim && ndim == box->ndim; axis++)
+        behind = behind || box->last[axis] >= shape[axis];
+    if (space >= 0)
+        H5Sclose(space);
+    return behind;
+}
+
+/* Return whether the box lacks data; *known is false where the box is larger than what is asked for. */
+static bool lacks_box(const struct box *box, hid_t dataset, hid_t creation, bool *known)
+{
+    hsize_t count[AIRY_MAX_DIMS];
+    *known = true;
+    if (ends_behind(box, dataset))
+        return true;
+    for (int axis = 0; axis < box->ndim; axis++)
+        count[axis] = box->last[axis] - box->first[axis] + 1;
+    *known = box->exact;
+    return box->ndim ? airy_chunk_check_written(dataset, box->first, count) == AIRY_ERR_UNWRITTEN
+                     : !airy_chunk_all_written(dataset, creation);
+}
+
 /* Fail where the source lacks data: libhdf5 gives fill values for what was never written. */
 static airy_status check_written(const struct walk *w, const struct source *source, hid_t dataset,
                                  hid_t creation)
 {
-    bool missing = airy_chunk_is_unwritten(dataset, creation);
+    bool missing = airy_chunk_is_unwritten(dataset, creation), known = true;
     if (w->whole)
         missing = missing || !airy_chunk_all_written(dataset, creation);
-    for (size_t i = 0; i < source->box_count && !missing && !w->whole; i++) {
-        const struct box *box = &source->boxes[i];
-        hsize_t count[AIRY_MAX_DIMS];
-        for (int axis = 0; axis < box->ndim; axis++)
-            count[axis] = box->last[axis] - box->first[axis] + 1;
-        missing = box->exact &&
-                  airy_chunk_check_written(dataset, box->first, count) == AIRY_ERR_UNWRITTEN;
-    }
+    for (size_t i = 0; i < source->box_count && !missing; i++)
+        missing = w->whole ? ends_behind(&source->boxes[i], dataset)
+                           : lacks_box(&source->boxes[i], dataset, creation, &known);
+    AIRY_FAIL_IF(missing && !known, AIRY_ERR_UNSUPPORTED,
+                 "%s::%s, a source of the virtual dataset %s, was not written everywhere, and its "
+                 "mapping has too many parts to tell whether it lacks what is asked for; copy what "
+                 "is wanted into a dataset of its own",
+                 source->file, source->name, w->what);
     AIRY_FAIL_IF(missing, AIRY_ERR_UNWRITTEN,
                  "%s::%s, a source of the virtual dataset %s, was never written%s", source->file,
                  source->name, w->what, w->whole ? ", or not all of it" : " where it is asked for");
@@ -598,10 +797,10 @@ static void get_wanted(struct box *wanted, struct walk *w, hid_t dataset, const 
         H5Sclose(space);
 }
 
-static airy_status check(hid_t dataset, const hsize_t *start, const hsize_t *count,
-                         const char *what, bool written)
+static airy_status walk(hid_t dataset, const hsize_t *start, const hsize_t *count, const char *what,
+                        bool written, bool exact)
 {
-    struct walk w = {.what = what, .written = written, .whole = !start};
+    struct walk w = {.what = what, .written = written, .whole = !start, .exact = exact};
     struct box wanted;
     get_wanted(&wanted, &w, dataset, start, count);
     airy_status status =
@@ -620,6 +819,18 @@ static airy_status check(hid_t dataset, const hsize_t *start, const hsize_t *cou
     }
     release(&w.named);
     return status;
+}
+
+/*
+ * The paths are bounded by what libhdf5 may look at, which is more than what is asked for; chunks
+ * that lack are those of the latter.
+ */
+static airy_status check(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                         const char *what, bool written)
+{
+    const airy_status status = walk(dataset, start, count, what, written && !start, false);
+    return status == AIRY_OK && written && start ? walk(dataset, start, count, what, true, true)
+                                                 : status;
 }
 
 airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,

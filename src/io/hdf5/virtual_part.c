@@ -117,3 +117,87 @@ bool airy_virtual_part(struct airy_part *part, const struct airy_points *points,
     }
     return false;
 }
+
+bool airy_virtual_endless(struct airy_endless *e, hid_t space)
+{
+    e->axis = -1;
+    e->ndim = H5Sget_simple_extent_dims(space, e->shape, NULL);
+    if (e->ndim < 1 || H5Sget_select_type(space) != H5S_SEL_HYPERSLABS ||
+        H5Sis_regular_hyperslab(space) <= 0 ||
+        H5Sget_regular_hyperslab(space, e->start, e->stride, e->count, e->block) < 0)
+        return false;
+    for (int i = 0; i < e->ndim; i++)
+        if (e->count[i] == H5S_UNLIMITED || e->block[i] == H5S_UNLIMITED)
+            e->axis = i;
+    return e->axis >= 0 && e->stride[e->axis] > 0;
+}
+
+hsize_t airy_virtual_indices(const struct airy_endless *e, hsize_t extent)
+{
+    const hsize_t start = e->start[e->axis], block = e->block[e->axis],
+                  from = extent > start ? extent - start : 0, rest = from % e->stride[e->axis];
+    return block == H5S_UNLIMITED
+               ? from
+               : from / e->stride[e->axis] * block + (rest < block ? rest : block);
+}
+
+hsize_t airy_virtual_elements(const struct airy_endless *e)
+{
+    hsize_t elements = 1;
+    for (int i = 0; i < e->ndim; i++)
+        if (i != e->axis && (__builtin_mul_overflow(elements, e->count[i], &elements) ||
+                             __builtin_mul_overflow(elements, e->block[i], &elements)))
+            return 0;
+    return elements;
+}
+
+hid_t airy_virtual_first(const struct airy_endless *e, hsize_t indices)
+{
+    const int axis = e->axis;
+    const hsize_t block = e->block[axis] < indices ? e->block[axis] : indices;
+    hsize_t start[H5S_MAX_RANK], count[H5S_MAX_RANK], size[H5S_MAX_RANK], shape[H5S_MAX_RANK], end;
+    if (block == 0)
+        return -1;
+    for (int i = 0; i < e->ndim; i++) {
+        start[i] = e->start[i];
+        count[i] = e->count[i];
+        size[i] = e->block[i];
+        shape[i] = e->shape[i];
+    }
+    const hsize_t blocks = indices / block, rest = indices % block;
+    if (__builtin_mul_overflow(blocks, e->stride[axis], &end) ||
+        __builtin_add_overflow(end, e->start[axis] + block, &end) || end > INT64_MAX)
+        return -1;
+    shape[axis] = end;
+    count[axis] = blocks;
+    size[axis] = block;
+    const hid_t space = H5Screate_simple(e->ndim, shape, NULL);
+    bool good = space >= 0 &&
+                H5Sselect_hyperslab(space, H5S_SELECT_SET, start, e->stride, count, size) >= 0;
+    if (good && rest) {
+        start[axis] += blocks * e->stride[axis];
+        count[axis] = 1;
+        size[axis] = rest;
+        good = H5Sselect_hyperslab(space, H5S_SELECT_OR, start, e->stride, count, size) >= 0;
+    }
+    if (good)
+        return space;
+    if (space >= 0)
+        H5Sclose(space);
+    return -1;
+}
+
+hid_t airy_virtual_project(hid_t to, hid_t from, const struct airy_part *asked)
+{
+    hsize_t count[H5S_MAX_RANK];
+    for (int i = 0; i < asked->ndim; i++)
+        count[i] = asked->last[i] - asked->first[i] + 1;
+    const hid_t part = H5Scopy(to);
+    hid_t selected = -1;
+    if (part >= 0 && H5Sget_simple_extent_ndims(to) == asked->ndim &&
+        H5Sselect_hyperslab(part, H5S_SELECT_SET, asked->first, NULL, count, NULL) >= 0)
+        selected = H5Sselect_project_intersection(to, from, part);
+    if (part >= 0)
+        H5Sclose(part);
+    return selected;
+}

@@ -16,6 +16,27 @@ struct airy_points {
 };
 
 /*
+ * A selection without an end: its blocks go on along one axis, or the last one does. Lock held.
+ */
+struct airy_endless {
+    int ndim, axis;
+    hsize_t shape[H5S_MAX_RANK]; /* of the dataspace */
+    hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+};
+/* Describe a selection without an end; returns false where it has one. */
+bool airy_virtual_endless(struct airy_endless *e, hid_t space);
+/* Count the indices of its axis below `extent`; make a dataspace of the first ones, or -1. */
+hsize_t airy_virtual_indices(const struct airy_endless *e, hsize_t extent);
+hid_t airy_virtual_first(const struct airy_endless *e, hsize_t indices);
+/* How many elements one index of its axis has. */
+hsize_t airy_virtual_elements(const struct airy_endless *e);
+/*
+ * What is selected in `from` for the part of the selection `to` that `asked` shows, as a dataspace;
+ * -1: libhdf5 cannot tell. Lock held.
+ */
+hid_t airy_virtual_project(hid_t to, hid_t from, const struct airy_part *asked);
+
+/*
  * Find the elements of `to`, a mapping's selection in the virtual dataset, that lie in `asked`.
  * Returns false where they do not follow one another, or where the selection is not regular. Lock
  * held.

@@ -199,18 +199,17 @@ static airy_status open_source(struct resolver *r, struct known_source *known, c
 }
 
 static void map_frames(struct resolver *r, const struct known_source *source, hid_t source_space,
-                       hid_t virtual_space)
+                       const struct frame_selection *to)
 {
-    struct frame_selection to, from;
+    struct frame_selection from;
     const bool broken = r->stack->segments[source->segment].broken != NULL;
-    r->simple = get_selection(&to, virtual_space, &r->shape) &&
-                (broken ||
-                 (get_selection(&from, source_space, &source->shape) && from.frames == to.frames));
+    r->simple = broken ||
+                (get_selection(&from, source_space, &source->shape) && from.frames == to->frames);
     /* Mappings that cover each other are odd, and many of a large shape would take hours. */
-    r->simple = r->simple && to.frames <= r->frames - r->mapped;
-    r->mapped += r->simple ? to.frames : 0;
-    for (size_t n = 0; r->simple && n < to.frames; n++) {
-        const size_t frame = selected_frame(&to, &r->shape, n);
+    r->simple = r->simple && to->frames <= r->frames - r->mapped;
+    r->mapped += r->simple ? to->frames : 0;
+    for (size_t n = 0; r->simple && n < to->frames; n++) {
+        const size_t frame = selected_frame(to, &r->shape, n);
         r->sources[frame] =
             (struct frame_source){.from = broken ? 0 : selected_frame(&from, &source->shape, n),
                                   .owner = (uint32_t)(source->segment + 1)};
@@ -273,15 +272,17 @@ static airy_status resolve_mapping(struct resolver *r, size_t i)
         r->simple = false;
         goto out;
     }
-    AIRY_TRY_OR(out, get_source(r, &source, file, dataset));
-    if (!r->simple)
-        goto out;
     virtual_space = H5Pget_virtual_vspace(r->creation, i);
     source_space = H5Pget_virtual_srcspace(r->creation, i);
-    if (virtual_space < 0 || source_space < 0)
-        r->simple = false;
-    else
-        map_frames(r, source, source_space, virtual_space);
+    /* A source that goes on without an end libhdf5 has open already. */
+    struct frame_selection to;
+    r->simple = virtual_space >= 0 && source_space >= 0 &&
+                get_selection(&to, virtual_space, &r->shape);
+    if (!r->simple)
+        goto out;
+    AIRY_TRY_OR(out, get_source(r, &source, file, dataset));
+    if (r->simple)
+        map_frames(r, source, source_space, &to);
 out:
     if (virtual_space >= 0)
         H5Sclose(virtual_space);
