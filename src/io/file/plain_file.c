@@ -105,11 +105,28 @@ size_t airy_file_text_mark(const char *text, size_t size)
     return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
+/* Who can write the folder may have put another file there, or a link to one. */
+static airy_status check_own(int fd, const char *path)
+{
+    struct stat about;
+    AIRY_FAIL_IF(fstat(fd, &about) != 0, AIRY_ERR_IO, "cannot open '%s': %s", path,
+                 strerror(errno));
+    AIRY_FAIL_IF(!S_ISREG(about.st_mode), AIRY_ERR_IO,
+                 "'%s' is no regular file, and is not written to; remove it", path);
+    AIRY_FAIL_IF(about.st_uid != geteuid(), AIRY_ERR_IO,
+                 "'%s' belongs to another user (%lu), and is not written to; copy it, or remove it",
+                 path, (unsigned long)about.st_uid);
+    return AIRY_OK;
+}
+
 airy_status airy_file_open_locked(int *fd, const char *path, bool shared)
 {
-    *fd = open(path, O_RDWR | O_CLOEXEC);
+    *fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    AIRY_FAIL_IF(*fd < 0 && errno == ELOOP, AIRY_ERR_IO,
+                 "'%s' is a symbolic link, and is not followed to write; remove it", path);
     AIRY_FAIL_IF(*fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
                  "cannot open '%s': %s", path, strerror(errno));
+    AIRY_TRY(check_own(*fd, path));
     struct flock whole = {.l_type = shared ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET};
     const int refused = fcntl(*fd, F_OFD_SETLK, &whole) != 0 &&
                         (errno == EAGAIN || errno == EACCES);

@@ -31,7 +31,7 @@ size_t airy_file_text_mark(const char *text, size_t size);
 
 /*
  * Open for writing, against other runs: two must not write one file, the parts of one run share
- * it. Advisory; file systems without such locks do without. AIRY_ERR_NOT_FOUND, AIRY_ERR_IO; *fd
+ * it. A regular file of this user, and no link to one. Advisory; file systems without such locks do without. AIRY_ERR_NOT_FOUND, AIRY_ERR_IO; *fd
  * may be open all the same.
  */
 airy_status airy_file_open_locked(int *fd, const char *path, bool shared);

@@ -28,7 +28,8 @@ static H5FD_t *sink_open(const char *name, unsigned flags, hid_t fapl, haddr_t m
     const struct sink_info *info = H5Pget_driver_info(fapl);
     struct stat about;
     struct sink_file *file = info ? calloc(1, sizeof(*file)) : NULL;
-    const int fd = file ? open(name, (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY) | O_CLOEXEC) : -1;
+    const int fd =
+        file ? open(name, (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (fd < 0 || fstat(fd, &about) != 0) {
         if (fd >= 0)
             close(fd);

@@ -568,7 +568,7 @@ static airy_status reserve_rows(int fd, const struct airy_pattern_layout *layout
 static airy_status complete_file(struct airy_pattern_layout *layout, const char *path,
                                  const struct airy_pattern_spec *spec)
 {
-    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    const int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     AIRY_FAIL_IF(fd < 0, AIRY_ERR_IO, "cannot open it again: %s", strerror(errno));
     uint8_t bytes[SUPERBLOCK_BYTES];
     airy_status status = airy_file_pread(fd, bytes, sizeof(bytes), 0);

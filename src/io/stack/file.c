@@ -110,7 +110,7 @@ airy_status airy_stack_file_begin(struct airy_stack_file *f, const airy_stack_wr
         status = check_filter(f, &p->codec);
     if (f->sink.error)
         status = airy_sink_result(&f->sink, f->partial);
-    if (status == AIRY_OK && (f->bytes = open(f->partial, O_WRONLY | O_CLOEXEC)) < 0)
+    if (status == AIRY_OK && (f->bytes = open(f->partial, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)) < 0)
         status = airy_fail(AIRY_ERR_IO, "cannot open '%s': %s", f->partial, strerror(errno));
     if (status != AIRY_OK) {
         (void)close_hdf5(f);

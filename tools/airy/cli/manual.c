@@ -223,7 +223,8 @@ static int write_page(const char *folder, const struct program *program,
     if (command)
         page_name(name, command);
     snprintf(path, sizeof(path), "%s/%s.1", folder, name);
-    FILE *file = fopen(path, "w");
+    unlink(path); /* what a link there leads to is not written */
+    FILE *file = fopen(path, "wxe");
     if (!file)
         return said(path);
     if (command)
