@@ -1,7 +1,6 @@
 #include "base/word.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,4 +123,28 @@ airy_status airy_find_word(int *index, const char *what, const char *word, const
             return AIRY_OK;
         }
     return airy_unknown_word(what, word, words, count);
+}
+
+/* RFC 3629: no overlong forms, no surrogates, at most U+10FFFF. */
+bool airy_is_utf8(const void *bytes, size_t size)
+{
+    const uint8_t *s = bytes;
+    size_t i = 0;
+    while (i < size) {
+        const uint8_t c = s[i++];
+        const size_t more = c < 0x80                ? 0
+                            : c >= 0xc2 && c < 0xe0 ? 1
+                            : c >= 0xe0 && c < 0xf0 ? 2
+                            : c >= 0xf0 && c < 0xf5 ? 3
+                                                    : SIZE_MAX;
+        if (more > size - i)
+            return false;
+        if (more > 1 && ((c == 0xe0 && s[i] < 0xa0) || (c == 0xed && s[i] > 0x9f) ||
+                         (c == 0xf0 && s[i] < 0x90) || (c == 0xf4 && s[i] > 0x8f)))
+            return false;
+        for (size_t k = 0; k < more; k++)
+            if ((s[i++] & 0xc0) != 0x80)
+                return false;
+    }
+    return true;
 }

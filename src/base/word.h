@@ -1,7 +1,8 @@
-/* Words of a list that people type: finding one, and naming the one that was meant. */
+/* Words of a list that people type: finding one, and naming the one that was meant; texts in UTF-8. */
 #ifndef AIRY_BASE_WORD_H
 #define AIRY_BASE_WORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "airy/status.h"
@@ -22,5 +23,8 @@ airy_status airy_unknown_word(const char *what, const char *word, const char *co
 /* The place of word among words, or that failure. */
 airy_status airy_find_word(int *index, const char *what, const char *word, const char *const *words,
                            size_t count);
+
+/* Bytes are whole characters of UTF-8, none of them in more bytes than it needs. */
+bool airy_is_utf8(const void *bytes, size_t size);
 
 #endif

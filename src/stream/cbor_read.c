@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/word.h"
 
 enum { DEPTH_MAX = 16 }; /* of items in items; a detector's messages have 6 */
 
@@ -116,29 +117,6 @@ static const struct cbor_callbacks callbacks = {.uint8 = on_uint8,
                                                 .boolean = on_bool,
                                                 .indef_break = on_break};
 
-/* RFC 3629: no overlong forms, no surrogates, at most U+10FFFF. */
-static bool is_utf8(const uint8_t *s, size_t size)
-{
-    size_t i = 0;
-    while (i < size) {
-        const uint8_t c = s[i++];
-        const size_t more = c < 0x80                ? 0
-                            : c >= 0xc2 && c < 0xe0 ? 1
-                            : c >= 0xe0 && c < 0xf0 ? 2
-                            : c >= 0xf0 && c < 0xf5 ? 3
-                                                    : SIZE_MAX;
-        if (more > size - i)
-            return false;
-        if (more > 1 && ((c == 0xe0 && s[i] < 0xa0) || (c == 0xed && s[i] > 0x9f) ||
-                         (c == 0xf0 && s[i] < 0x90) || (c == 0xf4 && s[i] > 0x8f)))
-            return false;
-        for (size_t k = 0; k < more; k++)
-            if ((s[i++] & 0xc0) != 0x80)
-                return false;
-    }
-    return true;
-}
-
 static airy_status next(struct airy_cbor_item *item, struct airy_cbor *cbor, const char *what)
 {
     const size_t left = cbor->size - cbor->at;
@@ -155,7 +133,7 @@ static airy_status next(struct airy_cbor_item *item, struct airy_cbor *cbor, con
     AIRY_FAIL_IF((text || item->kind == CBOR_KIND_BYTES) && item->indefinite, AIRY_ERR_UNSUPPORTED,
                  "%s: %s of indefinite length, expected one in one piece", what,
                  airy_cbor_kind_name(item->kind));
-    AIRY_FAIL_IF(text && !is_utf8(item->bytes, item->size), AIRY_ERR_FORMAT,
+    AIRY_FAIL_IF(text && !airy_is_utf8(item->bytes, item->size), AIRY_ERR_FORMAT,
                  "%s: a text of %zu bytes is not UTF-8", what, item->size);
     return AIRY_OK;
 }

@@ -2,10 +2,12 @@
  * What is a frame of a series: not a place that was never written, nor an image of another channel;
  * and the numbers and masks that belong to frames, however these are reached.
  */
+#include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check_stack.h"
 #include "io/hdf5/util.h"
@@ -199,10 +201,11 @@ static void put_channels(hid_t file, const char *name, bool chunked)
     H5Pclose(creation);
 }
 
-static void put_names(hid_t file, const char *path, bool variable)
+static void put_texts(hid_t file, const char *path, bool variable, const char *const texts[3])
 {
-    static const char *const texts[3] = {"threshold_1", "threshold_2", "difference"};
-    char fixed[3][16] = {"threshold_1", "threshold_2", "difference"};
+    char fixed[3][16] = {0};
+    for (int i = 0; i < 3; i++)
+        memcpy(fixed[i], texts[i], strnlen(texts[i], sizeof(fixed[i])));
     const hsize_t three = 3;
     const hid_t type = H5Tcopy(H5T_C_S1);
     H5Tset_size(type, variable ? H5T_VARIABLE : sizeof(fixed[0]));
@@ -211,6 +214,12 @@ static void put_names(hid_t file, const char *path, bool variable)
              variable ? (const void *)texts : (const void *)fixed);
     H5Dclose(dataset);
     H5Tclose(type);
+}
+
+static void put_names(hid_t file, const char *path, bool variable)
+{
+    put_texts(file, path, variable,
+              (const char *const[]){"threshold_1", "threshold_2", "difference"});
 }
 
 /* Of the second channel one bad pixel, of the first two. */
@@ -297,12 +306,55 @@ static void check_channels(struct check *c)
         AIRY_ERR_NOT_FOUND, "has no channels");
 }
 
+/* Names that nobody could type, or that would lead elsewhere: a number and a warning instead. */
+static void check_damaged_names(struct check *c)
+{
+    static const char *const damaged[] = {"",
+                                          "\xff_1",
+                                          "a\nb",
+                                          "../a",
+                                          "\xc2\x9b"
+                                          "1m",
+                                          "\xe2\x82",
+                                          "\x1b[31mred",
+                                          "\x7f"};
+    const char *said = tmp_path(c, "said");
+    char text[2048];
+    for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
+        const char *path = tmp_path(c, "x_master.h5");
+        const hid_t file = create_file(path);
+        airy_stack *stack = NULL;
+        airy_stack_info info;
+        put_channels(file, "/entry/data/data", true);
+        put_texts(file, "/entry/data/channel", i % 2,
+                  (const char *const[]){"threshold_1", damaged[i], "difference"});
+        H5Fclose(file);
+        fflush(stderr);
+        const int own = dup(STDERR_FILENO), log = open(said, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        dup2(log, STDERR_FILENO);
+        if (CHECK_OK(c, airy_stack_create_with(&stack, &path, 1,
+                                               &(airy_stack_params){.channel = "2"})) &&
+            CHECK_OK(c, airy_stack_get_info(stack, &info)))
+            CHECK(c, strcmp(info.channel, "2") == 0 &&
+                         strcmp(info.channels, "threshold_1, 2, difference") == 0);
+        fflush(stderr);
+        dup2(own, STDERR_FILENO);
+        close(own);
+        const ssize_t bytes = pread(log, text, sizeof(text) - 1, 0);
+        close(log);
+        text[bytes > 0 ? bytes : 0] = 0;
+        CHECK(c, strstr(text, "the names of 1 of its 3 channels"));
+        airy_stack_destroy(&stack);
+    }
+}
+
 /* Names that cannot be read, or must not be, make no frames of the images of all channels. */
 static void check_channel_names(struct check *c)
 {
     static const char *const why[] = {"--external-folder", "is not there"};
     if (!check_case(c, "stack_channel_names"))
         return;
+    check_damaged_names(c);
     const hsize_t three = 3;
     const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &three, NULL);
     H5Tset_size(type, 16);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/word.h"
 #include "io/hdf5/chunk_address.h"
 #include "io/hdf5/sources.h"
 #include "io/stack/internal.h"
@@ -15,17 +16,34 @@
 enum { MAX_CHANNELS = 64, LONGEST_NAME = AIRY_STACK_CHANNEL, MAX_BYTES = 1 << 20 };
 
 struct names {
-    size_t count;
+    size_t count, damaged; /* damaged: those that are numbers instead */
     char text[MAX_CHANNELS][LONGEST_NAME];
 };
 
-static void keep_name(char *to, const char *from, size_t size)
+/* One that can be typed and printed, and is a part of the names of groups. */
+static bool is_name(const char *text, size_t size)
 {
-    size_t n = from ? strnlen(from, airy_min_size(size, LONGEST_NAME - 1)) : 0;
+    bool good = size > 0 && size < LONGEST_NAME && airy_is_utf8(text, size);
+    for (size_t i = 0; i < size && good; i++) {
+        const unsigned char c = (unsigned char)text[i],
+                            next = i + 1 < size ? (unsigned char)text[i + 1] : 0;
+        good = c >= ' ' && c != 0x7f && c != '/' && !(c == 0xc2 && next < 0xa0);
+    }
+    return good;
+}
+
+/* Name i; of a damaged one the number from 1 on stands for it. */
+static void keep_name(struct names *names, size_t i, const char *from, size_t size)
+{
+    size_t n = from ? strnlen(from, size) : 0;
     while (n > 0 && from[n - 1] == ' ') /* Fortran pads */
         n--;
-    memcpy(to, from ? from : "", n);
-    to[n] = 0;
+    const bool good = is_name(from, n);
+    names->damaged += !good;
+    if (good)
+        snprintf(names->text[i], LONGEST_NAME, "%.*s", (int)n, from);
+    else
+        snprintf(names->text[i], LONGEST_NAME, "%zu", i + 1);
 }
 
 static bool read_variable(struct names *names, hid_t dataset)
@@ -34,7 +52,7 @@ static bool read_variable(struct names *names, hid_t dataset)
     if (airy_hdf5_texts_open(&texts, dataset, names->count, MAX_BYTES) != AIRY_OK)
         return false;
     for (size_t i = 0; i < names->count; i++)
-        keep_name(names->text[i], texts.text[i], SIZE_MAX);
+        keep_name(names, i, texts.text[i], SIZE_MAX);
     airy_hdf5_texts_close(&texts);
     return true;
 }
@@ -45,7 +63,7 @@ static bool read_fixed(struct names *names, hid_t dataset, hid_t type)
     char *texts = size > 0 && size <= 4096 ? calloc(names->count, size) : NULL;
     const bool good = texts && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) >= 0;
     for (size_t i = 0; good && i < names->count; i++)
-        keep_name(names->text[i], texts + i * size, size);
+        keep_name(names, i, texts + i * size, size);
     free(texts);
     return good;
 }
@@ -90,7 +108,7 @@ static airy_status find_names(struct names *names, hid_t file, const char *name,
     const char *slash = strrchr(name, '/');
     const int group = slash ? (int)(slash - name) : 0;
     H5O_info_t about;
-    names->count = 0;
+    names->count = names->damaged = 0;
     if ((size_t)snprintf(path, sizeof(path), "%.*s/channel", group, name) >= sizeof(path) ||
         !airy_hdf5_exists(file, path) ||
         (H5Oget_info_by_name2(file, path, &about, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
@@ -134,7 +152,7 @@ airy_status airy_stack_find_channel(airy_stack *stack, struct stack_channel *cha
     struct names names;
     char list[AIRY_STACK_CHANNELS];
     *channel = (struct stack_channel){.count = 1};
-    names.count = 0;
+    names.count = names.damaged = 0;
     if (ndim >= 4 && shape[ndim - 3] <= MAX_CHANNELS) {
         const airy_status found = find_names(&names, file, name, (size_t)shape[ndim - 3]);
         if (found != AIRY_OK)
@@ -148,6 +166,12 @@ airy_status airy_stack_find_channel(airy_stack *stack, struct stack_channel *cha
     }
     list_names(list, sizeof(list), &names);
     const char *wanted = stack->wanted_channel;
+    if (names.damaged && !stack->channel[0])
+        airy_log(AIRY_LOG_WARN,
+                 "%s::%s: the names of %zu of its %zu channels are empty, too long, or no text "
+                 "without control characters and '/'; numbers stand for them (%s), and masks and "
+                 "limits of these channels are not found by name",
+                 path, name, names.damaged, names.count, list);
     if (!wanted && names.count > 1 && !stack->channel[0]) /* once for a stack of several files */
         airy_log(
             AIRY_LOG_WARN,
