@@ -135,6 +135,7 @@ static const struct opt bench_options[] = {
      .argument = "N",
      .fallback = "5",
      .help = "--against: how often each build runs"},
+    STACK_CHANNEL_OPTION(struct bench_params, raw),
     {.name = "table", .type = OPT_FLAG, FIELD(table), .help = "a table to read instead of JSON"},
     {0},
 };
@@ -182,7 +183,7 @@ static bool is_used(const struct bench_kind *kind, const char *name)
         return run == bench_integrate;
     if (strcmp(name, "batch") == 0)
         return kind->wants >= BENCH_STACK && run != bench_write;
-    if (strcmp(name, "case") == 0 || strcmp(name, "frames") == 0 ||
+    if (strcmp(name, "case") == 0 || strcmp(name, "channel") == 0 || strcmp(name, "frames") == 0 ||
         strcmp(name, "larger-than-memory") == 0)
         return kind->wants >= BENCH_STACK;
     if (strcmp(name, "compat") == 0 || opt_in_table(pattern_options, name) ||
@@ -208,6 +209,9 @@ static int check_used(const struct common *common, const struct choice *choice)
             return tool_usage(common, "--%s: bench %s does not use it", name, only);
         if (!used)
             return tool_usage(common, "--%s: none of the benches named uses it", name);
+        if (!choice->stack && strcmp(name, "channel") == 0)
+            return tool_usage(common,
+                              "--channel: cases that are made have no channels; name a stack");
         if (!choice->stack && opt_in_table(geometry_options, name))
             return tool_usage(common,
                               "--%s: cases that are made have a geometry of their own; "
@@ -360,7 +364,7 @@ static int run_chosen(struct bench *bench, const struct choice *choice)
 static int run_stack(struct bench *bench, const struct choice *choice)
 {
     bench->limits.wire = 0;
-    airy_status status = airy_stack_create(&bench->stack, &bench->path, 1);
+    airy_status status = bench_replayed(&bench->stack, bench, 1);
     if (status == AIRY_OK)
         status = airy_stack_get_info(bench->stack, &bench->stack_info);
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);

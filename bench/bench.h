@@ -10,6 +10,7 @@
 
 #include "airy/pipeline.h"
 #include "cli/pattern_opt.h"
+#include "cli/stack_opt.h"
 #include "cli/team.h"
 
 enum { BENCH_MAX_REPEATS = 10000, BENCH_MAX_CASES = 8 };
@@ -17,6 +18,7 @@ enum { BENCH_MAX_REPEATS = 10000, BENCH_MAX_CASES = 8 };
 struct bench_params {
     struct geometry_params geometry;
     struct pattern_params pattern;
+    struct raw_opt raw; /* its channel alone */
     size_t frames, replay;
     double seconds;
     uint8_t cases[BENCH_MAX_CASES]; /* 1: the first to run, 2 ...; 0: not at all */

@@ -89,7 +89,9 @@ airy_status bench_replayed(airy_stack **stack, const struct bench *bench, size_t
     const char **paths = malloc(replay * sizeof(*paths));
     for (size_t i = 0; paths && i < replay; i++)
         paths[i] = bench->path;
-    const airy_status status = paths ? airy_stack_create(stack, paths, replay) : AIRY_ERR_MEMORY;
+    const airy_stack_params params = {.channel = bench->params->raw.channel};
+    const airy_status status = paths ? airy_stack_create_with(stack, paths, replay, &params)
+                                     : AIRY_ERR_MEMORY;
     free(paths);
     return status;
 }

@@ -32,14 +32,14 @@ static bool note_first(void *user, size_t done, size_t total)
     return true;
 }
 
-static int open_start(struct start *start, const char *path)
+static int open_start(struct start *start)
 {
     struct bench *bench = &start->bench;
     airy_stack_meta meta;
     airy_status status = tool_device(bench->common, &bench->device);
     start->marks[STEP_DEVICE] = tool_now();
     if (status == AIRY_OK)
-        status = airy_stack_create(&bench->stack, &path, 1);
+        status = bench_replayed(&bench->stack, bench, 1);
     if (status == AIRY_OK)
         status = airy_stack_get_info(bench->stack, &bench->stack_info);
     if (status == AIRY_OK)
@@ -96,7 +96,8 @@ static int run_start(void *user)
     start->marks[STEP_MAIN] = tool_now();
     start->bench.params = p;
     start->bench.common = &p->geometry.common;
-    int code = open_start(start, p->geometry.common.inputs.items[0]);
+    start->bench.path = p->geometry.common.inputs.items[0];
+    int code = open_start(start);
     if (code == AIRY_EXIT_OK) {
         const airy_status status = run_to_end(start);
         code = status == AIRY_OK ? print_start(start) : tool_failed(start->bench.common, status);
@@ -109,11 +110,17 @@ static int run_start(void *user)
 
 PATTERN_HEAD_FITS(struct bench_params);
 
+static const struct opt start_options[] = {
+    {.heading = "Stack"},
+    STACK_CHANNEL_OPTION(struct bench_params, raw),
+    {0},
+};
+
 const struct command cmd_bench_start = {
     .name = "bench-start",
     .usage = "STACK [options]",
     .summary = "a sample of 'airy bench start', which starts it",
-    .tables = {geometry_options, pattern_options},
+    .tables = {start_options, geometry_options, pattern_options},
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT,
     .params_size = sizeof(struct bench_params),
     .min_inputs = 1,
