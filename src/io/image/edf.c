@@ -53,13 +53,11 @@ static const struct {
     {"DoubleIEEE64", AIRY_DTYPE_F64},
 };
 
-/*
- * The value of a key, without blanks around it; keys are compared without regard to case. The
- * first one counts.
- */
-bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, const char *key)
+/* The first value of a key in [*next, end), and *next behind it; false: there is none. */
+static bool next_value(char value[AIRY_EDF_VALUE], const char **next, const char *end,
+                       const char *key)
 {
-    const char *at = text, *end = text + size;
+    const char *at = *next;
     while (at < end) {
         const char *stop = memchr(at, ';', (size_t)(end - at));
         if (!stop)
@@ -84,6 +82,7 @@ bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, c
                 to--;
             snprintf(value, AIRY_EDF_VALUE, "%.*s",
                      (int)airy_min_size((size_t)(to - from), AIRY_EDF_VALUE - 1), from);
+            *next = stop + 1;
             return true;
         }
         at = stop + 1;
@@ -91,11 +90,41 @@ bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, c
     return false;
 }
 
+bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, const char *key)
+{
+    return next_value(value, &text, text + size, key);
+}
+
+bool airy_edf_differs(char other[AIRY_EDF_VALUE], const char *text, size_t size, const char *key)
+{
+    char first[AIRY_EDF_VALUE];
+    const char *end = text + size;
+    if (!next_value(first, &text, end, key))
+        return false;
+    while (next_value(other, &text, end, key))
+        if (strcasecmp(first, other) != 0)
+            return true;
+    return false;
+}
+
+/* What pixels are read by: a key that is there twice with two values is refused. */
+static airy_status get_value(char value[AIRY_EDF_VALUE], bool *found, const char *text, size_t size,
+                             const char *key)
+{
+    char other[AIRY_EDF_VALUE];
+    *found = airy_edf_value(value, text, size, key);
+    AIRY_FAIL_IF(airy_edf_differs(other, text, size, key), AIRY_ERR_FORMAT,
+                 "EDF header: %s is '%s' and again '%s'; remove the wrong one", key, value, other);
+    return AIRY_OK;
+}
+
 static airy_status get_size(size_t *out, const char *text, size_t size, const char *key,
                             bool needed)
 {
     char value[AIRY_EDF_VALUE];
-    if (!airy_edf_value(value, text, size, key)) {
+    bool found;
+    AIRY_TRY(get_value(value, &found, text, size, key));
+    if (!found) {
         AIRY_FAIL_IF(needed, AIRY_ERR_FORMAT, "EDF header: key '%s' is missing", key);
         return AIRY_OK;
     }
@@ -109,8 +138,9 @@ static airy_status get_size(size_t *out, const char *text, size_t size, const ch
 static airy_status parse_type(struct airy_image_header *header, const char *text, size_t size)
 {
     char value[AIRY_EDF_VALUE] = "";
-    AIRY_FAIL_IF(!airy_edf_value(value, text, size, "DataType"), AIRY_ERR_FORMAT,
-                 "EDF header: key 'DataType' is missing");
+    bool found;
+    AIRY_TRY(get_value(value, &found, text, size, "DataType"));
+    AIRY_FAIL_IF(!found, AIRY_ERR_FORMAT, "EDF header: key 'DataType' is missing");
     size_t i = 0;
     while (i < sizeof(types) / sizeof(types[0]) && strcasecmp(value, types[i].name) != 0)
         i++;
@@ -120,18 +150,17 @@ static airy_status parse_type(struct airy_image_header *header, const char *text
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     header->swapped = false;
     if (airy_dtype_size(header->image.dtype) > 1) {
-        AIRY_FAIL_IF(!airy_edf_value(value, text, size, "ByteOrder"), AIRY_ERR_FORMAT,
-                     "EDF header: key 'ByteOrder' is missing");
+        AIRY_TRY(get_value(value, &found, text, size, "ByteOrder"));
+        AIRY_FAIL_IF(!found, AIRY_ERR_FORMAT, "EDF header: key 'ByteOrder' is missing");
         const bool low = strcasecmp(value, "LowByteFirst") == 0,
                    high = strcasecmp(value, "HighByteFirst") == 0;
         AIRY_FAIL_IF(!low && !high, AIRY_ERR_FORMAT,
                      "EDF header: ByteOrder = '%s', expected LowByteFirst or HighByteFirst", value);
         header->swapped = low != little;
     }
-    if (airy_edf_value(value, text, size, "Compression"))
-        AIRY_FAIL_IF(strcasecmp(value, "None") != 0 && strcasecmp(value, "NoCompression") != 0,
-                     AIRY_ERR_UNSUPPORTED, "EDF header: Compression = '%s' is not supported",
-                     value);
+    AIRY_TRY(get_value(value, &found, text, size, "Compression"));
+    AIRY_FAIL_IF(found && strcasecmp(value, "None") != 0 && strcasecmp(value, "NoCompression") != 0,
+                 AIRY_ERR_UNSUPPORTED, "EDF header: Compression = '%s' is not supported", value);
     return AIRY_OK;
 }
 
@@ -163,6 +192,19 @@ static airy_status find_end(size_t *bytes, const char *text, size_t size)
     return AIRY_OK;
 }
 
+/* Behind its pixels an image has less than a block of other bytes. */
+static airy_status check_padding(const struct airy_image_header *header, const char *text,
+                                 size_t size)
+{
+    size_t block = BLOCK;
+    AIRY_TRY(get_size(&block, text, size, "EDF_BlockBoundary", false));
+    AIRY_FAIL_IF(header->stored - header->data >= airy_max_size(block, BLOCK), AIRY_ERR_FORMAT,
+                 "EDF header: %zu bytes of data, but its dimensions need only %zu; Size or a "
+                 "dimension is wrong",
+                 header->stored, header->data);
+    return AIRY_OK;
+}
+
 airy_status airy_edf_parse(struct airy_image_header *header, const void *text, size_t size)
 {
     memset(header, 0, sizeof(*header));
@@ -186,6 +228,15 @@ airy_status airy_edf_parse(struct airy_image_header *header, const void *text, s
     AIRY_FAIL_IF(header->stored < header->data, AIRY_ERR_FORMAT,
                  "EDF header: %zu bytes of data, its dimensions need %zu", header->stored,
                  header->data);
+    return check_padding(header, body, length);
+}
+
+airy_status airy_edf_check_size(const struct airy_image_header *header, uint64_t there)
+{
+    AIRY_FAIL_IF(header->data <= there && header->stored > there, AIRY_ERR_FORMAT,
+                 "EDF header: %zu bytes of data, but %llu are there and its dimensions need %zu; "
+                 "the file is cut off, or Size is wrong",
+                 header->stored, (unsigned long long)there, header->data);
     return AIRY_OK;
 }
 
@@ -210,7 +261,7 @@ static airy_status read_header(struct airy_image_header *header, int fd, uint64_
     AIRY_FAIL_IF(header->data > size - offset - header->bytes, AIRY_ERR_FORMAT,
                  "%llu bytes behind the header, its dimensions need %zu",
                  (unsigned long long)(size - offset - header->bytes), header->data);
-    return AIRY_OK;
+    return airy_edf_check_size(header, size - offset - header->bytes);
 }
 
 static airy_status add_plane(airy_image *image, size_t planes,
@@ -247,7 +298,7 @@ static airy_status read_planes(airy_image *image, int fd, uint64_t size, char *w
         AIRY_TRY(add_plane(image, planes, &header, fd, offset + header.bytes));
         planes++;
         offset += header.bytes;
-        offset = header.stored > size - offset ? size : offset + header.stored;
+        offset += header.stored;
     } while (offset < size && planes < MAX_PLANES);
     image->dtype = first.image.dtype;
     image->ndim = planes > 1 ? 3 : first.image.ndim;

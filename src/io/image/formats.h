@@ -102,6 +102,10 @@ enum { AIRY_EDF_VALUE = 64 };
  * regard to case, and the first one counts.
  */
 bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, const char *key);
+/* True where a later value of the key is another one: `other` is that. */
+bool airy_edf_differs(char other[AIRY_EDF_VALUE], const char *text, size_t size, const char *key);
+/* Refuse a header that promises more bytes than the `there` behind it, which its pixels fit in. */
+airy_status airy_edf_check_size(const struct airy_image_header *header, uint64_t there);
 airy_status airy_edf_parse(struct airy_image_header *header, const void *text, size_t size);
 airy_status airy_cbf_parse(struct airy_image_header *header, const void *text, size_t size);
 /* AIRY_ERR_CORRUPT where the sum of what was added is another one than the header's. */

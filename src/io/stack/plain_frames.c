@@ -228,6 +228,7 @@ static airy_status index_edf(struct airy_plain_frames *f, const struct source *s
                 break;
             AIRY_TRY(add_start(f, start));
         }
+        AIRY_TRY(airy_edf_check_size(&header, s->size - at));
         at = header.stored > s->size - at ? s->size : at + header.stored;
     } while (at < s->size);
     f->dtype = first.dtype;
