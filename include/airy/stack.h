@@ -216,6 +216,9 @@ typedef struct airy_stack_meta {
     double center[2];        /**< row and column of the beam in pixels, where it is stated */
     char unusable[256]; /**< what the file states and cannot be used, such as a distance of 0 or a
                              beam centre of 0, 0, in words; "": nothing */
+    unsigned contradicted; /**< airy_geometry_part: those of which the file states two values that
+                                differ by more than a thousandth; none of them is in geometry, and
+                                unusable names both */
 } airy_stack_meta;
 AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta);
 /**

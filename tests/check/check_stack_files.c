@@ -441,6 +441,14 @@ static void check_partial(struct check *c)
         {STATED "SampleDistance = 0.2 ;\nCenter_1 = 0 ;\nCenter_2 = 0 ;\n", P | D, "0, 0"},
         {STATED "SampleDistance = 0.2 ;\nCenter_1 = nan ;\nCenter_2 = 6 ;\n", P | D, ""},
         {"PSize_1 = 1e-4 ;\nPSize_2 = 0 ;\nSampleDistance = 0.2 ;\n", D, "PSize_2 is '0'"},
+        {STATED "SampleDistance = 0.2 ;\nsampledistance = 0.3 ;\nCenter_1 = 5 ;\nCenter_2 = 6 ;\n",
+         P | C, "SampleDistance gives 0.2 m and 0.3 m"},
+        {STATED "SampleDistance = 0.2 ;\nSampleDistance = 200_mm ;\nCenter_1 = 5 ;\n"
+                "Center_2 = 6 ;\nCenter_2 = 6.05 ;\n",
+         P | D | C, ""},
+        {STATED "PSize_2 = 2e-4 ;\nSampleDistance = 0.2 ;\nCenter_1 = 5 ;\nCenter_2 = 6 ;\n"
+                "Center_1 = 7 ;\n",
+         D, "PSize_2 gives 0.0001 m and 0.0002 m, Center_1 gives 5 pixels and 7 pixels"},
         {"", 0, ""},
     };
     for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {

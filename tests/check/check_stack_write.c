@@ -254,6 +254,92 @@ static void check_master(struct check *c)
     airy_stack_destroy(&stack);
 }
 
+struct stated_number {
+    const char *name;
+    double value;
+    const char *units;
+};
+
+/* A master with a geometry and two numbers more, and what is known of it. */
+static bool get_stated(struct check *c, airy_stack_meta *meta, const struct stated_number *more)
+{
+    static const char detector[] = "/entry/instrument/detector/";
+    const char *path = tmp_path(c, "stated_master.h5");
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    char name[100];
+    for (int i = 0; i < 5; i++) {
+        static const struct stated_number numbers[5] = {{"beam_center_x", 4, "pixel"},
+                                                        {"beam_center_y", 3, "pixel"},
+                                                        {"x_pixel_size", 75, "um"},
+                                                        {"y_pixel_size", 75, "um"},
+                                                        {"detector_distance", 250, "mm"}};
+        snprintf(name, sizeof(name), "%s%s", detector, numbers[i].name);
+        put_number(file, name, numbers[i].value, numbers[i].units);
+    }
+    for (int i = 0; i < 2 && more[i].name; i++) {
+        snprintf(name, sizeof(name), "/entry/%s", more[i].name);
+        put_number(file, name, more[i].value, more[i].units);
+    }
+    const hsize_t shape[3] = {1, 8, 9};
+    const hid_t space = H5Screate_simple(3, shape, NULL), links = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    H5Dclose(H5Dcreate2(file, "/entry/data/data", H5T_STD_U16LE, space, links, H5P_DEFAULT,
+                        H5P_DEFAULT));
+    H5Pclose(links);
+    H5Sclose(space);
+    H5Fclose(file);
+    airy_stack *stack = NULL;
+    const bool good = CHECK_OK(c, stack_open(&stack, path)) &&
+                      CHECK_OK(c, airy_stack_get_meta(stack, meta));
+    airy_stack_destroy(&stack);
+    return good;
+}
+
+#define BEAM "instrument/beam/incident_"
+#define MONO "instrument/monochromator/"
+
+/* Two places that state a number: where they differ, none of them is taken. */
+static void check_contradictions(struct check *c)
+{
+    if (!check_case(c, "stack_meta_contradictions"))
+        return;
+    enum { W = AIRY_GEOMETRY_WAVELENGTH, D = AIRY_GEOMETRY_DISTANCE };
+    static const struct {
+        struct stated_number more[2];
+        unsigned contradicted;
+        const char *words;
+    } masters[] = {
+        {{{BEAM "wavelength", 1, "angstrom"}, {BEAM "energy", 12.4, "keV"}}, 0, ""},
+        {{{BEAM "wavelength", 1, "angstrom"}, {BEAM "energy", 0, "keV"}}, 0, ""},
+        {{{MONO "wavelength", 0.1, "nm"}, {MONO "energy", 12.4, "keV"}}, 0, ""},
+        {{{BEAM "wavelength", 1, "angstrom"}, {BEAM "energy", 9, "keV"}},
+         W,
+         "/entry/" BEAM "wavelength gives 1e-10 m, but /entry/" BEAM "energy gives 1.3776e-10 m"},
+        {{{BEAM "wavelength", 1, "angstrom"}, {MONO "wavelength", 0.13, "nm"}},
+         W,
+         MONO "wavelength gives 1.3e-10 m"},
+        {{{BEAM "wavelength", 1, "angstrom"},
+          {"instrument/detector/detectorSpecific/photon_energy", 9000, "eV"}},
+         W,
+         "detectorSpecific/photon_energy gives 1.3776e-10 m"},
+        {{{"sample/beam/incident_wavelength", 1, "angstrom"}, {BEAM "energy", 9, "keV"}}, W, "1.3"},
+        {{{"instrument/detector/distance", 0.25, "m"}}, 0, ""},
+        {{{"instrument/detector/distance", 0.3, "m"}}, D, "detector_distance gives 0.25 m, but"},
+    };
+    for (size_t i = 0; i < sizeof(masters) / sizeof(masters[0]); i++) {
+        airy_stack_meta meta;
+        if (!get_stated(c, &meta, masters[i].more))
+            return;
+        const unsigned out = masters[i].contradicted;
+        if (meta.contradicted != out || (meta.geometry_parts & out) ||
+            !strstr(meta.unusable, masters[i].words) || (!out && *meta.unusable) ||
+            meta.has_geometry == ((out & D) != 0) || ((out & W) && meta.geometry.wavelength != 0) ||
+            ((out & D) && meta.geometry.dist != 0))
+            check_failed(c, __FILE__, __LINE__, "master %zu: %u contradicted, '%s'", i,
+                         meta.contradicted, meta.unusable);
+    }
+}
+
 static void check_writer_errors(struct check *c)
 {
     if (!check_case(c, "stack_write_errors"))
@@ -436,6 +522,7 @@ void check_stack_write(struct check *c)
     check_geometry_fields(c, 0.3, false, NULL);
     check_geometry_fields(c, 0.3, false, "/entry/instrument/detector/data");
     check_master(c);
+    check_contradictions(c);
     check_places(c, AIRY_CODEC_BSLZ4);
     check_places(c, AIRY_CODEC_NONE);
     check_writer_errors(c);

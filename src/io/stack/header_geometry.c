@@ -31,6 +31,36 @@ void airy_header_set_center(struct airy_header *header, struct airy_unusable *un
     header->center[1] = column;
 }
 
+void airy_stated_add(struct airy_stated *stated, struct airy_unusable *unusable, const char *name,
+                     double value)
+{
+    if (!stated->found) {
+        stated->found = true;
+        stated->value = value;
+        snprintf(stated->name, sizeof(stated->name), "%s", name);
+        return;
+    }
+    const double within = stated->within > 0 ? stated->within : 1e-3 * fabs(stated->value);
+    if (stated->contradicted || fabs(value - stated->value) <= within)
+        return;
+    stated->contradicted = true;
+    if (strcmp(stated->name, name) == 0)
+        airy_unusable_add(unusable, "%s gives %.6g %s and %.6g %s", name, stated->value,
+                          stated->unit, value, stated->unit);
+    else
+        airy_unusable_add(unusable, "%s gives %.6g %s, but %s gives %.6g %s", stated->name,
+                          stated->value, stated->unit, name, value, stated->unit);
+}
+
+bool airy_stated_get(double *value, struct airy_header *header, unsigned part,
+                     const struct airy_stated *stated)
+{
+    header->contradicted |= stated->contradicted ? part : 0;
+    if (stated->found && !stated->contradicted)
+        *value = stated->value;
+    return stated->found && !stated->contradicted;
+}
+
 static bool are_far(const double *a, const double *b, size_t count, double relative,
                     double absolute)
 {
@@ -47,7 +77,9 @@ static bool are_far(const double *a, const double *b, size_t count, double relat
 unsigned airy_header_differ(const struct airy_header *a, const struct airy_header *b,
                             unsigned parts)
 {
-    const unsigned both = a->parts & b->parts & parts;
+    const unsigned both = a->parts & b->parts & parts, torn = a->parts & b->contradicted & parts;
+    if (torn)
+        return torn & -torn;
     if ((both & AIRY_GEOMETRY_PIXELS) && are_far(a->pixel, b->pixel, 2, 1e-4, 0))
         return AIRY_GEOMETRY_PIXELS;
     if ((both & AIRY_GEOMETRY_DISTANCE) && are_far(&a->dist, &b->dist, 1, 1e-4, 0))
@@ -64,7 +96,9 @@ unsigned airy_header_differ(const struct airy_header *a, const struct airy_heade
 static void say_values(char text[96], unsigned part, const struct airy_header *h)
 {
     const double degree = 57.29577951308232;
-    if (part == AIRY_GEOMETRY_PIXELS)
+    if (part & h->contradicted)
+        snprintf(text, 96, "of two values");
+    else if (part == AIRY_GEOMETRY_PIXELS)
         snprintf(text, 96, "%.6g x %.6g m", h->pixel[0], h->pixel[1]);
     else if (part == AIRY_GEOMETRY_DISTANCE)
         snprintf(text, 96, "%.9g m", h->dist);
@@ -101,6 +135,7 @@ void airy_header_describe(airy_stack_meta *meta, const struct airy_header *heade
     airy_geometry *g = &meta->geometry;
     meta->has_geometry = (header->parts & all) == all;
     meta->geometry_parts = header->parts;
+    meta->contradicted = header->contradicted;
     meta->center[0] = header->center[0];
     meta->center[1] = header->center[1];
     snprintf(meta->unusable, sizeof(meta->unusable), "%s", unusable->text);

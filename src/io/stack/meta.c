@@ -247,37 +247,76 @@ static bool find_places(struct places *places, hid_t file)
     return places->detector[0] != 0;
 }
 
-/* Photon energy in eV. */
-static bool read_energy(double *electron_volts, struct places *places)
+/* To the wavelength of photons of that energy; without units the energy is in eV. */
+static bool energy_to_metres(double *metres, struct places *places, const struct number *energy)
 {
-    struct number energy;
-    if (!read_field(&energy, places, places->instrument, "beam/incident_energy") &&
-        !read_field(&energy, places, places->detector, "detectorSpecific/photon_energy"))
-        return false;
     const double factor =
-        energy.units[0]
-            ? find_factor(energies, sizeof(energies) / sizeof(energies[0]), energy.units)
+        energy->units[0]
+            ? find_factor(energies, sizeof(energies) / sizeof(energies[0]), energy->units)
             : 1;
     if (factor == 0 && !places->quiet)
         airy_log(AIRY_LOG_WARN,
                  "the photon energy has units '%s', which is no known energy; %s is not used",
-                 energy.units, energy.name);
-    *electron_volts = energy.value * factor;
-    return *electron_volts > 0;
+                 energy->units, energy->name);
+    const double electron_volts = energy->value * factor;
+    *metres = electron_volts > 0 ? AIRY_HC_EV_M / electron_volts : 0;
+    return *metres > 0;
 }
 
-static double read_wavelength(struct places *places)
+/*
+ * A number to compare with one that was found: what cannot be used of it is none of the user's
+ * concern.
+ */
+static bool read_second(struct number *number, struct places *places, const char *path, bool second)
 {
-    struct number wavelength;
-    char sample[MAX_NAME + 32], entry[MAX_NAME];
+    const struct airy_unusable noted = places->unusable;
+    const bool quiet = places->quiet;
+    places->quiet = quiet || second;
+    const bool found = read_number(number, places, path);
+    places->quiet = quiet;
+    if (second)
+        places->unusable = noted;
+    return found;
+}
+
+/* Behind FILE:: */
+static const char *dataset_of(const struct number *number)
+{
+    const char *colons = strstr(number->name, "::");
+    return colons ? colons + 2 : number->name;
+}
+
+/* The places of the wavelength, the first one first; all that are there must agree. */
+static bool read_wavelength(double *metres, struct airy_header *header, struct places *places)
+{
+    static const struct {
+        const char *name;
+        bool of_entry, of_detector, energy;
+    } from[] = {{.name = "beam/incident_wavelength"},
+                {.name = "sample/beam/incident_wavelength", .of_entry = true},
+                {.name = "monochromator/wavelength"},
+                {.name = "beam/incident_energy", .energy = true},
+                {.name = "monochromator/energy", .energy = true},
+                {.name = "detectorSpecific/photon_energy", .of_detector = true, .energy = true}};
+    struct airy_stated stated = {.unit = "m"};
+    char path[MAX_NAME + 64], entry[MAX_NAME];
     parent_of(entry, sizeof(entry), places->instrument);
-    snprintf(sample, sizeof(sample), "%s/sample/beam/incident_wavelength", entry);
-    double metres, electron_volts;
-    if ((read_field(&wavelength, places, places->instrument, "beam/incident_wavelength") ||
-         read_number(&wavelength, places, sample)) &&
-        to_metres(&metres, places, &wavelength, 1e-10) && metres > 0)
-        return metres;
-    return read_energy(&electron_volts, places) ? AIRY_HC_EV_M / electron_volts : 0;
+    for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+        struct number number;
+        double value;
+        snprintf(path, sizeof(path), "%s/%s",
+                 from[i].of_entry      ? entry
+                 : from[i].of_detector ? places->detector
+                                       : places->instrument,
+                 from[i].name);
+        if (!read_second(&number, places, path, stated.found))
+            continue;
+        const bool good = from[i].energy ? energy_to_metres(&value, places, &number)
+                                         : to_metres(&value, places, &number, 1e-10) && value > 0;
+        if (good)
+            airy_stated_add(&stated, &places->unusable, dataset_of(&number), value);
+    }
+    return airy_stated_get(metres, header, AIRY_GEOMETRY_WAVELENGTH, &stated);
 }
 
 /* Beam centre in pixels. */
@@ -386,40 +425,43 @@ static bool read_pixel(double *metres, struct places *places, const char *name)
     return *metres > 0;
 }
 
-static bool read_distance(double *metres, struct places *places)
+static bool read_distance(double *metres, struct airy_header *header, struct places *places)
 {
     static const char *const names[] = {"detector_distance", "distance"};
-    struct number distance;
+    struct airy_stated stated = {.unit = "m"};
+    char path[MAX_NAME + 32];
     for (size_t i = 0; i < 2; i++) {
-        if (!read_field(&distance, places, places->detector, names[i]) ||
-            !to_metres(metres, places, &distance, 1))
+        struct number distance;
+        double value;
+        snprintf(path, sizeof(path), "%s/%s", places->detector, names[i]);
+        if (!read_second(&distance, places, path, stated.found) ||
+            !to_metres(&value, places, &distance, 1))
             continue;
-        if (*metres > 0)
-            return true;
-        airy_unusable_add(&places->unusable, "%s is %g", distance.name, distance.value);
+        if (value > 0)
+            airy_stated_add(&stated, &places->unusable, dataset_of(&distance), value);
+        else if (!stated.found)
+            airy_unusable_add(&places->unusable, "%s is %g", distance.name, distance.value);
     }
-    return false;
+    return airy_stated_get(metres, header, AIRY_GEOMETRY_DISTANCE, &stated);
 }
 
 /* What the fields of DECTRIS masters and NXmx files state. */
 static void read_header(struct airy_header *header, struct places *places)
 {
-    double row, column, dist;
+    double row, column;
     if (read_pixel(&header->pixel[1], places, "x_pixel_size") &&
         read_pixel(&header->pixel[0], places, "y_pixel_size"))
         header->parts |= AIRY_GEOMETRY_PIXELS;
     else
         header->pixel[0] = header->pixel[1] = 0;
-    if (read_distance(&dist, places)) {
-        header->dist = dist;
+    if (read_distance(&header->dist, header, places))
         header->parts |= AIRY_GEOMETRY_DISTANCE;
-    }
     if (read_center(&column, places, "beam_center_x", header->pixel[1]) &&
         read_center(&row, places, "beam_center_y", header->pixel[0]) && isfinite(row) &&
         isfinite(column))
         airy_header_set_center(header, &places->unusable, "the beam centre", row, column);
-    header->wavelength = read_wavelength(places);
-    header->parts |= header->wavelength > 0 ? AIRY_GEOMETRY_WAVELENGTH : 0;
+    if (read_wavelength(&header->wavelength, header, places))
+        header->parts |= AIRY_GEOMETRY_WAVELENGTH;
     read_tilt(header, places);
 }
 

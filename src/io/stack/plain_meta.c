@@ -17,13 +17,17 @@
 #include "io/image/formats.h"
 #include "io/stack/internal.h"
 
-#define DEGREE 0.017453292519943295 /* rad */
+#define DEGREE     0.017453292519943295 /* rad */
+#define SAME_PIXEL 0.1                  /* up to here two beam centres are one */
 
-/* What follows "# KEY" in a line, without a colon or equals sign; false: no such line. */
-static bool find_comment(char *value, size_t size, const char *text, const char *key)
+/*
+ * What follows "# KEY" in the next line that has it, without a colon or equals sign; *text becomes
+ * what is behind it. False: no such line.
+ */
+static bool next_comment(char *value, size_t size, const char **text, const char *key)
 {
     const size_t n = strlen(key);
-    for (const char *at = text; at; at = strchr(at, '\n')) {
+    for (const char *at = *text; at; at = strchr(at, '\n')) {
         at += *at == '\n';
         const char *from = at + strspn(at, " \t\r");
         if (*from != '#')
@@ -34,9 +38,16 @@ static bool find_comment(char *value, size_t size, const char *text, const char 
         from += n;
         from += strspn(from, " \t:=");
         snprintf(value, size, "%.*s", (int)strcspn(from, "\r\n"), from);
+        *text = from + strcspn(from, "\n");
         return true;
     }
     return false;
+}
+
+/* Of the first of such lines. */
+static bool find_comment(char *value, size_t size, const char *text, const char *key)
+{
+    return next_comment(value, size, &text, key);
 }
 
 /* A number at the start of a text; *end behind it. */
@@ -89,32 +100,77 @@ static void read_comment_pixels(struct airy_header *h, struct airy_unusable *unu
 {
     char value[128];
     const char *end;
-    if (!find_comment(value, sizeof(value), text, "Pixel_size") ||
-        !take_named(&h->pixel[1], unusable, "Pixel_size", value, 1, &end))
-        return;
-    end += strspn(end, " \tx");
-    if (!take_length(&h->pixel[0], end, 1, &end))
-        h->pixel[0] = h->pixel[1];
-    h->parts |= AIRY_GEOMETRY_PIXELS;
+    double height, width;
+    struct airy_stated rows = {.unit = "m"}, columns = rows;
+    while (next_comment(value, sizeof(value), &text, "Pixel_size")) {
+        if (!take_named(&width, unusable, "Pixel_size", value, 1, &end))
+            continue;
+        end += strspn(end, " \tx");
+        airy_stated_add(&columns, unusable, "Pixel_size", width);
+        airy_stated_add(&rows, unusable, "Pixel_size",
+                        take_length(&height, end, 1, &end) ? height : width);
+    }
+    if (airy_stated_get(&width, h, AIRY_GEOMETRY_PIXELS, &columns) &&
+        airy_stated_get(&height, h, AIRY_GEOMETRY_PIXELS, &rows)) {
+        h->pixel[0] = height;
+        h->pixel[1] = width;
+        h->parts |= AIRY_GEOMETRY_PIXELS;
+    }
+}
+
+static bool take_center(double *x, double *y, const char *text)
+{
+    const char *end;
+    if (!take_number(x, text + strspn(text, " \t("), &end))
+        return false;
+    return take_number(y, end + strspn(end, " \t,"), &end);
 }
 
 static void read_comment_center(struct airy_header *h, struct airy_unusable *unusable,
                                 const char *text)
 {
     char value[128];
-    const char *end;
     double x, y;
-    if (!find_comment(value, sizeof(value), text, "Beam_xy"))
-        return;
-    bool good = take_number(&x, value + strspn(value, " \t("), &end);
-    if (good) {
-        end += strspn(end, " \t,");
-        good = take_number(&y, end, &end);
+    struct airy_stated row = {.unit = "pixels", .within = SAME_PIXEL}, column = row;
+    while (next_comment(value, sizeof(value), &text, "Beam_xy")) {
+        if (!take_center(&x, &y, value)) {
+            airy_unusable_add(unusable, "Beam_xy is '%.24s'", value);
+            continue;
+        }
+        airy_stated_add(&column, unusable, "Beam_xy", x);
+        airy_stated_add(&row, unusable, "Beam_xy", y);
     }
-    if (good)
+    if (airy_stated_get(&x, h, AIRY_GEOMETRY_CENTER, &column) &&
+        airy_stated_get(&y, h, AIRY_GEOMETRY_CENTER, &row))
         airy_header_set_center(h, unusable, "Beam_xy", y, x);
-    else
-        airy_unusable_add(unusable, "Beam_xy is '%.24s'", value);
+}
+
+/* Lengths of all lines with that key. */
+static void add_lengths(struct airy_stated *stated, struct airy_unusable *unusable,
+                        const char *text, const char *key, double usual)
+{
+    char value[128];
+    const char *end;
+    double metres;
+    while (next_comment(value, sizeof(value), &text, key))
+        if (take_named(&metres, unusable, key, value, usual, &end))
+            airy_stated_add(stated, unusable, key, metres);
+}
+
+/* Photon energies, in eV or keV, as wavelengths; 0 was not set. */
+static void add_energies(struct airy_stated *stated, struct airy_unusable *unusable,
+                         const char *text)
+{
+    char value[128];
+    const char *end;
+    double energy;
+    while (next_comment(value, sizeof(value), &text, "Photon_energy")) {
+        if (!take_number(&energy, value, &end) || !(energy > 0))
+            continue;
+        end += strspn(end, " \t");
+        energy *= strncasecmp(end, "keV", 3) == 0 ? 1e3 : 1;
+        airy_stated_add(stated, unusable, "Photon_energy", AIRY_HC_EV_M / energy);
+    }
 }
 
 static void read_comment_header(struct airy_header *h, struct airy_unusable *unusable,
@@ -123,13 +179,15 @@ static void read_comment_header(struct airy_header *h, struct airy_unusable *unu
     char value[128];
     const char *end;
     double angle;
+    struct airy_stated dist = {.unit = "m"}, wavelength = dist;
     read_comment_pixels(h, unusable, text);
-    if (find_comment(value, sizeof(value), text, "Detector_distance") &&
-        take_named(&h->dist, unusable, "Detector_distance", value, 1, &end))
+    add_lengths(&dist, unusable, text, "Detector_distance", 1);
+    if (airy_stated_get(&h->dist, h, AIRY_GEOMETRY_DISTANCE, &dist))
         h->parts |= AIRY_GEOMETRY_DISTANCE;
     read_comment_center(h, unusable, text);
-    if (find_comment(value, sizeof(value), text, "Wavelength") &&
-        take_named(&h->wavelength, unusable, "Wavelength", value, 1e-10, &end))
+    add_lengths(&wavelength, unusable, text, "Wavelength", 1e-10);
+    add_energies(&wavelength, unusable, text);
+    if (airy_stated_get(&h->wavelength, h, AIRY_GEOMETRY_WAVELENGTH, &wavelength))
         h->parts |= AIRY_GEOMETRY_WAVELENGTH;
     if (find_comment(value, sizeof(value), text, "Detector_2theta") &&
         take_number(&angle, value, &end))
@@ -163,13 +221,47 @@ static bool read_key(double *number, const char *text, const char *key)
     return airy_edf_value(value, text, strlen(text), key) && take_number(number, value, &end);
 }
 
-static bool read_length(double *metres, struct airy_unusable *unusable, const char *text,
-                        const char *key)
+/* True where the header has no other length of that key, which is noted. */
+static bool is_one_length(double metres, struct airy_header *h, unsigned part,
+                          struct airy_unusable *unusable, const char *text, const char *key)
+{
+    char other[AIRY_EDF_VALUE];
+    const char *end;
+    double second;
+    struct airy_stated stated = {.unit = "m"};
+    airy_stated_add(&stated, unusable, key, metres);
+    if (airy_edf_differs(other, text, strlen(text), key) && take_length(&second, other, 1, &end))
+        airy_stated_add(&stated, unusable, key, second);
+    return airy_stated_get(&metres, h, part, &stated);
+}
+
+static bool read_length(double *metres, struct airy_header *h, unsigned part,
+                        struct airy_unusable *unusable, const char *text, const char *key)
 {
     char value[AIRY_EDF_VALUE];
     const char *end;
-    return airy_edf_value(value, text, strlen(text), key) &&
-           take_named(metres, unusable, key, value, 1, &end);
+    if (airy_edf_value(value, text, strlen(text), key) &&
+        take_named(metres, unusable, key, value, 1, &end) &&
+        is_one_length(*metres, h, part, unusable, text, key))
+        return true;
+    *metres = 0;
+    return false;
+}
+
+/* One coordinate of the beam's centre. */
+static bool read_center_key(double *pixels, struct airy_header *h, struct airy_unusable *unusable,
+                            const char *text, const char *key)
+{
+    char other[AIRY_EDF_VALUE];
+    const char *end;
+    double second;
+    struct airy_stated stated = {.unit = "pixels", .within = SAME_PIXEL};
+    if (!read_key(pixels, text, key))
+        return false;
+    airy_stated_add(&stated, unusable, key, *pixels);
+    if (airy_edf_differs(other, text, strlen(text), key) && take_number(&second, other, &end))
+        airy_stated_add(&stated, unusable, key, second);
+    return airy_stated_get(pixels, h, AIRY_GEOMETRY_CENTER, &stated);
 }
 
 /* The numbers of axes: 1 is the fast one. */
@@ -178,19 +270,20 @@ static void read_key_header(struct airy_header *h, struct airy_unusable *unusabl
     static const char *const turns[3] = {"DetectorRotation_1", "DetectorRotation_2",
                                          "DetectorRotation_3"};
     double center[2], offset[2] = {0, 0};
-    if (read_length(&h->pixel[1], unusable, text, "PSize_1") &&
-        read_length(&h->pixel[0], unusable, text, "PSize_2"))
+    if (read_length(&h->pixel[1], h, AIRY_GEOMETRY_PIXELS, unusable, text, "PSize_1") &&
+        read_length(&h->pixel[0], h, AIRY_GEOMETRY_PIXELS, unusable, text, "PSize_2"))
         h->parts |= AIRY_GEOMETRY_PIXELS;
     else
         h->pixel[0] = h->pixel[1] = 0;
-    if (read_length(&h->dist, unusable, text, "SampleDistance"))
+    if (read_length(&h->dist, h, AIRY_GEOMETRY_DISTANCE, unusable, text, "SampleDistance"))
         h->parts |= AIRY_GEOMETRY_DISTANCE;
     (void)read_key(&offset[0], text, "Offset_1");
     (void)read_key(&offset[1], text, "Offset_2");
-    if (read_key(&center[0], text, "Center_1") && read_key(&center[1], text, "Center_2"))
+    if (read_center_key(&center[0], h, unusable, text, "Center_1") &&
+        read_center_key(&center[1], h, unusable, text, "Center_2"))
         airy_header_set_center(h, unusable, "Center_1, Center_2", center[1] - offset[1],
                                center[0] - offset[0]);
-    if (read_length(&h->wavelength, unusable, text, "WaveLength"))
+    if (read_length(&h->wavelength, h, AIRY_GEOMETRY_WAVELENGTH, unusable, text, "WaveLength"))
         h->parts |= AIRY_GEOMETRY_WAVELENGTH;
     for (size_t i = 0; i < 3; i++)
         if (!read_key(&h->tilt[i], text, turns[i]))

@@ -454,6 +454,18 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
+int geometry_failed(const struct geometry_params *p, const airy_stack_meta *meta,
+                    airy_status status)
+{
+    const struct common *common = &p->common;
+    if (p->poni || !(meta->contradicted & AIRY_GEOMETRY_WAVELENGTH) ||
+        !strstr(airy_last_error(), "needs a wavelength"))
+        return tool_failed(common, status);
+    return tool_fail(common,
+                     "the wavelength of '%s' is not known: %s; give --wavelength L or --energy E",
+                     common->inputs.count ? common->inputs.items[0] : "the input", meta->unusable);
+}
+
 int calibrant_load(airy_calibrant *calibrant, const struct common *common, const char *text,
                    double wavelength)
 {

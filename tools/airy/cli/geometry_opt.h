@@ -50,6 +50,9 @@ int geometry_hold_like(airy_stack *stack, const airy_stack *first,
  */
 int geometry_resolve(airy_geometry *geometry, const struct geometry_params *params,
                      const airy_stack_meta *meta, size_t height, size_t width);
+/* tool_failed of what was made with that geometry: two wavelengths of the input are named. */
+int geometry_failed(const struct geometry_params *params, const airy_stack_meta *meta,
+                    airy_status status);
 /* The frames must have the detector's shape; a detector without one takes theirs. Exit code. */
 int geometry_fit_shape(airy_geometry *geometry, const struct common *common, size_t height,
                        size_t width);

@@ -175,6 +175,9 @@ static void find_about(struct about *about, airy_stack *stack, const struct comm
         tool_say(common, "%s: no geometry is written, since %s", output, airy_last_error());
         about->known = false;
     }
+    if (about->known && about->meta.contradicted)
+        tool_say(common, "%s: a part of the geometry is not written, since %s", output,
+                 about->meta.unusable);
     if (about->known && about->meta.has_mask)
         about->mask = read_mask(stack);
 }

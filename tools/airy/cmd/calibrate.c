@@ -228,7 +228,7 @@ static void center_beam(airy_geometry *g, const double center[2])
     g->poni2 = x * d->pixel2 + g->dist * tan(g->rot1);
 }
 
-static int check_guess(const struct job *job, bool known)
+static int check_guess(const struct job *job, const airy_stack_meta *meta, bool known)
 {
     const struct calibrate_params *p = job->p;
     const struct common *common = &p->geometry.common;
@@ -240,7 +240,9 @@ static int check_guess(const struct job *job, bool known)
                               ? "--center Y,X (pixels)"
                               : NULL;
     if (missing)
-        return tool_usage(common, "the guess lacks %s", missing);
+        return tool_usage(common, "the guess lacks %s%s%s%s", missing,
+                          meta->contradicted ? " (" : "", meta->contradicted ? meta->unusable : "",
+                          meta->contradicted ? ")" : "");
     if (p->has_center && (p->geometry.has_poni1 || p->geometry.has_poni2))
         return tool_usage(common, "--center and --poni1, --poni2: give one of them");
     const airy_status status = airy_geometry_check(g);
@@ -293,7 +295,7 @@ static int make_guess(struct job *job, const airy_stack_meta *meta)
         code = geometry_fit_shape(g, common, height, width);
     if (code == AIRY_EXIT_OK && p->has_center)
         center_beam(g, p->center);
-    return code == AIRY_EXIT_OK ? check_guess(job, known) : code;
+    return code == AIRY_EXIT_OK ? check_guess(job, meta, known) : code;
 }
 
 /* Pixels that do not count become NaN, for the fit and the picture. */

@@ -160,6 +160,8 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
             stack_path_name(info.path), "files", (json_int_t)info.files, "bytes_per_frame", frame,
             "ratio", stored > 0 ? all / stored : 0.0, "geometry", geometry, "mask", meta.has_mask,
             "saturation", saturation, "frames_that_fit", limits_json(frame));
+        if (meta.contradicted)
+            json_object_set_new(json, "contradiction", tool_json_string(meta.unusable));
         json_object_set_new(json, "unwritten_frames", json_integer((json_int_t)unwritten));
         json_object_set_new(json, "channels", channels_json(&info));
         json_object_set_new(json, "channel",
@@ -228,6 +230,8 @@ static void print_stack(const json_t *stack)
         else
             puts(" unknown");
     }
+    if (json_object_get(stack, "contradiction"))
+        printf("  the file contradicts itself: %s\n", tool_json_shown(stack, "contradiction"));
     printf("  pixel mask %s\n  decoded frames that fit\n",
            json_is_true(json_object_get(stack, "mask")) ? "in the file" : "none");
     const json_t *fit = json_object_get(stack, "frames_that_fit");
@@ -550,7 +554,8 @@ static int info_image(const struct common *common, const char *path)
                              shape_json(shape, ndim), "dtype", dtype, "bytes", (json_int_t)bytes);
     const int code = image.header ? fits_info(common, json, path, &image) : AIRY_EXIT_OK;
     json_t *stack = image.header ? NULL : stack_json(&common->inputs, &no_raw, why);
-    if (json_is_object(json_object_get(stack, "geometry")))
+    if (json_is_object(json_object_get(stack, "geometry")) ||
+        json_object_get(stack, "contradiction"))
         json_object_set(json, "stack", stack);
     json_decref(stack);
     airy_image_free(&image);

@@ -290,7 +290,7 @@ static int open_team(struct integration *job)
     if (status == AIRY_OK)
         status = team_integrators(&job->team, &job->geometry, &job->integrator_params);
     if (status != AIRY_OK)
-        return tool_failed(job->common, status);
+        return geometry_failed(&job->params->geometry, &job->meta, status);
     job->device = job->team.devices[0];
     job->integrator = job->team.integrators[0];
     return AIRY_EXIT_OK;

@@ -221,6 +221,8 @@ static int find_geometry(struct stream_source *s)
         code = geometry_resolve(&s->geometry, &s->p->geometry, &s->meta, s->info.height,
                                 s->info.width);
     s->series.geometry = &s->geometry;
+    if ((s->meta.contradicted & AIRY_GEOMETRY_WAVELENGTH) && s->geometry.wavelength == 0)
+        tool_say(s->common, "no wavelength is sent: %s", s->meta.unusable);
     return code;
 }
 
