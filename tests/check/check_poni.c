@@ -435,6 +435,11 @@ static void check_bad_text(struct check *c)
         {GOOD "PixelSize2: 50\n", AIRY_ERR_FORMAT, "pixel2"},
         {GOOD "Wavelength: 1\n", AIRY_ERR_FORMAT, "wavelength"},
         {GOOD "Wavelength: 0\n", AIRY_ERR_FORMAT, "Wavelength = 0"},
+        {GOOD "Wavelength: 1e-10\nWavelength: 2e-10\n", AIRY_ERR_FORMAT,
+         "line 10: Wavelength = '2e-10', but line 9 has '1e-10'"},
+        {GOOD "Distance: 0.2\nDistance: 0.1\nDistance: 0.3\n", AIRY_ERR_FORMAT,
+         "line 11: Distance = '0.3', but line 3 has '0.1'"},
+        {GOOD GOOD "Rot2: 0.1\n", AIRY_ERR_FORMAT, "line 17: Rot2 = '0.1', but line 15 has '0'"},
         {GOOD "SplineFile: distortion.spline\n", AIRY_ERR_UNSUPPORTED, "SplineFile"},
         {GOOD "Parallax: maybe\n", AIRY_ERR_FORMAT, "Parallax = 'maybe'"},
         {GOOD "Detector: Eigr4M\n", AIRY_ERR_NOT_FOUND, "line 9"},
@@ -490,6 +495,14 @@ static void check_good_text(struct check *c)
     write_text(path, binned, sizeof binned - 1);
     if (CHECK_OK(c, airy_geometry_read(&g, path)))
         CHECK(c, g.detector.height == 521 && g.detector.width == 490);
+    /* A refinement that is appended replaces what is in front of it; one value may stand twice. */
+    static const char appended[] = GOOD "Wavelength: 1e-10\nWavelength: 2e-10\nponi_version: 2\n"
+                                        "Detector: Detector\nDistance: 0.2\nWavelength: 3e-10\n"
+                                        "Wavelength: 0.30001e-9\nPixelSize1: 2e-4\nDistance: 3\n";
+    write_text(path, appended, sizeof appended - 1);
+    if (CHECK_OK(c, airy_geometry_read(&g, path)))
+        CHECK(c, g.dist == 3 && g.wavelength == 0.30001e-9 && g.detector.pixel1 == 2e-4 &&
+                     g.detector.pixel2 == 1e-4);
     static const char three[] = V2
         "poni_version: 3\nDetector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"sensor\": "
         "{\"material\": \"Si\"}}\nParallax: True\n";

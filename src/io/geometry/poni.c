@@ -47,11 +47,17 @@ static const char *const key_names[KEY_COUNT] = {
     "Rot2",         "Rot3",     "Wavelength",      "Parallax",
 };
 
-/* The values of the file as text, the last of each key; they point into the text. */
+/*
+ * The values of the file as text, the last of each key; they point into the text. Other programs
+ * append a block of all keys for each refinement, which replaces the blocks in front of it.
+ */
 struct poni {
     const char *path;
     char *value[KEY_COUNT];
     size_t line[KEY_COUNT];
+    size_t block[KEY_COUNT];       /* of the last value, from 1 */
+    const char *before[KEY_COUNT]; /* the first value in the same block; NULL: there is one value */
+    size_t line_before[KEY_COUNT];
 };
 
 static airy_status read_text(char **text, const char *path)
@@ -94,13 +100,33 @@ static char *trim(char *text)
     return text;
 }
 
+/* A block begins with its version, or with a detector behind the distance of another block. */
+static bool begins_block(const struct poni *poni, enum key key, size_t block)
+{
+    return key == KEY_VERSION ||
+           ((key == KEY_DETECTOR || key == KEY_PIXEL1) && poni->block[KEY_DISTANCE] == block);
+}
+
+static void take_value(struct poni *poni, enum key key, char *value, size_t line, size_t block)
+{
+    if (poni->block[key] != block)
+        poni->before[key] = NULL;
+    else if (!poni->before[key]) {
+        poni->before[key] = poni->value[key];
+        poni->line_before[key] = poni->line[key];
+    }
+    poni->value[key] = value;
+    poni->line[key] = line;
+    poni->block[key] = block;
+}
+
 /*
  * Lines "key: value"; '#' starts a comment line; unknown keys are left alone, as other programs
  * add their own.
  */
 static void split_lines(struct poni *poni, char *text)
 {
-    size_t number = 0;
+    size_t number = 0, block = 1;
     for (char *line = text; line; number++) {
         char *end = strchr(line, '\n');
         if (end)
@@ -112,8 +138,8 @@ static void split_lines(struct poni *poni, char *text)
             const char *name = trim(start);
             for (int k = 0; k < KEY_COUNT; k++)
                 if (strcasecmp(name, key_names[k]) == 0) {
-                    poni->value[k] = trim(colon + 1);
-                    poni->line[k] = number + 1;
+                    block += begins_block(poni, (enum key)k, block);
+                    take_value(poni, (enum key)k, trim(colon + 1), number + 1, block);
                 }
         }
         line = end ? end + 1 : NULL;
@@ -359,6 +385,25 @@ static airy_status read_parallax(bool *parallax, const struct poni *poni)
     return AIRY_OK;
 }
 
+/* Two values of one block: beyond rounding, numbers, or other words. */
+static bool are_other(const char *a, const char *b)
+{
+    double x, y;
+    if (parse_number(&x, a) && parse_number(&y, b))
+        return !(fabs(x - y) <= 1e-3 * fabs(x));
+    return strcasecmp(a, b) != 0;
+}
+
+static airy_status check_contradictions(const struct poni *poni)
+{
+    for (int k = 0; k < KEY_COUNT; k++)
+        AIRY_FAIL_IF(poni->before[k] && are_other(poni->before[k], poni->value[k]), AIRY_ERR_FORMAT,
+                     "%s line %zu: %s = '%.40s', but line %zu has '%.40s'; remove the wrong one",
+                     poni->path, poni->line[k], key_names[k], poni->value[k], poni->line_before[k],
+                     poni->before[k]);
+    return AIRY_OK;
+}
+
 static airy_status parse_geometry(airy_geometry *geometry, const char *path, char *text)
 {
     struct poni poni = {.path = path};
@@ -381,6 +426,7 @@ static airy_status parse_geometry(airy_geometry *geometry, const char *path, cha
     const airy_status sound = airy_geometry_check(&g);
     if (sound != AIRY_OK)
         return airy_fail_context(sound == AIRY_ERR_PARAM ? AIRY_ERR_FORMAT : sound, "%s", path);
+    AIRY_TRY(check_contradictions(&poni));
     *geometry = g;
     return AIRY_OK;
 }
