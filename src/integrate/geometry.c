@@ -182,6 +182,13 @@ airy_status airy_unit_parse_azimuthal(airy_unit *unit, const char *name)
     return find_unit(unit, name, true);
 }
 
+/*
+ * Values in the wrong unit are far beyond these: degrees are no angles of more than a turn, and
+ * pixels in mm none of the tubes of neutron detectors, which are 25 mm wide.
+ */
+#define MOST_ANGLE 7.0  /* rad */
+#define MOST_PIXEL 0.03 /* m */
+
 static airy_status check_length(const char *name, double value, double limit)
 {
     AIRY_FAIL_IF(!(value > 0) || !(value <= limit), AIRY_ERR_PARAM,
@@ -219,16 +226,16 @@ airy_status airy_geometry_check(const airy_geometry *geometry)
     AIRY_FAIL_IF(obstacle, AIRY_ERR_UNSUPPORTED,
                  "detector '%s' %s: a NeXus detector file with its pixel_corners can stand for it",
                  d->name, obstacle);
-    AIRY_TRY(check_length("pixel1", d->pixel1, 1.0));
-    AIRY_TRY(check_length("pixel2", d->pixel2, 1.0));
+    AIRY_TRY(check_length("pixel1", d->pixel1, MOST_PIXEL));
+    AIRY_TRY(check_length("pixel2", d->pixel2, MOST_PIXEL));
     AIRY_TRY(check_length("distance", geometry->dist, 1e4));
     AIRY_TRY(check_range("poni1", geometry->poni1, 1e4, "m"));
     AIRY_TRY(check_range("poni2", geometry->poni2, 1e4, "m"));
-    AIRY_TRY(check_range("rot1", geometry->rot1, 1e3, "rad"));
-    AIRY_TRY(check_range("rot2", geometry->rot2, 1e3, "rad"));
-    AIRY_TRY(check_range("rot3", geometry->rot3, 1e3, "rad"));
-    AIRY_TRY(check_range("incidence", geometry->incidence, 1e3, "rad"));
-    AIRY_TRY(check_range("tilt", geometry->tilt, 1e3, "rad"));
+    AIRY_TRY(check_range("rot1", geometry->rot1, MOST_ANGLE, "rad"));
+    AIRY_TRY(check_range("rot2", geometry->rot2, MOST_ANGLE, "rad"));
+    AIRY_TRY(check_range("rot3", geometry->rot3, MOST_ANGLE, "rad"));
+    AIRY_TRY(check_range("incidence", geometry->incidence, MOST_ANGLE, "rad"));
+    AIRY_TRY(check_range("tilt", geometry->tilt, MOST_ANGLE, "rad"));
     AIRY_FAIL_IF(geometry->sample_orientation < 0 || geometry->sample_orientation > 8,
                  AIRY_ERR_PARAM, "sample_orientation = %d, expected 0 to 8",
                  geometry->sample_orientation);

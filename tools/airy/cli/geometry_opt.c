@@ -431,6 +431,17 @@ static int begin_geometry(airy_geometry *g, const struct geometry_params *p,
                                  : tool_usage(&p->common, "the geometry lacks %s", lacks);
 }
 
+void geometry_say_odd(const airy_geometry *g, const struct common *common)
+{
+    if (g->dist > 50)
+        tool_say(common, "the distance is %g m, which is far; %g mm are %g m", g->dist, g->dist,
+                 g->dist * 1e-3);
+    if (g->wavelength > 1e-8)
+        tool_say(common,
+                 "the wavelength is %g m, %g nm; those of X-rays and neutrons are below 1e-08 m",
+                 g->wavelength, g->wavelength * 1e9);
+}
+
 int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const airy_stack_meta *meta,
                      size_t height, size_t width)
 {
@@ -451,7 +462,10 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
     if (meta && strcmp(g->detector.name, "Detector") == 0)
         g->detector.dectris_dummy |= meta->geometry.detector.dectris_dummy;
     const airy_status status = airy_geometry_check(g);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    geometry_say_odd(g, common);
+    return AIRY_EXIT_OK;
 }
 
 int geometry_failed(const struct geometry_params *p, const airy_stack_meta *meta,

@@ -50,6 +50,8 @@ int geometry_hold_like(airy_stack *stack, const airy_stack *first,
  */
 int geometry_resolve(airy_geometry *geometry, const struct geometry_params *params,
                      const airy_stack_meta *meta, size_t height, size_t width);
+/* Report a distance or wavelength that is likely to be in another unit. */
+void geometry_say_odd(const airy_geometry *geometry, const struct common *common);
 /* tool_failed of what was made with that geometry: two wavelengths of the input are named. */
 int geometry_failed(const struct geometry_params *params, const airy_stack_meta *meta,
                     airy_status status);

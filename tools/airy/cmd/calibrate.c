@@ -246,7 +246,10 @@ static int check_guess(const struct job *job, const airy_stack_meta *meta, bool 
     if (p->has_center && (p->geometry.has_poni1 || p->geometry.has_poni2))
         return tool_usage(common, "--center and --poni1, --poni2: give one of them");
     const airy_status status = airy_geometry_check(g);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    geometry_say_odd(g, common);
+    return AIRY_EXIT_OK;
 }
 
 /* What the file says of itself, where it is a stack. */
