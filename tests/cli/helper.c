@@ -12,6 +12,10 @@
  *     a NeXus detector file with corners of its own; broken: they are of fewer pixels
  * helper monitor FILE DATASET COUNT [I VALUE]
  *     add f64 values 1, 2, 3, ... to a file; VALUE is the I-th, from 0
+ * helper number FILE DATASET[@ATTRIBUTE] VALUE
+ *     add a f64 number to a file, or to a dataset of it
+ * helper unlink FILE LINK
+ *     take a name out of a file
  * helper increment RESULT M
  *     row i minus row 0 is (i mod M) sum of weights / sum of normalisation
  * helper rows A B FIRST COUNT
@@ -206,6 +210,38 @@ static int add_monitor(const char *path, const char *name, const char *count_tex
     H5Dclose(set);
     H5Sclose(space);
     return written < 0 || H5Fclose(file) < 0 ? fail("the monitor cannot be written") : 0;
+}
+
+static int add_number(const char *path, const char *name, const char *text)
+{
+    char dataset[256];
+    const char *at = strchr(name, '@');
+    const double value = strtod(text, NULL);
+    snprintf(dataset, sizeof(dataset), "%.*s", at ? (int)(at - name) : 255, name);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), space = H5Screate(H5S_SCALAR),
+                links = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    const hid_t set =
+        at ? H5Dopen2(file, dataset, H5P_DEFAULT)
+           : H5Dcreate2(file, dataset, H5T_IEEE_F64LE, space, links, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t attribute =
+        at ? H5Acreate2(set, at + 1, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT) : -1;
+    const herr_t written =
+        at ? H5Awrite(attribute, H5T_NATIVE_DOUBLE, &value)
+           : H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value);
+    if (at)
+        H5Aclose(attribute);
+    H5Dclose(set);
+    H5Pclose(links);
+    H5Sclose(space);
+    return written < 0 || H5Fclose(file) < 0 ? fail("the number cannot be written") : 0;
+}
+
+static int drop_link(const char *path, const char *name)
+{
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    const herr_t done = H5Ldelete(file, name, H5P_DEFAULT);
+    return done < 0 || H5Fclose(file) < 0 ? fail("the link cannot be removed") : 0;
 }
 
 /* A dataset of a result as doubles; rows = 1 for one dimension. */
@@ -735,6 +771,10 @@ int main(int argc, char **argv)
         return grow(argv[2], argv[3], argv[4]);
     if (strcmp(what, "begun") == 0 && (argc == 5 || argc == 6))
         return make_begun(argv[2], argv[3], argv[4], argc == 6 ? argv[5] : NULL);
+    if (strcmp(what, "number") == 0 && argc == 5)
+        return add_number(argv[2], argv[3], argv[4]);
+    if (strcmp(what, "unlink") == 0 && argc == 4)
+        return drop_link(argv[2], argv[3]);
     if (strcmp(what, "turned") == 0 && argc == 3)
         return turn_frames(argv[2]);
     if (strcmp(what, "series") == 0 && (argc == 5 || argc == 6))

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/image_memory.h"
+#include "io/hdf5/scaling.h"
 #include "io/hdf5/chunk_address.h"
 #include "io/hdf5/sink.h"
 #include "io/hdf5/inflate.h"
@@ -130,6 +131,7 @@ static airy_status read_array(airy_image *image, hid_t dataset, const char *what
     if (creation >= 0)
         H5Pclose(creation);
     AIRY_TRY(status);
+    airy_hdf5_say_scaling(dataset, what);
     return read_values(image, dataset, bytes, what);
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/hdf5/scaling.h"
 #include "io/stack/internal.h"
 
 /* All frames of the dataset. */
@@ -31,6 +32,8 @@ static airy_status add_opened(airy_stack *stack, hid_t file, hid_t dataset, cons
     AIRY_TRY(airy_stack_find_channel(stack, &channel, file, path, name, facts.ndim, facts.shape));
     AIRY_TRY(airy_stack_settle_frame(stack, facts.height, facts.width, facts.dtype, full, full));
     const size_t runs = stack->run_count, first = stack->frames;
+    if (first == 0 && !stack->unverified) /* else pixels are not read, or were before */
+        airy_hdf5_say_scaling(dataset, full);
     AIRY_TRY(add_frames(stack, dataset, &facts, path, name));
     return airy_stack_take_channel(stack, &channel, runs, first);
 }

@@ -205,6 +205,11 @@ static void read_comments(airy_stack_meta *meta, const char *text)
     if (meta->has_geometry && header.tilt[0] != 0)
         airy_log(AIRY_LOG_WARN, "the header's Detector_2theta = %g is ignored, use a PONI file",
                  header.tilt[0] / DEGREE);
+    double height;
+    if (meta->geometry_parts && find_comment(value, sizeof(value), text, "Detector_Voffset") &&
+        take_number(&height, value, &end) && height != 0)
+        airy_log(AIRY_LOG_WARN, "the header's Detector_Voffset = %g m is ignored, use a PONI file",
+                 height);
     if (find_comment(name, sizeof(name), text, "Detector"))
         name[strcspn(name, ",")] = 0;
     airy_detector_recognize(&meta->geometry.detector, name);
@@ -303,6 +308,12 @@ static void read_keys(airy_stack_meta *meta, const char *text)
                      i + 1, header.tilt[i]);
             header.parts = 0;
         }
+    double raster;
+    if (header.parts && read_key(&raster, text, "RasterOrientation") && raster != 1)
+        airy_log(AIRY_LOG_WARN,
+                 "the header's RasterOrientation = %g is ignored: pixels are taken in the order of "
+                 "the file; a PONI file can state another orientation",
+                 raster);
     airy_header_describe(meta, &header, &unusable);
     airy_detector_recognize(&meta->geometry.detector, "");
     meta->has_dummy = read_key(&meta->dummy, text, "Dummy");

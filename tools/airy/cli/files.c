@@ -94,13 +94,15 @@ int tool_keep_stack(const struct common *common, const char *output, const airy_
 /* An output that is there already may be a file that an HDF5 input links to. */
 static int keep_linked(const struct common *common, const char *output)
 {
+    static const airy_stack_params no_pixels = {.unverified = true};
     int code = AIRY_EXIT_OK;
     for (size_t i = 0; i < common->inputs.count && code == AIRY_EXIT_OK; i++) {
         const char *input = common->inputs.items[i];
         airy_stack *stack = NULL;
         struct stat status;
         if (!is_output(common, i) && stat_file(input, &status) && S_ISREG(status.st_mode) &&
-            !airy_image_is_plain(input) && airy_stack_create(&stack, &input, 1) == AIRY_OK)
+            !airy_image_is_plain(input) &&
+            airy_stack_create_with(&stack, &input, 1, &no_pixels) == AIRY_OK)
             code = tool_keep_stack(common, output, stack);
         airy_stack_destroy(&stack);
     }

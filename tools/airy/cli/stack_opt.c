@@ -89,6 +89,12 @@ airy_status stack_open_one(airy_stack **stack, const struct common *common, cons
     return airy_stack_create_with(stack, &path, 1, &params);
 }
 
+airy_status stack_open_header(airy_stack **stack, const struct common *common, const char *path)
+{
+    const airy_stack_params params = {.channel = channel_of(common, path), .unverified = true};
+    return airy_stack_create_with(stack, &path, 1, &params);
+}
+
 int stack_check_channel(const struct common *common)
 {
     airy_stack *stack = NULL;

@@ -38,6 +38,8 @@ airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs
                                const struct raw_opt *raw);
 /* One path; of the first input the channel that common has. */
 airy_status stack_open_one(airy_stack **stack, const struct common *common, const char *path);
+/* The same for who reads no pixels from it: what concerns these alone is not reported. */
+airy_status stack_open_header(airy_stack **stack, const struct common *common, const char *path);
 /* --channel of common is one of the first input's channels. Exit code. */
 int stack_check_channel(const struct common *common);
 /* Bytes of a frame, and of so many of them; SIZE_MAX: they do not fit the address space. */

@@ -261,7 +261,7 @@ static int read_meta(struct job *job, airy_stack_meta *meta)
     if (airy_image_is_plain(path))
         return AIRY_EXIT_OK;
     airy_stack *stack = NULL;
-    airy_status status = stack_open_one(&stack, common, path);
+    airy_status status = stack_open_header(&stack, common, path);
     if (status == AIRY_OK)
         status = airy_stack_get_meta(stack, meta);
     airy_stack_destroy(&stack);

@@ -165,7 +165,7 @@ static int check_header(const struct convert_params *p)
     airy_stack_info info;
     int code = AIRY_EXIT_OK;
     if (airy_image_check_format(p->output, AIRY_DTYPE_F64, 3) != AIRY_OK && /* not all it may be */
-        stack_open_one(&stack, &p->common, input) == AIRY_OK &&
+        stack_open_header(&stack, &p->common, input) == AIRY_OK &&
         airy_stack_get_info(stack, &info) == AIRY_OK)
         code = tool_check_format(&p->common, p->output, info.dtype, info.frames > 1 ? 3 : 0);
     airy_stack_destroy(&stack);

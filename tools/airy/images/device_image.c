@@ -417,7 +417,7 @@ bool device_image_say_mask(const struct common *common, const struct bad_pixels 
     size_t count = 0;
     const bool looks = !given->mask && !given->has_dummy && !airy_image_is_plain(input) &&
                        !tool_has_suffix(input, "mask");
-    if (looks && !opened && stack_open_one(&stack, common, input) == AIRY_OK)
+    if (looks && !opened && stack_open_header(&stack, common, input) == AIRY_OK)
         opened = stack;
     if (looks && opened && airy_stack_get_info(opened, &info) == AIRY_OK &&
         airy_stack_get_meta(opened, &meta) == AIRY_OK && meta.has_mask)
