@@ -112,10 +112,12 @@ AIRY_API airy_status airy_live_put(airy_live *live, const airy_live_frame *frame
 AIRY_API airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message,
                                     double timeout);
 /**
- * Make the row of a frame that was given a bad one, because it is not known to be right: another
- * frame of its number came. The run ends with AIRY_ERR_CORRUPT, also with run.skip_bad, and
- * run.resume makes the row anew.
- * Errors: AIRY_ERR_PARAM (a number that was not given), AIRY_ERR_MEMORY.
+ * Make the row of a frame a bad one, because the frame is not known to be right: another frame of
+ * its number came. The frame may have been given, may wait for room in airy_live_put, or may be
+ * given later. The run ends with AIRY_ERR_CORRUPT, also with run.skip_bad, and run.resume makes the
+ * row anew. The call does not wait.
+ * Errors: AIRY_ERR_PARAM (a number that airy_live_put does not take), AIRY_ERR_MEMORY,
+ *         AIRY_ERR_STOPPED (airy_live_finish was called).
  */
 AIRY_API airy_status airy_live_spoil(airy_live *live, uint64_t number);
 AIRY_API void airy_live_get_info(airy_live *live, airy_live_info *info);

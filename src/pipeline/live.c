@@ -26,6 +26,14 @@ enum {
     DEFAULT_WAIT = 2000, /* us */
 };
 
+/* What is known of a row: a bit of each. */
+enum mark {
+    CLAIMED, /* given, or lost, or resumed */
+    EARLIER, /* resumed */
+    SPOILED, /* to be bad whatever the file has; the row may not be claimed yet */
+    MARKS
+};
+
 struct airy_live {
     struct airy_run run;
     struct airy_feed feed;
@@ -34,13 +42,9 @@ struct airy_live {
     airy_live_params params;
     uint64_t start;
     /* With the run's lock: */
-    uint64_t *claimed;             /* a bit a row: given, or lost, or resumed */
-    size_t claimed_words, highest; /* words there are; rows up to the highest claimed */
-    size_t claims;                 /* bits that are set */
-    uint64_t *earlier;             /* the resumed ones; NULL: none */
-    size_t earlier_words;
-    uint64_t *spoiled; /* rows that are to be bad whatever they hold; NULL: none */
-    size_t spoiled_words;
+    uint64_t *marks[MARKS];     /* [mark_words] each */
+    size_t mark_words, highest; /* highest: rows up to the highest claimed */
+    size_t claims, spoils;      /* rows that are CLAIMED, SPOILED */
     uint64_t put, lost, refused;
     bool started, finished, ending; /* ending: no frame of the caller's is taken any more */
 
@@ -141,37 +145,40 @@ static airy_status describe_frames(airy_stack_info *info, const airy_live_params
     return AIRY_OK;
 }
 
-/* Room for a bit of each of so many rows. The lock is held, or nobody else knows the run. */
-static airy_status reserve_claims(airy_live *live, size_t rows)
+/* Room for the marks of so many rows. The lock is held, or nobody else knows the run. */
+static airy_status reserve_marks(airy_live *live, size_t rows)
 {
     const size_t words = (rows + 63) / 64;
-    if (words <= live->claimed_words)
+    if (words <= live->mark_words)
         return AIRY_OK;
-    const size_t more = airy_max_size(words, 2 * live->claimed_words);
-    uint64_t *grown = realloc(live->claimed, more * sizeof(*grown));
-    AIRY_FAIL_IF(!grown, AIRY_ERR_MEMORY, "cannot allocate %zu bytes for the numbers of frames",
-                 more * sizeof(*grown));
-    memset(grown + live->claimed_words, 0, (more - live->claimed_words) * sizeof(*grown));
-    live->claimed = grown;
-    live->claimed_words = more;
+    const size_t more = airy_max_size(words, 2 * live->mark_words);
+    for (int m = 0; m < MARKS; m++) {
+        uint64_t *grown = realloc(live->marks[m], more * sizeof(*grown));
+        AIRY_FAIL_IF(!grown, AIRY_ERR_MEMORY, "cannot allocate %zu bytes for the numbers of frames",
+                     more * sizeof(*grown));
+        memset(grown + live->mark_words, 0, (more - live->mark_words) * sizeof(*grown));
+        live->marks[m] = grown;
+    }
+    live->mark_words = more;
     return AIRY_OK;
 }
 
-static bool has_bit(const uint64_t *bits, size_t words, size_t row)
+static bool has_mark(const airy_live *live, enum mark mark, size_t row)
 {
-    return row / 64 < words && (bits[row / 64] >> row % 64 & 1);
+    return row / 64 < live->mark_words && (live->marks[mark][row / 64] >> row % 64 & 1);
 }
 
-static bool is_claimed(const airy_live *live, size_t row)
+/* The room is reserved. */
+static void set_mark(airy_live *live, enum mark mark, size_t row)
 {
-    return has_bit(live->claimed, live->claimed_words, row);
+    live->marks[mark][row / 64] |= (uint64_t)1 << row % 64;
 }
 
 /* The room is reserved, and the row is not claimed. */
-static void set_claim(airy_live *live, size_t row)
+static void claim(airy_live *live, size_t row)
 {
     live->claims++;
-    live->claimed[row / 64] |= (uint64_t)1 << row % 64;
+    set_mark(live, CLAIMED, row);
     live->highest = airy_max_size(live->highest, row + 1);
 }
 
@@ -180,23 +187,18 @@ static airy_status claim_resumed(airy_live *live)
 {
     struct airy_run *run = &live->run;
     if (live->params.frames)
-        AIRY_TRY(reserve_claims(live, run->total_rows));
+        AIRY_TRY(reserve_marks(live, run->total_rows));
     const size_t rows = run->growing ? airy_pattern_growing_rows(run->growing)
                         : run->file  ? run->total_rows
                                      : 0;
-    AIRY_TRY(reserve_claims(live, rows));
+    AIRY_TRY(reserve_marks(live, rows));
     for (size_t row = 0; row < rows; row++)
         if (run->growing ? airy_pattern_growing_done(run->growing, row)
                          : airy_pattern_file_done(run->file, row)) {
-            set_claim(live, row);
+            claim(live, row);
+            set_mark(live, EARLIER, row);
             run->resumed++;
         }
-    if (run->resumed) {
-        AIRY_TRY(airy_memory_calloc((void **)&live->earlier, live->claimed_words,
-                                    sizeof(*live->earlier), "the numbers of frames"));
-        memcpy(live->earlier, live->claimed, live->claimed_words * sizeof(*live->earlier));
-        live->earlier_words = live->claimed_words;
-    }
     run->out->resumed = run->resumed;
     run->row_count = live->params.frames ? run->total_rows - run->resumed : 0;
     return AIRY_OK;
@@ -389,7 +391,7 @@ static airy_status check_number(airy_live *live, uint64_t number)
     const uint64_t limit = known ? known : airy_min_size(live->highest + AHEAD, MOST_ROWS);
     AIRY_FAIL_IF(number >= limit, AIRY_ERR_PARAM, "frame number = %llu, expected below %llu",
                  (unsigned long long)number, (unsigned long long)limit);
-    return reserve_claims(live, (size_t)number + 1);
+    return reserve_marks(live, (size_t)number + 1);
 }
 
 /*
@@ -407,14 +409,14 @@ static airy_status admit(airy_live *live, struct seat *seat, const struct wish *
         AIRY_TRY(check_number(live, number));
         seat->lane = NULL;
         const size_t row = (size_t)number;
-        if (is_claimed(live, row)) {
-            AIRY_FAIL_IF(!has_bit(live->earlier, live->earlier_words, row), AIRY_ERR_PARAM,
+        if (has_mark(live, CLAIMED, row)) {
+            AIRY_FAIL_IF(!has_mark(live, EARLIER, row), AIRY_ERR_PARAM,
                          "frame number = %llu was given before", (unsigned long long)number);
             return AIRY_OK;
         }
         const uint64_t now = airy_clock_ns();
         if (take_seat(live, seat, row, wish->size, now)) {
-            set_claim(live, row);
+            claim(live, row);
             return AIRY_OK;
         }
         if (deadline && now >= deadline) {
@@ -571,25 +573,14 @@ airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message
 airy_status airy_live_spoil(airy_live *live, uint64_t number)
 {
     AIRY_FAIL_IF(!live, AIRY_ERR_PARAM, "airy_live_spoil: argument is NULL");
-    airy_status status = AIRY_OK;
     pthread_mutex_lock(&live->run.lock);
-    const bool known = number < MOST_ROWS && is_claimed(live, (size_t)number);
-    if (!known)
-        status = airy_fail(AIRY_ERR_PARAM, "frame number = %llu was not given",
-                           (unsigned long long)number);
-    else if (live->spoiled_words < live->claimed_words) {
-        const size_t words = live->claimed_words;
-        uint64_t *more = realloc(live->spoiled, words * sizeof(*more));
-        if (more) {
-            memset(more + live->spoiled_words, 0, (words - live->spoiled_words) * sizeof(*more));
-            live->spoiled = more;
-            live->spoiled_words = words;
-        } else {
-            status = airy_fail(AIRY_ERR_MEMORY, "out of memory for %zu numbers", 64 * words);
-        }
+    const airy_status status = live->finished
+                                   ? airy_fail(AIRY_ERR_STOPPED, "the live run is being finished")
+                                   : check_number(live, number);
+    if (status == AIRY_OK && !has_mark(live, SPOILED, (size_t)number)) {
+        set_mark(live, SPOILED, (size_t)number);
+        live->spoils++;
     }
-    if (status == AIRY_OK)
-        live->spoiled[number / 64] |= (uint64_t)1 << number % 64;
     pthread_mutex_unlock(&live->run.lock);
     return status;
 }
@@ -624,18 +615,15 @@ out:
     return status;
 }
 
-/* All frames are done. *count: of such rows. */
-static airy_status write_all_spoiled(airy_live *live, size_t *count)
+/* All frames are done. */
+static airy_status write_all_spoiled(airy_live *live)
 {
     struct airy_run *run = &live->run;
     airy_status status = AIRY_OK;
-    *count = 0;
-    for (size_t row = 0; row < 64 * live->spoiled_words && status == AIRY_OK; row++)
-        if (has_bit(live->spoiled, live->spoiled_words, row)) {
-            ++*count;
-            if (run->growing || run->file)
-                status = write_spoiled(run, row);
-        }
+    for (size_t row = 0; row < live->highest && status == AIRY_OK && live->spoils; row++)
+        if (has_mark(live, SPOILED, row) && has_mark(live, CLAIMED, row) &&
+            (run->growing || run->file))
+            status = write_spoiled(run, row);
     return status;
 }
 
@@ -690,7 +678,7 @@ static airy_status end_feed(airy_live *live)
 static size_t missing_rows(airy_live *live, size_t *first)
 {
     const size_t missing = rows_to_come(live) - live->claims;
-    for (*first = 0; missing && is_claimed(live, *first); ++*first)
+    for (*first = 0; missing && has_mark(live, CLAIMED, *first); ++*first)
         ;
     return missing;
 }
@@ -700,7 +688,7 @@ static airy_status lose_missing(airy_live *live)
     const size_t rows = rows_to_come(live);
     for (size_t row = 0; row < rows; row++) {
         const struct wish wish = {.number = row, .own = true};
-        if (!is_claimed(live, row))
+        if (!has_mark(live, CLAIMED, row))
             AIRY_TRY(lose(live, &wish, "never came"));
     }
     return AIRY_OK;
@@ -728,13 +716,12 @@ static airy_status finish_live(airy_live *live)
     pthread_mutex_unlock(&live->run.lock);
     const bool fill = live->params.run.skip_bad && live->highest;
     const airy_status lost = fill ? lose_missing(live) : AIRY_OK;
-    size_t spoiled;
     AIRY_TRY(end_feed(live)); /* a failed run says why by itself */
     AIRY_TRY(lost);
-    AIRY_TRY(write_all_spoiled(live, &spoiled));
+    AIRY_TRY(write_all_spoiled(live));
     AIRY_FAIL_IF(live->run.stopped, AIRY_ERR_STOPPED, "stopped after %zu frames",
                  live->run.resumed + live->run.out->frames);
-    AIRY_FAIL_IF(spoiled, AIRY_ERR_CORRUPT, "%zu rows are of two frames each", spoiled);
+    AIRY_FAIL_IF(live->spoils, AIRY_ERR_CORRUPT, "%zu rows are of two frames each", live->spoils);
     AIRY_TRY(check_whole(live));
     return live->run.file || live->run.growing ? airy_run_file_finish(&live->run) : AIRY_OK;
 }
@@ -754,14 +741,12 @@ void airy_live_destroy(airy_live **live)
         return;
     airy_live *dead = *live;
     *live = NULL;
-    size_t spoiled;
     if (!dead->finished && dead->started && end_feed(dead) == AIRY_OK)
-        (void)write_all_spoiled(dead, &spoiled);
+        (void)write_all_spoiled(dead);
     airy_run_close(&dead->run,
                    dead->run.out->frames + dead->run.resumed > 0 || dead->run_params.resume);
-    free(dead->claimed);
-    free(dead->earlier);
-    free(dead->spoiled);
+    for (int m = 0; m < MARKS; m++)
+        free(dead->marks[m]);
     pthread_mutex_destroy(&dead->hand_on);
     free(dead);
 }

@@ -602,6 +602,81 @@ static void check_ends(struct check *c)
     }
 }
 
+/* Status of a row in the partial file; -2: the row is not there. */
+static int32_t status_of(const struct played *played, size_t row)
+{
+    airy_image status = {0};
+    char dataset[700];
+    int32_t found = -2;
+    snprintf(dataset, sizeof(dataset), "%s.partial::/entry/integrate/frame/status", played->out);
+    if (airy_image_read(&status, dataset) == AIRY_OK && row < status.shape[status.ndim - 1])
+        found = ((const int32_t *)status.data)[row];
+    airy_image_free(&status);
+    return found;
+}
+
+/* The run goes on from what is there, and makes what is missing or was spoiled. */
+static void check_mended(struct check *c, const struct played *played, airy_live_params params,
+                         size_t resumed)
+{
+    airy_live *live = NULL;
+    airy_live_info info = {0};
+    params.run.resume = true;
+    params.pattern = NULL;
+    if (CHECK_OK(c, airy_live_create(&live, played->out, played->integrators, 1, &params))) {
+        for (size_t i = 0; i < FRAMES; i++)
+            CHECK_OK(c, put(live, played, i));
+        CHECK_OK(c, airy_live_finish(live, &info));
+        CHECK(c, info.resumed == resumed && info.put == FRAMES - resumed && info.bad == 0);
+        check_grown(c, played->out, played->want);
+    }
+    airy_live_destroy(&live);
+}
+
+/* Another frame of a number comes while the first waits for room, or before it is given. */
+static void check_spoil_waiting(struct check *c)
+{
+    if (!check_case(c, "live_spoil_waiting"))
+        return;
+    struct played played;
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    struct seen seen = {.gate = &gate};
+    airy_live *live = NULL;
+    airy_live_info info = {0};
+    airy_live_params params = params_of(FRAMES);
+    params.run.batch = 1;
+    params.run.slots = 2;
+    params.pattern = see;
+    params.user = &seen;
+    if (open_played(c, &played, FRAMES, SOUND, false) &&
+        CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
+        struct giver giver = {.live = live, .played = &played, .index = 0};
+        pthread_mutex_lock(&gate);
+        pthread_create(&giver.thread, NULL, give, &giver); /* 69, 66, ... 0, as there is room */
+        usleep(50000);
+        CHECK_OK(c, airy_live_spoil(live, 3));
+        CHECK_OK(c, airy_live_spoil(live, 66));
+        CHECK_OK(c, airy_live_spoil(live, 66));
+        CHECK_FAILS(c, airy_live_spoil(live, FRAMES), AIRY_ERR_PARAM, "expected below 70");
+        pthread_mutex_unlock(&gate);
+        pthread_join(giver.thread, NULL);
+        CHECK_OK(c, giver.status);
+        for (size_t i = 0; i < FRAMES; i++)
+            if (i % THREADS)
+                CHECK_OK(c, put(live, &played, i));
+        CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_CORRUPT,
+                    "2 rows are of two frames each");
+        CHECK_FAILS(c, airy_live_spoil(live, 5), AIRY_ERR_STOPPED, "being finished");
+        CHECK_FAILS(c, airy_live_spoil(NULL, 5), AIRY_ERR_PARAM, "NULL");
+        airy_live_destroy(&live);
+        CHECK(c, status_of(&played, 3) == 1 && status_of(&played, 66) == 1);
+        CHECK(c, status_of(&played, 5) == 0);
+        check_mended(c, &played, params, FRAMES - 2);
+    }
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
 void check_live(struct check *c)
 {
     check_orders(c);
@@ -614,4 +689,5 @@ void check_live(struct check *c)
     check_growing_resume(c);
     check_full(c);
     check_ends(c);
+    check_spoil_waiting(c);
 }

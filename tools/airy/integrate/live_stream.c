@@ -41,6 +41,7 @@ struct service {
     struct progress progress;
     double setup;                         /* s */
     atomic_uint_least64_t dropped, other; /* other: frames that --frames leaves out */
+    atomic_bool unmarked;                 /* a row of two images could not be marked as bad */
     pthread_mutex_t lock;
     uint8_t *dropped_rows; /* a bit a row; with the lock */
     size_t dropped_size;   /* bytes of it */
@@ -267,6 +268,7 @@ static int begin(struct service *s, const airy_stream_message *m)
     s->progress = (struct progress){.common = s->common};
     atomic_store(&s->dropped, 0);
     atomic_store(&s->other, 0);
+    atomic_store(&s->unmarked, false);
     char count[32] = "", detector[AIRY_STREAM_TEXT_MAX];
     snprintf(detector, sizeof(detector), "%s", m->start.detector);
     one_line(detector);
@@ -491,8 +493,8 @@ static void on_conflict(void *user, uint64_t image_id)
 {
     struct service *s = user;
     uint64_t row;
-    if (s->live && find_row(s, &row, image_id))
-        (void)airy_live_spoil(s->live, row);
+    if (s->live && find_row(s, &row, image_id) && airy_live_spoil(s->live, row) != AIRY_OK)
+        atomic_store(&s->unmarked, true);
 }
 
 static void on_say(void *user, const char *sentence)
@@ -721,6 +723,12 @@ static int doubt(struct service *s, const struct outcome *o)
                            "two senders began it, so that its images may be of either; remove %s "
                            "and integrate the detector's own file, and see --allow",
                            name ? name : "what was made of it");
+    if (atomic_load(&s->unmarked))
+        return fail_series(s, r->id,
+                           "image %llu came twice with different pixels, and there was no memory "
+                           "to mark such rows as bad; remove %s and integrate the detector's own "
+                           "file",
+                           (unsigned long long)r->conflict_id, name ? name : "what was made of it");
     way_on(s, &o->info, way);
     return fail_series(s, r->id,
                        "image %llu came twice with different pixels%s, and nobody knows which is "
