@@ -30,6 +30,7 @@ enum {
 enum mark {
     CLAIMED, /* given, or lost, or resumed */
     EARLIER, /* resumed */
+    GOOD,    /* in the file, as far as the run knows */
     SPOILED, /* to be bad whatever the file has; the row may not be claimed yet */
     MARKS
 };
@@ -197,11 +198,133 @@ static airy_status claim_resumed(airy_live *live)
                          : airy_pattern_file_done(run->file, row)) {
             claim(live, row);
             set_mark(live, EARLIER, row);
+            set_mark(live, GOOD, row);
             run->resumed++;
         }
     run->out->resumed = run->resumed;
     run->row_count = live->params.frames ? run->total_rows - run->resumed : 0;
     return AIRY_OK;
+}
+
+static void describe_spoiled(const airy_live *live, size_t row, char *text, size_t size)
+{
+    snprintf(text, size, "frame %zu: two images of this number came, with other pixels",
+             airy_run_frame(&live->run_params, row));
+}
+
+/* Frames that were spoiled before they were done. */
+static void take_spoiled(void *user, struct airy_slot *slot)
+{
+    airy_live *live = user;
+    pthread_mutex_lock(&live->run.lock);
+    for (size_t i = 0; i < slot->frames && live->spoils; i++) {
+        struct airy_frame_fate *fate = &slot->fates[i];
+        if (fate->status != AIRY_OK || !has_mark(live, SPOILED, slot->rows[i]))
+            continue;
+        fate->status = AIRY_ERR_CORRUPT;
+        describe_spoiled(live, slot->rows[i], fate->message, sizeof(fate->message));
+    }
+    pthread_mutex_unlock(&live->run.lock);
+}
+
+/* Those that were spoiled meanwhile are due. */
+static void note_written(void *user, const struct airy_slot *slot,
+                         const struct airy_pattern_row *rows, size_t count)
+{
+    airy_live *live = user;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].stats.status != AIRY_FRAME_GOOD)
+            continue;
+        set_mark(live, GOOD, slot->rows[i]);
+        live->feed.due += has_mark(live, SPOILED, slot->rows[i]);
+    }
+}
+
+/* A bad row in place of what the file has, so that a later run makes it anew. */
+static airy_status write_spoiled(const airy_live *live, size_t row)
+{
+    const struct airy_run *run = &live->run;
+    const size_t bins = run->team.integrators[0]->bins,
+                 doubles = airy_max_size(3 * bins, AIRY_PATTERN_ROIS);
+    double *none = NULL;
+    float *gaps = NULL;
+    char message[256];
+    airy_status status;
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&none, doubles, sizeof(*none), "a row"));
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&gaps, bins, sizeof(*gaps), "a row"));
+    for (size_t i = 0; i < bins; i++)
+        gaps[i] = NAN;
+    describe_spoiled(live, row, message, sizeof(message));
+    const struct airy_pattern_row bad = {.intensity = gaps,
+                                         .std = gaps,
+                                         .sem = gaps,
+                                         .signal = none,
+                                         .variance = none,
+                                         .norms = none,
+                                         .roi_sum = none,
+                                         .roi_mean = none,
+                                         .message = message};
+    status = run->growing ? airy_pattern_growing_write(run->growing, row, &bad, 1)
+             : run->file  ? airy_pattern_file_write(run->file, row, &bad)
+                          : AIRY_OK;
+out:
+    free(none);
+    free(gaps);
+    return status;
+}
+
+/* The first row that is due, which is not any more; false: there is none. */
+static bool take_due(airy_live *live, size_t *row)
+{
+    bool found = false;
+    pthread_mutex_lock(&live->run.lock);
+    for (size_t w = 0; w < live->mark_words && live->feed.due && !found; w++) {
+        const uint64_t due = live->marks[GOOD][w] & live->marks[SPOILED][w];
+        found = due != 0;
+        if (found) {
+            *row = 64 * w + (size_t)__builtin_ctzll(due);
+            live->marks[GOOD][w] &= ~(due & -due);
+            live->feed.due--;
+        }
+    }
+    pthread_mutex_unlock(&live->run.lock);
+    return found;
+}
+
+static airy_status mend_row(void *user)
+{
+    airy_live *live = user;
+    size_t row;
+    if (!take_due(live, &row))
+        return AIRY_OK;
+    const airy_status status = write_spoiled(live, row);
+    if (status != AIRY_OK) { /* the run ends, and tries it again */
+        pthread_mutex_lock(&live->run.lock);
+        set_mark(live, GOOD, row);
+        live->feed.due++;
+        pthread_mutex_unlock(&live->run.lock);
+    }
+    return status;
+}
+
+/*
+ * The threads have ended: rows that are still due, and where the run failed all that are spoiled,
+ * for of a batch the file may have taken a part. The first error is returned.
+ */
+static airy_status mend_rest(airy_live *live, bool failed)
+{
+    airy_status status = AIRY_OK;
+    char sentence[1024];
+    for (size_t row = 0; row < live->highest && live->spoils; row++) {
+        const bool wanted = has_mark(live, GOOD, row) || (failed && has_mark(live, CLAIMED, row));
+        if (!wanted || !has_mark(live, SPOILED, row))
+            continue;
+        const airy_status written = write_spoiled(live, row);
+        if (status == AIRY_OK && written != AIRY_OK)
+            airy_error_copy(sentence, sizeof(sentence));
+        status = status == AIRY_OK ? written : status;
+    }
+    return status == AIRY_OK ? AIRY_OK : airy_fail_restore(status, sentence);
 }
 
 static airy_status open_live(airy_live *live, const char *path)
@@ -259,7 +382,10 @@ airy_status airy_live_create(airy_live **live, const char *path,
     made->feed = (struct airy_feed){
         .wait_ns = params->wait > 0 ? (uint64_t)(params->wait * 1e9) : DEFAULT_WAIT * 1000,
         .ready = is_ready,
+        .taken = take_spoiled,
         .made = hand_on,
+        .written = note_written,
+        .mend = mend_row,
         .user = made,
     };
     made->run = (struct airy_run){
@@ -573,57 +699,20 @@ airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message
 airy_status airy_live_spoil(airy_live *live, uint64_t number)
 {
     AIRY_FAIL_IF(!live, AIRY_ERR_PARAM, "airy_live_spoil: argument is NULL");
+    const size_t row = (size_t)number;
     pthread_mutex_lock(&live->run.lock);
     const airy_status status = live->finished
                                    ? airy_fail(AIRY_ERR_STOPPED, "the live run is being finished")
                                    : check_number(live, number);
-    if (status == AIRY_OK && !has_mark(live, SPOILED, (size_t)number)) {
-        set_mark(live, SPOILED, (size_t)number);
+    if (status == AIRY_OK && !has_mark(live, SPOILED, row)) {
+        set_mark(live, SPOILED, row);
         live->spoils++;
+        if (has_mark(live, GOOD, row)) {
+            live->feed.due++;
+            airy_run_wake(&live->run);
+        }
     }
     pthread_mutex_unlock(&live->run.lock);
-    return status;
-}
-
-/* A bad row in place of what the file has, so that a later run makes it anew. */
-static airy_status write_spoiled(struct airy_run *run, size_t row)
-{
-    const size_t bins = run->team.integrators[0]->bins,
-                 doubles = airy_max_size(3 * bins, AIRY_PATTERN_ROIS);
-    double *none = NULL;
-    float *gaps = NULL;
-    airy_status status;
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&none, doubles, sizeof(*none), "a row"));
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&gaps, bins, sizeof(*gaps), "a row"));
-    for (size_t i = 0; i < bins; i++)
-        gaps[i] = NAN;
-    const struct airy_pattern_row bad = {
-        .intensity = gaps,
-        .std = gaps,
-        .sem = gaps,
-        .signal = none,
-        .variance = none,
-        .norms = none,
-        .roi_sum = none,
-        .roi_mean = none,
-        .message = "two images of this number came, with other pixels"};
-    status = run->growing ? airy_pattern_growing_write(run->growing, row, &bad, 1)
-                          : airy_pattern_file_write(run->file, row, &bad);
-out:
-    free(none);
-    free(gaps);
-    return status;
-}
-
-/* All frames are done. */
-static airy_status write_all_spoiled(airy_live *live)
-{
-    struct airy_run *run = &live->run;
-    airy_status status = AIRY_OK;
-    for (size_t row = 0; row < live->highest && status == AIRY_OK && live->spoils; row++)
-        if (has_mark(live, SPOILED, row) && has_mark(live, CLAIMED, row) &&
-            (run->growing || run->file))
-            status = write_spoiled(run, row);
     return status;
 }
 
@@ -662,16 +751,25 @@ void airy_live_get_info(airy_live *live, airy_live_info *info)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* No frame is taken any more; those under way are finished. */
+/*
+ * No frame is taken any more; those under way are finished. Spoiled rows are made bad also where
+ * the run has failed, whose error it is then.
+ */
 static airy_status end_feed(airy_live *live)
 {
     struct airy_run *run = &live->run;
+    char sentence[1024];
     pthread_mutex_lock(&run->lock);
     live->feed.closed = true;
     run->batches = run->next_batch;
     airy_run_wake(run);
     pthread_mutex_unlock(&run->lock);
-    return airy_run_join(run);
+    const airy_status status = airy_run_join(run);
+    if (status == AIRY_OK)
+        return mend_rest(live, false);
+    airy_error_copy(sentence, sizeof(sentence));
+    (void)mend_rest(live, true);
+    return airy_fail_restore(status, sentence);
 }
 
 /* Rows that never came, up to the end or the highest that did. */
@@ -718,7 +816,6 @@ static airy_status finish_live(airy_live *live)
     const airy_status lost = fill ? lose_missing(live) : AIRY_OK;
     AIRY_TRY(end_feed(live)); /* a failed run says why by itself */
     AIRY_TRY(lost);
-    AIRY_TRY(write_all_spoiled(live));
     AIRY_FAIL_IF(live->run.stopped, AIRY_ERR_STOPPED, "stopped after %zu frames",
                  live->run.resumed + live->run.out->frames);
     AIRY_FAIL_IF(live->spoils, AIRY_ERR_CORRUPT, "%zu rows are of two frames each", live->spoils);
@@ -741,8 +838,8 @@ void airy_live_destroy(airy_live **live)
         return;
     airy_live *dead = *live;
     *live = NULL;
-    if (!dead->finished && dead->started && end_feed(dead) == AIRY_OK)
-        (void)write_all_spoiled(dead);
+    if (!dead->finished && dead->started)
+        (void)end_feed(dead);
     airy_run_close(&dead->run,
                    dead->run.out->frames + dead->run.resumed > 0 || dead->run_params.resume);
     for (int m = 0; m < MARKS; m++)

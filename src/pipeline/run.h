@@ -119,9 +119,17 @@ struct airy_feed {
      * is the time when it will be due; 0: it waits for another event. The lock is held.
      */
     bool (*ready)(struct airy_lane *lane, struct airy_slot *slot, uint64_t *until);
+    /* A slot's frames are done: the fates of those that are spoiled say so from here on. */
+    void (*taken)(void *user, struct airy_slot *slot);
     /* Rows of a slot that are made, before they are written. */
     void (*made)(void *user, const struct airy_slot *slot, const struct airy_pattern_row *rows,
                  size_t count);
+    /* The file has these rows. The lock is held. */
+    void (*written)(void *user, const struct airy_slot *slot, const struct airy_pattern_row *rows,
+                    size_t count);
+    /* One of the rows that are due is made bad in the file; by a writer, without the lock. */
+    airy_status (*mend)(void *user);
+    size_t due; /* rows that are good in the file and were spoiled since; with the run's lock */
     void *user;
 };
 

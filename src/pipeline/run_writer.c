@@ -332,6 +332,8 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
     size_t count = 0, frames = 0; /* rows made of frames taken */
     uint64_t stored = 0;
     char sentence[1024];
+    if (feed && feed->taken)
+        feed->taken(feed->user, slot);
     while (made == AIRY_OK && frames < slot->frames) {
         struct taken taken = {.i = frames, .row = slot->rows[frames]};
         made = take_frame(lane, slot, &taken, tally);
@@ -416,6 +418,8 @@ static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
         snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
     pthread_mutex_lock(&run->lock);
     book(run, &tally);
+    if (run->feed && run->feed->written)
+        run->feed->written(run->feed->user, slot, lane->patterns, tally.frames);
     if (status != AIRY_OK && tally.ends)
         end_by(run, slot->number, status, sentence);
     pthread_mutex_unlock(&run->lock);
@@ -423,6 +427,17 @@ static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
         airy_run_fail(lane, status);
     else if (status == AIRY_OK)
         airy_run_show(run);
+}
+
+/* A row that was spoiled after it was written. The lock is held, and given back meanwhile. */
+static void mend_row(struct airy_lane *lane)
+{
+    struct airy_run *run = lane->run;
+    pthread_mutex_unlock(&run->lock);
+    const airy_status status = run->feed->mend(run->feed->user);
+    if (status != AIRY_OK)
+        airy_run_fail(lane, status);
+    pthread_mutex_lock(&run->lock);
 }
 
 void *airy_run_writer(void *arg)
@@ -436,6 +451,10 @@ void *airy_run_writer(void *arg)
         const bool begun = lane->written < lane->started;
         if (run->failed || (!begun && airy_run_ends(run)))
             break;
+        if (run->feed && run->feed->due) {
+            mend_row(lane);
+            continue;
+        }
         const bool in_turn = !run->in_turn || run->turn == slot->number ||
                              slot->number >= run->bad_batch;
         if (!begun || slot->state != AIRY_SLOT_DONE || !in_turn) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "airy/live.h"
@@ -352,6 +353,14 @@ static void check_lost(struct check *c)
     close_played(&played);
 }
 
+/* Write no file beyond so many bytes. */
+static void limit_files(struct rlimit *before, rlim_t bytes)
+{
+    getrlimit(RLIMIT_FSIZE, before);
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = before->rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 /* What the file does not take is counted as on its way, be it lost or not. */
 static void check_full_disk(struct check *c)
 {
@@ -362,14 +371,11 @@ static void check_full_disk(struct check *c)
     airy_live_info info = {0};
     airy_live_params params = params_of(FRAMES);
     params.run.batch = 1;
-    struct rlimit before, none;
-    getrlimit(RLIMIT_FSIZE, &before);
-    none = before;
-    none.rlim_cur = 0;
+    struct rlimit before;
     if (open_played(c, &played, FRAMES, SOUND, false) &&
         CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
         void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-        setrlimit(RLIMIT_FSIZE, &none);
+        limit_files(&before, 0);
         for (size_t i = 0; i < FRAMES; i++)
             (void)airy_live_lose(live, i, "never came", HUGE_VAL);
         const airy_status status = airy_live_finish(live, &info);
@@ -677,6 +683,137 @@ static void check_spoil_waiting(struct check *c)
     close_played(&played);
 }
 
+static void await_done(airy_live *live, size_t rows)
+{
+    airy_live_info info = {0};
+    for (int tries = 0; tries < 3000 && info.done < rows; tries++) {
+        airy_live_get_info(live, &info);
+        usleep(info.done < rows ? 2000 : 0);
+    }
+}
+
+/* A row that is spoiled when it is written is bad in the file at once: a killed run leaves it so. */
+static void check_spoil_written(struct check *c, bool grows)
+{
+    if (!check_case(c, "live_spoil_written_%s", grows ? "growing" : "known"))
+        return;
+    struct played played;
+    airy_live *live = NULL;
+    const airy_live_params params = params_of(grows ? 0 : FRAMES);
+    if (open_played(c, &played, FRAMES, SOUND, false) &&
+        CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
+        for (size_t i = 0; i < FRAMES; i++)
+            CHECK_OK(c, put(live, &played, i));
+        await_done(live, FRAMES);
+        for (int tries = 0; tries < 1000 && status_of(&played, 5) != 0; tries++)
+            usleep(10000); /* rows of a growing file are written some time after */
+        CHECK_OK(c, airy_live_spoil(live, 5));
+        for (int tries = 0; tries < 1000 && status_of(&played, 5) != 1; tries++)
+            usleep(10000);
+        CHECK(c, status_of(&played, 5) == 1 && status_of(&played, 6) == 0);
+        airy_live_destroy(&live);
+        CHECK(c, status_of(&played, 5) == 1 && status_of(&played, 6) == 0);
+        check_mended(c, &played, params, FRAMES - 1);
+    }
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
+/* The run has failed: what is spoiled is made bad all the same, and the failure is reported. */
+static void check_spoil_failed(struct check *c, bool finished)
+{
+    if (!check_case(c, "live_spoil_failed%s", finished ? "_finished" : ""))
+        return;
+    struct played played;
+    airy_live *live = NULL;
+    airy_live_params params = params_of(FRAMES);
+    params.run.batch = 1;
+    if (open_played(c, &played, FRAMES, SOUND, false) &&
+        CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
+        for (size_t i = 0; i < 10; i++)
+            CHECK_OK(c, put(live, &played, i));
+        await_done(live, 10);
+        struct rlimit before;
+        void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+        limit_files(&before, 0);
+        airy_status status = AIRY_OK;
+        for (size_t i = 10; i < FRAMES && status == AIRY_OK; i++)
+            status = put(live, &played, i);
+        CHECK(c, status == AIRY_ERR_IO);
+        setrlimit(RLIMIT_FSIZE, &before);
+        signal(SIGXFSZ, handler);
+        CHECK_OK(c, airy_live_spoil(live, 5));
+        if (finished)
+            CHECK_FAILS(c, airy_live_finish(live, NULL), AIRY_ERR_IO, "File too large");
+        airy_live_destroy(&live);
+        CHECK(c, status_of(&played, 5) == 1 && status_of(&played, 6) == 0);
+        check_mended(c, &played, params, 9);
+    }
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
+/* Bins of a row in the partial file that are no numbers. */
+static size_t gaps_of(const struct played *played, size_t row)
+{
+    airy_image image = {0};
+    char dataset[700];
+    size_t gaps = 0;
+    snprintf(dataset, sizeof(dataset), "%s.partial::/entry/integrate/result/intensity",
+             played->out);
+    if (airy_image_read(&image, dataset) == AIRY_OK)
+        for (size_t b = 0; b < RUN_BINS; b++)
+            gaps += isnan(((const float *)image.data)[row * RUN_BINS + b]) != 0;
+    airy_image_free(&image);
+    return gaps;
+}
+
+static off_t size_of(const struct played *played)
+{
+    char path[700];
+    struct stat file = {0};
+    snprintf(path, sizeof(path), "%s.partial", played->out);
+    return stat(path, &file) == 0 ? file.st_size : 0;
+}
+
+/* Where a spoiled row is made bad in part only, it is no good row. */
+static void check_spoil_torn(struct check *c)
+{
+    enum { PARTS = 16 };
+    if (!check_case(c, "live_spoil_torn"))
+        return;
+    struct played played;
+    airy_live *live = NULL;
+    airy_live_params params = params_of(FRAMES);
+    params.run.force = true;
+    size_t kept = 0, torn = 0;
+    if (!open_played(c, &played, FRAMES, SOUND, false)) {
+        close_played(&played);
+        return;
+    }
+    for (size_t part = 0; part <= PARTS; part++) {
+        if (!CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params)))
+            break;
+        CHECK_OK(c, put(live, &played, 5));
+        await_done(live, 1);
+        const size_t gaps = gaps_of(&played, 5);
+        struct rlimit before;
+        void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+        limit_files(&before, (rlim_t)size_of(&played) * part / PARTS);
+        CHECK_OK(c, airy_live_spoil(live, 5));
+        airy_live_destroy(&live);
+        setrlimit(RLIMIT_FSIZE, &before);
+        signal(SIGXFSZ, handler);
+        const int32_t status = status_of(&played, 5);
+        CHECK(c, status != 0 || gaps_of(&played, 5) == gaps);
+        kept += status == 0;
+        torn += status == -1;
+    }
+    CHECK(c, kept > 0 && torn > 0 && kept + torn <= PARTS);
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
 void check_live(struct check *c)
 {
     check_orders(c);
@@ -690,4 +827,9 @@ void check_live(struct check *c)
     check_full(c);
     check_ends(c);
     check_spoil_waiting(c);
+    check_spoil_written(c, false);
+    check_spoil_written(c, true);
+    check_spoil_failed(c, false);
+    check_spoil_failed(c, true);
+    check_spoil_torn(c);
 }

@@ -504,11 +504,22 @@ static airy_status write_norms(airy_pattern_file *file, size_t row,
     return AIRY_OK;
 }
 
+/* A row that is there already is none until it is there anew. */
+static airy_status take_back(airy_pattern_file *file, size_t row)
+{
+    const int32_t pending = AIRY_ROW_PENDING;
+    return atomic_load(&file->rows[row]) == ROW_PENDING
+               ? AIRY_OK
+               : write_row(file, AIRY_PATTERN_STATUS, row, &pending);
+}
+
 /* The lock is held for reading. count <= ROWS_AT_ONCE */
 static airy_status write_all(airy_pattern_file *file, size_t row,
                              const struct airy_pattern_row *data, size_t count)
 {
     int32_t status[ROWS_AT_ONCE];
+    for (size_t i = 0; i < count; i++)
+        AIRY_TRY(take_back(file, row + i));
     AIRY_TRY(write_values(file, row, data, count));
     AIRY_TRY(write_norms(file, row, data, count));
     for (size_t i = 0; i < count; i++)

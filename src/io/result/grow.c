@@ -173,13 +173,29 @@ static herr_t write_run(airy_pattern_growing *file, struct half *half, size_t i,
     return 0;
 }
 
+/* A bad row may take the place of a good one, which is none from now on for every reader. */
+static herr_t take_back(const airy_pattern_growing *file, const struct half *half)
+{
+    int32_t pending = AIRY_ROW_PENDING;
+    const hid_t status = file->datasets[AIRY_PATTERN_STATUS];
+    size_t count = 0;
+    for (size_t i = 0; i < half->count; i++) {
+        if (half->status[i] == AIRY_ROW_GOOD || half->rows[i] >= file->rows)
+            continue;
+        if (transfer(status, AIRY_PATTERN_STATUS, half->rows[i], 1, &pending, true) < 0)
+            return -1;
+        count++;
+    }
+    return count ? H5Dflush(status) : 0;
+}
+
 /* The rows, and when they are in the file for every reader, what says that they are. */
 static herr_t write_half(airy_pattern_growing *file, struct half *half)
 {
     size_t rows = file->rows;
     for (size_t i = 0; i < half->count; i++)
         rows = airy_max_size(rows, half->rows[i] + 1);
-    if (rows > file->rows && grow(file, rows) < 0)
+    if (take_back(file, half) < 0 || (rows > file->rows && grow(file, rows) < 0))
         return -1;
     for (size_t i = 0, n = 0; i < half->count; i += n) {
         n = run_length(half, i);
@@ -308,6 +324,8 @@ static void hold_row(airy_pattern_growing *file, size_t row, const struct airy_p
     const bool good = data->stats.status == AIRY_FRAME_GOOD;
     half->rows[i] = row;
     half->status[i] = good ? AIRY_ROW_GOOD : AIRY_ROW_BAD;
+    for (size_t k = 0; k < i && !good; k++)
+        half->status[k] = half->rows[k] == row ? AIRY_ROW_BAD : half->status[k];
     half->bad[i] = data->message != NULL;
     for (int f = 0; f < AIRY_PATTERN_FIELDS; f++)
         if (is_value(file, f))
