@@ -16,7 +16,10 @@
 extern "C" {
 #endif
 
-/** Thread-safety: put, lose, spoil and get_info from any thread; create, finish and destroy are alone. */
+/**
+ * Thread-safety: put, lose, spoil and get_info from any thread; create, finish, cancel and destroy
+ * are alone.
+ */
 typedef struct airy_live airy_live;
 
 typedef struct airy_live_frame {
@@ -71,12 +74,13 @@ typedef struct airy_live_params {
  * put - done are. When the run is finished nothing is on its way.
  */
 typedef struct airy_live_info {
-    uint64_t put, done, bad; /**< frames taken; of them finished; of those bad */
+    uint64_t put, done, bad; /**< frames taken; of them finished; of those bad or spoiled */
     uint64_t lost;           /**< rows given up: by airy_live_lose, or by airy_live_finish with
                                   run.skip_bad, because they never came */
     uint64_t refused;        /**< calls that found no room */
-    uint64_t resumed;        /**< rows found done */
-    uint64_t stored_bytes;   /**< of the good frames */
+    uint64_t resumed;        /**< rows found done; one that is spoiled is in put, done and bad
+                                  instead */
+    uint64_t stored_bytes;   /**< of the frames that were good when they were done */
     double seconds;          /**< since airy_live_create */
     double p50, p99, max;    /**< s from received_ns until the pattern is handed on */
     uint64_t host_bytes, device_bytes;
@@ -131,7 +135,15 @@ AIRY_API void airy_live_get_info(airy_live *live, airy_live_info *info);
  *         all), those of the run.
  */
 AIRY_API airy_status airy_live_finish(airy_live *live, airy_live_info *info);
-/** Without finish what is under way is finished and PATH.partial stays. NULL is allowed. */
+/**
+ * No more frames, and no result: wait for those under way; PATH.partial stays for run.resume. Only
+ * airy_live_get_info and airy_live_destroy may follow.
+ *
+ * @param info  out, also on failure, what PATH.partial has; or NULL
+ * Errors: those of the run.
+ */
+AIRY_API airy_status airy_live_cancel(airy_live *live, airy_live_info *info);
+/** Without finish it is cancelled first. NULL is allowed. */
 AIRY_API void airy_live_destroy(airy_live **live);
 
 #ifdef __cplusplus

@@ -291,6 +291,24 @@ static bool take_due(airy_live *live, size_t *row)
     return found;
 }
 
+/* A row that was counted as good is bad. One of an earlier run counts as one of this run from now on. */
+static void count_mended(airy_live *live, size_t row)
+{
+    struct airy_run *run = &live->run;
+    char sentence[256];
+    describe_spoiled(live, row, sentence, sizeof(sentence));
+    pthread_mutex_lock(&run->lock);
+    if (has_mark(live, EARLIER, row)) {
+        run->out->resumed = --run->resumed;
+        run->row_count += live->params.frames != 0;
+        run->out->frames++;
+        live->put++;
+    }
+    run->out->bad++;
+    airy_run_note_bad(run->out, row, sentence);
+    pthread_mutex_unlock(&run->lock);
+}
+
 static airy_status mend_row(void *user)
 {
     airy_live *live = user;
@@ -298,12 +316,14 @@ static airy_status mend_row(void *user)
     if (!take_due(live, &row))
         return AIRY_OK;
     const airy_status status = write_spoiled(live, row);
-    if (status != AIRY_OK) { /* the run ends, and tries it again */
-        pthread_mutex_lock(&live->run.lock);
-        set_mark(live, GOOD, row);
-        live->feed.due++;
-        pthread_mutex_unlock(&live->run.lock);
+    if (status == AIRY_OK) {
+        count_mended(live, row);
+        return AIRY_OK;
     }
+    pthread_mutex_lock(&live->run.lock); /* the run ends, and tries it again */
+    set_mark(live, GOOD, row);
+    live->feed.due++;
+    pthread_mutex_unlock(&live->run.lock);
     return status;
 }
 
@@ -320,6 +340,8 @@ static airy_status mend_rest(airy_live *live, bool failed)
         if (!wanted || !has_mark(live, SPOILED, row))
             continue;
         const airy_status written = write_spoiled(live, row);
+        if (has_mark(live, GOOD, row))
+            count_mended(live, row); /* in doubt it is bad */
         if (status == AIRY_OK && written != AIRY_OK)
             airy_error_copy(sentence, sizeof(sentence));
         status = status == AIRY_OK ? written : status;
@@ -806,12 +828,18 @@ static airy_status check_whole(airy_live *live)
     return AIRY_OK;
 }
 
-static airy_status finish_live(airy_live *live)
+/* Frames of the caller's are not taken any more; who waits for room is told. */
+static void begin_end(airy_live *live)
 {
     pthread_mutex_lock(&live->run.lock);
     live->finished = live->ending = true;
-    airy_run_wake(&live->run); /* who waits for room is told */
+    airy_run_wake(&live->run);
     pthread_mutex_unlock(&live->run.lock);
+}
+
+static airy_status finish_live(airy_live *live)
+{
+    begin_end(live);
     const bool fill = live->params.run.skip_bad && live->highest;
     const airy_status lost = fill ? lose_missing(live) : AIRY_OK;
     AIRY_TRY(end_feed(live)); /* a failed run says why by itself */
@@ -821,6 +849,16 @@ static airy_status finish_live(airy_live *live)
     AIRY_FAIL_IF(live->spoils, AIRY_ERR_CORRUPT, "%zu rows are of two frames each", live->spoils);
     AIRY_TRY(check_whole(live));
     return live->run.file || live->run.growing ? airy_run_file_finish(&live->run) : AIRY_OK;
+}
+
+airy_status airy_live_cancel(airy_live *live, airy_live_info *info)
+{
+    AIRY_FAIL_IF(!live, AIRY_ERR_PARAM, "airy_live_cancel: argument is NULL");
+    AIRY_FAIL_IF(live->finished, AIRY_ERR_PARAM, "the live run was finished before");
+    begin_end(live);
+    const airy_status status = end_feed(live);
+    airy_live_get_info(live, info);
+    return status;
 }
 
 airy_status airy_live_finish(airy_live *live, airy_live_info *info)

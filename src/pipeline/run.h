@@ -280,6 +280,8 @@ void airy_run_fail(struct airy_lane *lane, airy_status status);
 void airy_run_wake(struct airy_run *run);
 /* Tell progress, and stop where it says so. The lock is not held. */
 void airy_run_show(struct airy_run *run);
+/* The sentence of a bad frame is reported where no row before it is bad. The run's lock is held. */
+void airy_run_note_bad(airy_run_info *out, size_t row, const char *sentence);
 /* No batch is started any more. The lock is held. */
 bool airy_run_ends(const struct airy_run *run);
 

@@ -359,14 +359,20 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
     return made == AIRY_OK ? AIRY_OK : airy_fail_restore(made, sentence);
 }
 
+void airy_run_note_bad(airy_run_info *out, size_t row, const char *sentence)
+{
+    if (out->first_error[0] && row >= out->first_bad)
+        return;
+    out->first_bad = row;
+    snprintf(out->first_error, sizeof(out->first_error), "%.511s", sentence);
+}
+
 /* Enter what was done into the books of the run. The lock is held. */
 static void book(struct airy_run *run, const struct tally *tally)
 {
     airy_run_info *out = run->out;
-    if (tally->bad && (!out->first_error[0] || tally->bad_row < out->first_bad)) {
-        out->first_bad = tally->bad_row;
-        snprintf(out->first_error, sizeof(out->first_error), "%.511s", tally->message);
-    }
+    if (tally->bad)
+        airy_run_note_bad(out, tally->bad_row, tally->message);
     out->frames += tally->frames;
     if (tally->frames) { /* none: the file did not take them */
         out->bad += tally->ends ? tally->bad - 1 : tally->bad;

@@ -672,6 +672,8 @@ static void check_spoil_waiting(struct check *c)
                 CHECK_OK(c, put(live, &played, i));
         CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_CORRUPT,
                     "2 rows are of two frames each");
+        CHECK(c, info.put == FRAMES && info.done == FRAMES && info.bad == 2);
+        CHECK(c, seen.count == FRAMES && seen.bad >= 1); /* 66 may have been handed on before */
         CHECK_FAILS(c, airy_live_spoil(live, 5), AIRY_ERR_STOPPED, "being finished");
         CHECK_FAILS(c, airy_live_spoil(NULL, 5), AIRY_ERR_PARAM, "NULL");
         airy_live_destroy(&live);
@@ -692,6 +694,37 @@ static void await_done(airy_live *live, size_t rows)
     }
 }
 
+static const char *two_images(size_t frame)
+{
+    static char sentence[100];
+    snprintf(sentence, sizeof(sentence),
+             "frame %zu: two images of this number came, with other pixels", frame);
+    return sentence;
+}
+
+/* Row 7, which is good, is spoiled by the run that goes on, and is bad; row 5 was bad before. */
+static void check_spoil_resumed(struct check *c, const struct played *played,
+                                airy_live_params params)
+{
+    airy_live *live = NULL;
+    airy_live_info info = {0};
+    params.run.resume = true;
+    if (CHECK_OK(c, airy_live_create(&live, played->out, played->integrators, 1, &params))) {
+        airy_live_get_info(live, &info);
+        CHECK(c, info.resumed == FRAMES - 1 && info.put == 0 && info.done == 0);
+        CHECK_OK(c, put(live, played, 7));
+        CHECK_OK(c, airy_live_spoil(live, 7));
+        CHECK_OK(c, airy_live_cancel(live, &info));
+        CHECK(c, info.resumed == FRAMES - 2 && info.put == 1 && info.done == 1 && info.bad == 1);
+        CHECK(c, info.missing == 1 && strcmp(info.first_error, two_images(7)) == 0);
+        CHECK_FAILS(c, airy_live_cancel(NULL, &info), AIRY_ERR_PARAM, "NULL");
+        CHECK_FAILS(c, airy_live_cancel(live, &info), AIRY_ERR_PARAM, "finished before");
+        CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_PARAM, "finished before");
+        CHECK_FAILS(c, put(live, played, 5), AIRY_ERR_STOPPED, "being finished");
+    }
+    airy_live_destroy(&live);
+}
+
 /* A row that is spoiled when it is written is bad in the file at once: a killed run leaves it so. */
 static void check_spoil_written(struct check *c, bool grows)
 {
@@ -699,6 +732,7 @@ static void check_spoil_written(struct check *c, bool grows)
         return;
     struct played played;
     airy_live *live = NULL;
+    airy_live_info info = {0};
     const airy_live_params params = params_of(grows ? 0 : FRAMES);
     if (open_played(c, &played, FRAMES, SOUND, false) &&
         CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
@@ -711,9 +745,13 @@ static void check_spoil_written(struct check *c, bool grows)
         for (int tries = 0; tries < 1000 && status_of(&played, 5) != 1; tries++)
             usleep(10000);
         CHECK(c, status_of(&played, 5) == 1 && status_of(&played, 6) == 0);
+        CHECK_OK(c, airy_live_cancel(live, &info));
+        CHECK(c, info.put == FRAMES && info.done == FRAMES && info.bad == 1);
+        CHECK(c, strcmp(info.first_error, two_images(5)) == 0);
         airy_live_destroy(&live);
         CHECK(c, status_of(&played, 5) == 1 && status_of(&played, 6) == 0);
-        check_mended(c, &played, params, FRAMES - 1);
+        check_spoil_resumed(c, &played, params);
+        check_mended(c, &played, params, FRAMES - 2);
     }
     airy_live_destroy(&live);
     close_played(&played);

@@ -228,10 +228,9 @@ static int finish(struct follow *f, int code, airy_run_info *info)
     const struct common *common = f->job->common;
     const bool stopped = tool_interrupted();
     airy_live_info live;
-    airy_status status = AIRY_OK;
-    airy_live_get_info(f->live, &live);
-    if (code == AIRY_EXIT_OK && !stopped)
-        status = airy_live_finish(f->live, &live);
+    const bool ended = code == AIRY_EXIT_OK && !stopped;
+    const airy_status status = ended ? airy_live_finish(f->live, &live)
+                                     : airy_live_cancel(f->live, &live);
     char sentence[1024];
     snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
     airy_live_destroy(&f->live);

@@ -684,7 +684,7 @@ static int report(const struct service *s, const struct outcome *o)
 static void drop_run(struct service *s, airy_live_info *info)
 {
     if (s->live)
-        airy_live_get_info(s->live, info);
+        (void)airy_live_cancel(s->live, info); /* the series has failed already */
     airy_live_destroy(&s->live);
     progress_end(&s->progress);
 }
