@@ -28,6 +28,14 @@ typedef bool (*airy_progress_fn)(void *user, size_t done, size_t total);
  */
 typedef bool (*airy_claim_fn)(void *user, size_t least, size_t *first, size_t *count);
 
+/** Whether a frame can be normalized by its monitor: a finite number above 0. Any thread. */
+AIRY_API bool airy_monitor_is_usable(double monitor);
+/**
+ * The mean of the usable ones of monitor[0], monitor[step], ... [(count - 1) * step]; NaN where none
+ * is. It is the monitor of a row that is a group of such frames. Any thread.
+ */
+AIRY_API double airy_monitor_mean(const double *monitor, size_t count, size_t step);
+
 /** Zeroed is the default. */
 typedef struct airy_run_params {
     size_t first, last, step;  /**< frames [first, last) by step; last 0: all; step 0: 1 */
@@ -38,9 +46,9 @@ typedef struct airy_run_params {
                                     the others go on */
     bool resume;               /**< continue PATH.partial */
     bool force;                /**< overwrite PATH */
-    const double *monitor;     /**< [frames of the stack] factors of the normalization, or NULL. A
-                                    factor that is not finite or not above 0 is AIRY_ERR_PARAM;
-                                    with skip_bad its frame is bad */
+    const double *monitor;     /**< [frames of the stack] factors of the normalization, or NULL. One
+                                    that is not usable is AIRY_ERR_PARAM; with skip_bad its frame
+                                    is bad */
     const char *configuration; /**< JSON that goes into the file */
     airy_progress_fn progress;
     void *user;

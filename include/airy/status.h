@@ -8,6 +8,7 @@
 #ifndef AIRY_STATUS_H
 #define AIRY_STATUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -49,6 +50,13 @@ typedef enum airy_status {
 
 /** The code's name, such as "AIRY_ERR_SHAPE"; never NULL. Any thread. */
 AIRY_API const char *airy_status_name(airy_status status);
+
+/**
+ * Whether a failure is that of one frame, which cannot be read or decoded or was never written, and
+ * not that of the device, the memory or the call: a run with skip_bad leaves such frames out and
+ * goes on. Any thread.
+ */
+AIRY_API bool airy_status_is_of_frame(airy_status status);
 
 /**
  * The sentence of the last failure in the calling thread: parameter, value, limit.

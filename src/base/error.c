@@ -34,6 +34,12 @@ const char *airy_status_name(airy_status status)
     return status_names[index];
 }
 
+bool airy_status_is_of_frame(airy_status status)
+{
+    return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
+           status == AIRY_ERR_NOT_FOUND || status == AIRY_ERR_UNWRITTEN;
+}
+
 const char *airy_last_error(void)
 {
     return last_error;

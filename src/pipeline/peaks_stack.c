@@ -97,12 +97,6 @@ static airy_status fail_at(const struct run *run, size_t frame, airy_status stat
     return airy_fail(status, "%s: %s", where, sentence);
 }
 
-static bool is_of_frame(airy_status status)
-{
-    return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
-           status == AIRY_ERR_NOT_FOUND || status == AIRY_ERR_UNWRITTEN;
-}
-
 /* One frame's bytes to their place in the batch. */
 static void read_stored(void *arg, size_t index, unsigned worker)
 {
@@ -152,7 +146,7 @@ static airy_status read_batch(struct lane *lane, size_t n, size_t *good, bool *f
         const struct fate *fate = &lane->fates[i];
         *fits &= fate->status != AIRY_ERR_MEMORY;
         if (fate->status != AIRY_OK && fate->status != AIRY_ERR_MEMORY &&
-            !is_of_frame(fate->status))
+            !airy_status_is_of_frame(fate->status))
             return airy_fail_restore(fate->status, fate->message);
     }
     *good = n;
@@ -189,7 +183,7 @@ static airy_status read_pixels(struct lane *lane, size_t n, size_t *good)
     *good = 0;
     for (size_t i = 0; i < n; i++) {
         const struct fate *fate = &lane->fates[i];
-        if (fate->status != AIRY_OK && !is_of_frame(fate->status))
+        if (fate->status != AIRY_OK && !airy_status_is_of_frame(fate->status))
             return airy_fail_restore(fate->status, fate->message);
         if (fate->status != AIRY_OK)
             continue;

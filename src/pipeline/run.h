@@ -15,7 +15,6 @@
 #ifndef AIRY_PIPELINE_RUN_H
 #define AIRY_PIPELINE_RUN_H
 
-#include <float.h>
 #include <pthread.h>
 
 #include "airy/pipeline.h"
@@ -204,11 +203,6 @@ struct airy_run {
 
 /* Frame of the stack behind a row of the file. */
 size_t airy_run_frame(const airy_run_params *params, size_t row);
-/* A frame can be normalized by a monitor of this value; others are bad frames. */
-static inline bool airy_run_is_factor(double monitor)
-{
-    return monitor > 0 && monitor <= DBL_MAX;
-}
 /* Number of frames of the run. */
 airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_run_params *params);
 /* Frames of a group, at least 1, and how many groups so many frames are. */

@@ -1,4 +1,6 @@
 /* The integrated file of a run. */
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,20 +34,32 @@ static double group_mean(const struct airy_run *run, const double *values, size_
     return sum / (double)(end - first);
 }
 
-/* Of the monitors of frames that can be good; of a single frame, or where none is, what they are. */
+bool airy_monitor_is_usable(double monitor)
+{
+    return monitor > 0 && monitor <= DBL_MAX;
+}
+
+double airy_monitor_mean(const double *monitor, size_t count, size_t step)
+{
+    double sum = 0;
+    size_t usable = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double value = monitor[i * step];
+        sum += airy_monitor_is_usable(value) ? value : 0;
+        usable += airy_monitor_is_usable(value);
+    }
+    return usable ? sum / (double)usable : (double)NAN;
+}
+
+/* Where none can be good, the mean of what they are. */
 static double group_monitor(const struct airy_run *run, size_t group)
 {
-    const double *monitor = run->params->monitor;
+    const airy_run_params *p = run->params;
     const size_t first = group * run->group,
-                 end = airy_min_size(first + run->group, run->total_rows);
-    double sum = 0;
-    size_t good = 0;
-    for (size_t row = first; row < end; row++) {
-        const double m = monitor[airy_run_frame(run->params, row)];
-        sum += airy_run_is_factor(m) ? m : 0;
-        good += airy_run_is_factor(m);
-    }
-    return good ? sum / (double)good : group_mean(run, monitor, group);
+                 count = airy_min_size(run->group, run->total_rows - first);
+    const double mean =
+        airy_monitor_mean(p->monitor + airy_run_frame(p, first), count, airy_max_size(p->step, 1));
+    return isnan(mean) ? group_mean(run, p->monitor, group) : mean;
 }
 
 static double number_of(const airy_frame_values *v, size_t frame)

@@ -124,7 +124,7 @@ static airy_status check_monitor(const struct airy_run *run)
     const bool refused = run->params->monitor && !run->params->skip_bad;
     for (size_t row = 0; refused && row < run->total_rows; row++) {
         const double m = run->params->monitor[airy_run_frame(run->params, row)];
-        AIRY_FAIL_IF(!airy_run_is_factor(m), AIRY_ERR_PARAM,
+        AIRY_FAIL_IF(!airy_monitor_is_usable(m), AIRY_ERR_PARAM,
                      "monitor of frame %zu = %g, expected > 0 and finite",
                      airy_run_frame(run->params, row), m);
     }

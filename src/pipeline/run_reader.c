@@ -268,13 +268,6 @@ static bool join_parts(struct airy_run *run, struct airy_slot *slot, size_t i, s
     return fate->left == 0 && !fate->walking;
 }
 
-/* What is wrong with one frame, not with the machine or the run. */
-static bool is_of_frame(airy_status status)
-{
-    return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
-           status == AIRY_ERR_NOT_FOUND || status == AIRY_ERR_UNWRITTEN;
-}
-
 /* The last word on frame i of a slot: what is wrong with it stays with it. */
 static void settle(struct airy_lane *lane, struct airy_slot *slot, size_t i, size_t frame,
                    airy_status status)
@@ -288,7 +281,7 @@ static void settle(struct airy_lane *lane, struct airy_slot *slot, size_t i, siz
     fate->status = status;
     snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
     airy_batch_index_absent(slot->batch, i);
-    if (!is_of_frame(status))
+    if (!airy_status_is_of_frame(status))
         airy_run_fail(lane, status);
 }
 

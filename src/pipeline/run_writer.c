@@ -55,7 +55,7 @@ static const char *frame_problem(struct airy_run *run, const struct airy_slot *s
         return message;
     }
     const double *monitor = run->params->monitor;
-    if (stats->status == AIRY_FRAME_GOOD && (!monitor || airy_run_is_factor(monitor[frame])))
+    if (stats->status == AIRY_FRAME_GOOD && (!monitor || airy_monitor_is_usable(monitor[frame])))
         return NULL;
     char where[512] = "";
     if (!run->stack)

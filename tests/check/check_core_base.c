@@ -30,6 +30,14 @@ static void check_names(struct check *c)
     CHECK(c, strcmp(airy_status_name(AIRY_ERR_STOPPED), "AIRY_ERR_STOPPED") == 0);
     CHECK(c, strcmp(airy_status_name(AIRY_ERR_FULL), "AIRY_ERR_FULL") == 0);
     CHECK(c, strcmp(airy_status_name((airy_status)-99), "AIRY_ERR_?") == 0);
+    static const airy_status of_frame[] = {AIRY_ERR_CORRUPT, AIRY_ERR_IO, AIRY_ERR_FORMAT,
+                                           AIRY_ERR_NOT_FOUND, AIRY_ERR_UNWRITTEN};
+    size_t count = 0;
+    for (int s = AIRY_ERR_UNWRITTEN - 9; s <= 9; s++)
+        count += airy_status_is_of_frame((airy_status)s);
+    CHECK(c, count == sizeof(of_frame) / sizeof(of_frame[0]));
+    for (size_t i = 0; i < sizeof(of_frame) / sizeof(of_frame[0]); i++)
+        CHECK(c, airy_status_is_of_frame(of_frame[i]));
     CHECK(c, strcmp(airy_status_name((airy_status)1), "AIRY_ERR_?") == 0);
     char version[32];
     snprintf(version, sizeof(version), "%d.%d.%d", AIRY_VERSION_MAJOR, AIRY_VERSION_MINOR,

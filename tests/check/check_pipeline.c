@@ -669,8 +669,24 @@ static void check_uneven(struct check *c)
     airy_integrator_destroy(&integrator);
 }
 
+/* Monitors that cannot be used are no part of the mean. */
+static void check_monitor_mean(struct check *c)
+{
+    if (!check_case(c, "pipeline_monitor_mean"))
+        return;
+    const double bad[] = {0, -1, (double)NAN, HUGE_VAL, -HUGE_VAL};
+    const double some[] = {2, 0, 4, (double)NAN, 6, -1, 8};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CHECK(c, !airy_monitor_is_usable(bad[i]));
+    CHECK(c, airy_monitor_is_usable(5e-324) && airy_monitor_is_usable(1.7e308));
+    CHECK(c, isnan(airy_monitor_mean(bad, 5, 1)) && isnan(airy_monitor_mean(bad, 0, 1)));
+    CHECK(c, airy_monitor_mean(some, 7, 1) == 5 && airy_monitor_mean(some, 3, 2) == 4 &&
+                 airy_monitor_mean(some, 2, 3) == 2);
+}
+
 void check_pipeline(struct check *c)
 {
+    check_monitor_mean(c);
     check_uneven(c);
     check_runs(c);
     check_long_rows(c);

@@ -102,7 +102,7 @@ static double monitor_of(const struct integration *job, size_t index)
 
 static bool has_factor(const struct integration *job, size_t index)
 {
-    return frame_factor(monitor_of(job, index));
+    return airy_monitor_is_usable(monitor_of(job, index));
 }
 
 /* A frame that --on-error skip passes over. */
@@ -139,7 +139,8 @@ static airy_status integrate_row(struct lane *lane, const struct integration *jo
         status = has_factor(job, index) ? sum_frame(lane, job, index) : AIRY_ERR_CORRUPT;
         if (status == AIRY_OK && lane->group)
             status = airy_accumulator_add(lane->group, lane->values, NULL, monitor_of(job, index));
-        if (status == AIRY_ERR_UNWRITTEN || (job->run.skip_bad && frame_is_bad(status))) {
+        if (status == AIRY_ERR_UNWRITTEN ||
+            (job->run.skip_bad && airy_status_is_of_frame(status))) {
             skip_frame(job, index, result);
             status = AIRY_OK;
         } else {
@@ -214,16 +215,12 @@ static void write_header(FILE *file, const struct integration *job, const struct
 static double normalization_of(const struct integration *job, size_t row)
 {
     const struct integrate_params *p = job->params;
-    size_t first, last, good = 0;
-    double sum = 0;
+    const double factor = p->has_normalization ? p->normalization : 1;
+    size_t first, last;
     frames_of_row(job, row, &first, &last);
-    for (size_t i = first; i < last; i++) {
-        const bool usable = has_factor(job, index_of(job, i));
-        sum += usable ? monitor_of(job, index_of(job, i)) : 0;
-        good += usable;
-    }
-    return (p->has_normalization ? p->normalization : 1) *
-           (good ? sum / (double)good : (double)NAN);
+    return job->monitor ? factor * airy_monitor_mean(job->monitor + index_of(job, first),
+                                                     last - first, job->run.step)
+                        : factor;
 }
 
 /* "master.h5 frame 3"; of a group its first frame and its last one. */

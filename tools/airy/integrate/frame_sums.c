@@ -1,7 +1,5 @@
 #include "integrate/frame_sums.h"
 
-#include <math.h>
-
 airy_status frame_sums_open(struct frame_sums *f, const struct integration *job, double *values)
 {
     const size_t bins = airy_integrator_bins(job->integrator);
@@ -41,15 +39,4 @@ airy_status frame_sums_take(struct frame_sums *f, const struct integration *job,
     if (status == AIRY_OK)
         status = airy_array_pull(f->queue, &f->about, sizeof(f->about), f->stats);
     return status == AIRY_OK ? airy_queue_finish(f->queue) : status;
-}
-
-bool frame_factor(double monitor)
-{
-    return monitor > 0 && isfinite(monitor);
-}
-
-bool frame_is_bad(airy_status status)
-{
-    return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
-           status == AIRY_ERR_NOT_FOUND || status == AIRY_ERR_UNWRITTEN;
 }

@@ -1,6 +1,6 @@
 /* The sums of single frames, one after another: what patterns of text and comparisons with kept rows are made of. */
-#ifndef AIRY_TOOL_FRAME_SUMS_H
-#define AIRY_TOOL_FRAME_SUMS_H
+#ifndef AIRY_TOOLS_INTEGRATE_FRAME_SUMS_H
+#define AIRY_TOOLS_INTEGRATE_FRAME_SUMS_H
 
 #include "integrate/integrate.h"
 
@@ -19,9 +19,5 @@ void frame_sums_close(struct frame_sums *f);
 /* Integrate a frame: f->values and f->about. pixels: f->pixels_size bytes. */
 airy_status frame_sums_take(struct frame_sums *f, const struct integration *job,
                             const void *pixels);
-/* Pixels can be divided by a monitor of this value. */
-bool frame_factor(double monitor);
-/* What --on-error skip passes over, as in runs that write HDF5, which pass over unwritten frames always. */
-bool frame_is_bad(airy_status status);
 
 #endif

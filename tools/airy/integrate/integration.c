@@ -137,7 +137,7 @@ static int choose_frames(struct integration *job)
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
     for (size_t i = first; i < last && !p->skip_bad; i += step)
-        if (!frame_factor(job->monitor[i]))
+        if (!airy_monitor_is_usable(job->monitor[i]))
             return tool_fail(job->common,
                              "--monitor %s: frame %zu has %g, expected a finite number above 0; "
                              "--on-error skip leaves it out",

@@ -176,7 +176,7 @@ static airy_status add_frame(struct kept_rows *kept, const airy_stack *stack, si
 {
     const struct integration *job = kept->job;
     const double monitor = job->monitor ? job->monitor[frame] : 1;
-    if (!frame_factor(monitor))
+    if (!airy_monitor_is_usable(monitor))
         return AIRY_OK;
     airy_status status = airy_stack_read(stack, frame, pixels, kept->sums.pixels_size);
     if (status == AIRY_OK)
@@ -205,7 +205,7 @@ static airy_status compare_group(struct kept_rows *kept, const airy_stack *stack
         status = tool_interrupted()
                      ? AIRY_ERR_STOPPED
                      : add_frame(kept, stack, job->run.first + i * job->run.step, pixels);
-        if (!frame_is_bad(status))
+        if (!airy_status_is_of_frame(status))
             continue;
         if (!other->why[0])
             snprintf(other->why, sizeof(other->why), "%s", airy_last_error());
