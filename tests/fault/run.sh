@@ -199,6 +199,41 @@ fault() {
     done
 }
 
+# OUT.partial that has rows, and one call after the other of one kind fails while these are compared with their frames and the run
+# goes on: it ends with one line. The input is cut, so that no run is complete.
+compared() { # NAME ARGUMENTS KIND:HOW
+    # shellcheck disable=SC2254
+    case $1 in $only) ;; *) return 0 ;; esac
+    arguments="integrate $2 -o out.h5 --quiet"
+    rm -rf "$top/begun" "$top/want"
+    mkdir "$top/begun" "$top/want"
+    (cd "$top/begun" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>&1 </dev/null
+    wrong=
+    [ -e "$top/begun/out.h5.partial" ] || wrong="
+no rows to begin with"
+    export FAULT_KIND=${3%%:*} FAULT_HOW=${3#*:} FAULT_AT=1
+    outputs=1
+    while [ -z "$wrong" ]; do
+        rm -rf "$top/ran" "$FAULT_LOG"
+        cp -r "$top/begun" "$top/ran"
+        (cd "$top/ran" && eval "set -- $arguments --resume" && exec env "$loaded=$library" timeout -k 5 60 "$airy" "$@") \
+            >"$top/out" 2>"$top/err" </dev/null
+        code=$?
+        grep -q '^fault' "$FAULT_LOG" 2>/dev/null || break
+        why=$(judge $code "$top/ran" "$top/want" integrate)
+        [ $code != 0 ] || why="$why exit code 0"
+        [ -z "$why" ] || wrong="
+call $FAULT_AT, exit code $code: $why
+$(head -n 3 "$top/err")"
+        FAULT_AT=$((FAULT_AT + 1))
+    done
+    [ -n "$wrong" ] || [ "$FAULT_AT" -gt 2 ] || wrong="
+too few calls"
+    faults=$((faults + FAULT_AT - 1))
+    report "$1" "$((FAULT_AT - 1)) calls" "${wrong#?}"
+    unset FAULT_KIND FAULT_HOW FAULT_AT
+}
+
 # A file that a command prints is on the disk, and so is its name.
 printed_file() {
     # shellcheck disable=SC2254
@@ -519,6 +554,9 @@ commands)
 opencl)
     usual='$in/small.h5 --poni $in/small.poni --bins 50 --error-model poisson --batch 1'
     fault cl_integrate integrate "$usual -o out.h5"
+    head -c $(($(wc -c <small.h5) - 20000)) small.h5 >cut.h5
+    compared cl_compared '$in/cut.h5 --poni $in/small.poni --bins 50 --batch 1' clEnqueueNDRangeKernel:CL_OUT_OF_RESOURCES
+    compared cl_compared_follow '$in/cut.h5 --poni $in/small.poni --bins 50 --follow --follow-timeout 0.2' clEnqueueNDRangeKernel:CL_OUT_OF_RESOURCES
     fault cl_oct oct '$in/oct.raw --plan $in/plan.json -o out.npy'
     fault cl_peaks peaks '$in/small.h5 -o out.h5'
     fault cl_label label '$in/sky.npy -o out.npy --table out.csv'

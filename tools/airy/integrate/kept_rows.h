@@ -32,8 +32,9 @@ struct kept_other {
 /*
  * Integrate some rows of a stack again: the newest, the first and 16 between them, and the first of
  * each file where there are at most 1,000; of groups of frames so many of these as have 1,000 frames
- * together, and the newest and the first in any case. pixels: room for a frame. An error is that of a
- * frame which cannot be read; AIRY_ERR_STOPPED: interrupted.
+ * together, and the newest and the first in any case. pixels: room for a frame. Errors: those of a
+ * frame that cannot be read (airy_status_is_of_frame), of the device and the memory;
+ * AIRY_ERR_STOPPED: interrupted.
  */
 airy_status kept_rows_check(struct kept_rows *kept, const airy_stack *stack, void *pixels,
                             struct kept_other *other);

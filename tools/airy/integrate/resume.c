@@ -305,8 +305,11 @@ static int check_rows(const struct integration *job, struct kept_rows *kept, voi
     const bool several = job->run.group > 1, unread = other.why[0] != '\0';
     if (status == AIRY_ERR_STOPPED)
         return tool_fail(job->common, "stopped before the first frame; %s is as it was", partial);
-    if (status != AIRY_OK)
+    if (airy_status_is_of_frame(status))
         return tool_fail(job->common, "a frame that %s has a row of: %s", partial,
+                         airy_last_error());
+    if (status != AIRY_OK)
+        return tool_fail(job->common, "cannot compare rows of %s with their frames: %s", partial,
                          airy_last_error());
     return !other.found
                ? AIRY_EXIT_OK
