@@ -76,7 +76,8 @@ struct reading {
     const struct reduction *r;
     size_t first, count, row, rows;
     uint8_t *pixels;
-    bool *unwritten; /* [count] */
+    bool *unwritten; /* [count] NULL: found and forgotten */
+    bool decided;    /* unwritten says which frames are left out */
     atomic_size_t next;
     atomic_bool failed;
     pthread_mutex_t lock;
@@ -94,13 +95,31 @@ static void note_failure(struct reading *job, airy_status status, const char *er
     pthread_mutex_unlock(&job->lock);
 }
 
+/* A frame that was read before was never written now: another one has its place. */
+static void note_change(struct reading *job, size_t frame)
+{
+    char where[512] = "", sentence[1024];
+    (void)airy_stack_where(job->r->stack, frame, where, sizeof(where));
+    snprintf(sentence, sizeof(sentence),
+             "%s: the frame was there when the first rows were read, and is not now: the file was "
+             "changed meanwhile; repeat the command when it stays as it is",
+             where);
+    note_failure(job, AIRY_ERR_IO, sentence);
+}
+
 static void read_one(struct reading *job, size_t i, uint8_t *frame)
 {
     const airy_stack_info *info = &job->r->info;
     const size_t row = info->width * airy_dtype_size(info->dtype), size = info->height * row;
     uint8_t *to = job->pixels + i * job->rows * row;
     uint8_t *whole = frame ? frame : to;
+    if (job->decided && job->unwritten[i])
+        return;
     const airy_status status = airy_stack_read(job->r->stack, job->first + i, whole, size);
+    if (status == AIRY_ERR_UNWRITTEN && job->decided) {
+        note_change(job, job->first + i);
+        return;
+    }
     job->unwritten[i] = status == AIRY_ERR_UNWRITTEN;
     if (job->unwritten[i])
         return;
@@ -149,7 +168,8 @@ static void close_gaps(struct reading *job)
 static int read_all(struct reading *job)
 {
     const struct common *common = &job->r->p->common;
-    job->unwritten = calloc(job->count, sizeof(bool));
+    bool *own = job->unwritten ? NULL : calloc(job->count, sizeof(bool));
+    job->unwritten = job->unwritten ? job->unwritten : own;
     if (!job->unwritten)
         return tool_fail(common, "out of memory for %zu frames", job->count);
     pthread_t threads[MOST_THREADS];
@@ -166,7 +186,7 @@ static int read_all(struct reading *job)
         pthread_join(threads[i], NULL);
     pthread_mutex_destroy(&job->lock);
     close_gaps(job);
-    free(job->unwritten);
+    free(own);
     return atomic_load(&job->failed) ? tool_failed_as(common, job->status, job->sentence)
                                      : AIRY_EXIT_OK;
 }
@@ -377,7 +397,10 @@ static int choose_rows(size_t *rows, const struct reduction *r)
     return AIRY_EXIT_OK;
 }
 
-/* A median needs all frames of a pixel: strips of rows, the stack read once for each. */
+/*
+ * A median needs all frames of a pixel: strips of rows, the stack read once for each. What is
+ * unwritten when the first is read is left out of all.
+ */
 static int stream_rows(struct reduction *r)
 {
     const struct common *common = &r->p->common;
@@ -389,15 +412,25 @@ static int stream_rows(struct reduction *r)
         return chosen;
     const size_t strips = (info->height + most - 1) / most;
     uint8_t *pixels = __builtin_mul_overflow(most * row, info->frames, &all) ? NULL : malloc(all);
-    if (!pixels)
+    bool *unwritten = calloc(info->frames, sizeof(bool));
+    if (!pixels || !unwritten) {
+        free(pixels);
+        free(unwritten);
         return tool_fail(common, "out of memory for %zu rows of %zu frames", most, info->frames);
+    }
     if (strips > 1)
         tool_say(common, "the stack is read %zu times, %zu rows of all %zu frames each", strips,
                  most, info->frames);
     int code = AIRY_EXIT_OK;
     for (size_t i = 0; i < info->height && code == AIRY_EXIT_OK; i += most) {
         const size_t n = info->height - i < most ? info->height - i : most;
-        struct reading job = {.r = r, .count = info->frames, .row = i, .rows = n, .pixels = pixels};
+        struct reading job = {.r = r,
+                              .count = info->frames,
+                              .row = i,
+                              .rows = n,
+                              .pixels = pixels,
+                              .unwritten = unwritten,
+                              .decided = i > 0};
         code = read_all(&job);
         r->taken = job.count;
         if (code == AIRY_EXIT_OK && i == 0)
@@ -408,6 +441,7 @@ static int stream_rows(struct reduction *r)
         if (code == AIRY_EXIT_OK && !progress_step(&r->progress, i + n, info->height))
             code = tool_fail(common, "interrupted after %zu of %zu rows", i + n, info->height);
     }
+    free(unwritten);
     free(pixels);
     return code;
 }
