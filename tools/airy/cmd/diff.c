@@ -230,28 +230,85 @@ static int diff_pair(const struct diff_params *p, const char *name, const char *
     return AIRY_EXIT_OK;
 }
 
-/* Numeric datasets below /entry/integrate/result and merged, when the file is a result. */
-static int diff_result(const struct diff_params *p, const char *a, const char *b, json_t *list,
+/* The datasets of a file. */
+struct listing {
+    airy_hdf5_entry *entries;
+    size_t count;
+};
+
+static bool is_compared(const airy_hdf5_entry *entry)
+{
+    return entry->ndim >= 1 && (strncmp(entry->path, "/entry/integrate/result/", 24) == 0 ||
+                                strncmp(entry->path, "/entry/integrate/merged/", 24) == 0);
+}
+
+static bool has_path(const struct listing *list, const char *path)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->entries[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* The first compared dataset of one file that the other lacks, and how many there are. */
+static const char *only_in(const struct listing *list, const struct listing *other, size_t *count)
+{
+    const char *first = NULL;
+    for (size_t i = list->count; i-- > 0;)
+        if (is_compared(&list->entries[i]) && !has_path(other, list->entries[i].path)) {
+            first = list->entries[i].path;
+            ++*count;
+        }
+    return first;
+}
+
+/* A dataset that one file lacks cannot be compared. Exit code. */
+static int check_same_paths(const struct diff_params *p, const struct listing lists[2])
+{
+    for (int k = 0; k < 2; k++) {
+        size_t count = 0;
+        char more[48] = "";
+        const char *path = only_in(&lists[k], &lists[1 - k], &count);
+        if (count > 1)
+            snprintf(more, sizeof(more), " and %zu more", count - 1);
+        if (path)
+            return tool_fail(&p->common,
+                             "%s lacks dataset %s%s that %s has; compare one that both have with "
+                             "--dataset",
+                             p->common.inputs.items[1 - k], path, more, p->common.inputs.items[k]);
+    }
+    return AIRY_EXIT_OK;
+}
+
+/* Compare what both results have, then say what one lacks. */
+static int diff_listed(const struct diff_params *p, const struct listing lists[2], json_t *list,
                        bool *same, bool *found)
 {
-    airy_hdf5_entry *entries = NULL;
-    size_t count = 0;
-    const airy_status status = airy_hdf5_list(&entries, &count, a);
-    if (status != AIRY_OK)
-        return tool_failed(&p->common, status);
     int code = AIRY_EXIT_OK;
-    for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
-        const char *path = entries[i].path;
-        if (entries[i].ndim < 1 || (strncmp(path, "/entry/integrate/result/", 24) != 0 &&
-                                    strncmp(path, "/entry/integrate/merged/", 24) != 0))
+    for (size_t i = 0; i < lists[0].count && code == AIRY_EXIT_OK; i++) {
+        const char *path = lists[0].entries[i].path;
+        if (!is_compared(&lists[0].entries[i]) || !has_path(&lists[1], path))
             continue;
         char where[2][4400];
-        snprintf(where[0], sizeof(where[0]), "%s::%s", a, path);
-        snprintf(where[1], sizeof(where[1]), "%s::%s", b, path);
+        for (int k = 0; k < 2; k++)
+            snprintf(where[k], sizeof(where[k]), "%s::%s", p->common.inputs.items[k], path);
         *found = true;
         code = diff_pair(p, path, where[0], where[1], list, same);
     }
-    airy_hdf5_list_free(entries);
+    return code != AIRY_EXIT_OK ? code : check_same_paths(p, lists);
+}
+
+/* Numeric datasets below /entry/integrate/result and merged, when a file is a result. */
+static int diff_result(const struct diff_params *p, json_t *list, bool *same, bool *found)
+{
+    struct listing lists[2] = {{0}};
+    airy_status status = AIRY_OK;
+    for (int k = 0; k < 2 && status == AIRY_OK; k++)
+        status = airy_hdf5_list(&lists[k].entries, &lists[k].count, p->common.inputs.items[k]);
+    const int code = status == AIRY_OK ? diff_listed(p, lists, list, same, found)
+                                       : tool_failed(&p->common, status);
+    for (int k = 0; k < 2; k++)
+        airy_hdf5_list_free(lists[k].entries);
     return code;
 }
 
@@ -266,7 +323,7 @@ static int diff_files(const struct diff_params *p, json_t *list, bool *same)
         return diff_pair(p, p->dataset, where[0], where[1], list, same);
     }
     if (!strstr(a, "::") && !strstr(b, "::") && patterns_is_hdf5(a) && patterns_is_hdf5(b)) {
-        const int code = diff_result(p, a, b, list, same, &found);
+        const int code = diff_result(p, list, same, &found);
         if (code != AIRY_EXIT_OK || found)
             return code;
     }
