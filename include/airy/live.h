@@ -89,6 +89,7 @@ typedef struct airy_live_info {
     uint64_t missing; /**< rows below `frames`, or below the highest number so far, of which nothing
                            was said */
     double first;     /**< s as p50, of the first pattern; it is among those of p50, p99 and max */
+    size_t empty, first_empty; /**< as in airy_run_info */
 } airy_live_info;
 
 /**

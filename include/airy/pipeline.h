@@ -107,6 +107,8 @@ typedef struct airy_run_info {
     size_t first_bad;      /**< row of first_error */
     double max;            /**< largest pixel that counts of the good frames written in this run;
                                 0 where none is above */
+    size_t empty;          /**< good frames written in this run in which no pixel counts */
+    size_t first_empty;    /**< the first of them in the stack */
 } airy_run_info;
 
 /**

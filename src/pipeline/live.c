@@ -769,6 +769,8 @@ void airy_live_get_info(airy_live *live, airy_live_info *info)
     info->bad = run->out->bad - live->feed.lost;
     info->missing = rows_to_come(live) - live->claims;
     info->stored_bytes = run->out->stored_bytes;
+    info->empty = run->out->empty;
+    info->first_empty = run->out->first_empty;
     memcpy(info->first_error, run->out->first_error, sizeof(info->first_error));
     pthread_mutex_unlock(&run->lock);
 }

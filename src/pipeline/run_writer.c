@@ -76,6 +76,7 @@ struct tally {
     bool ends;                /* one of them ends the run */
     uint64_t stored;          /* bytes of the good ones */
     double max;               /* largest pixel of the good ones */
+    size_t empty, empty_row;  /* good frames in which no pixel counts; the first of them */
     size_t bad_row;           /* the first; message says why */
     char message[768];
 };
@@ -306,6 +307,21 @@ static airy_status add_to_group(struct airy_lane *lane, struct airy_slot *slot,
     return AIRY_OK;
 }
 
+/* No pixel of a good frame counts; looked at where its statistics leave that open. */
+static void note_empty(struct tally *tally, const struct taken *taken, const double *counts,
+                       size_t bins)
+{
+    size_t i = 0;
+    if (taken->problem || taken->stats.max != 0 || taken->stats.invalid == 0)
+        return;
+    while (i < bins && counts[i] == 0)
+        i++;
+    if (i < bins)
+        return;
+    if (tally->empty++ == 0)
+        tally->empty_row = taken->row;
+}
+
 /* Rows that are made go to the file, neighbours together. */
 static airy_status flush_rows(struct airy_lane *lane, size_t end)
 {
@@ -330,6 +346,7 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
     const struct airy_feed *feed = lane->run->feed;
     airy_status made = AIRY_OK;
     size_t count = 0, frames = 0; /* rows made of frames taken */
+    const size_t bins = lane->integrator->bins;
     uint64_t stored = 0;
     char sentence[1024];
     if (feed && feed->taken)
@@ -338,10 +355,12 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
         struct taken taken = {.i = frames, .row = slot->rows[frames]};
         made = take_frame(lane, slot, &taken, tally);
         if (made == AIRY_OK && lane->run->group > 1) {
+            note_empty(tally, &taken, taken.sums + AIRY_SUM_COUNT_PLANE * bins, bins);
             made = add_to_group(lane, slot, &taken, &count);
         } else if (made == AIRY_OK) {
             made = make_row(lane, slot, &taken, count);
-            count += made == AIRY_OK;
+            if (made == AIRY_OK)
+                note_empty(tally, &taken, lane->patterns[count++].norms + 2 * bins, bins);
         }
         if (made == AIRY_OK && !taken.problem) {
             stored += slot->sizes[frames];
@@ -378,6 +397,11 @@ static void book(struct airy_run *run, const struct tally *tally)
         out->bad += tally->ends ? tally->bad - 1 : tally->bad;
         if (run->feed)
             run->feed->lost += tally->lost;
+    }
+    if (tally->empty) {
+        const size_t frame = airy_run_frame(run->params, tally->empty_row);
+        out->first_empty = out->empty ? airy_min_size(out->first_empty, frame) : frame;
+        out->empty += tally->empty;
     }
     out->stored_bytes += tally->stored;
     out->max = fmax(out->max, tally->max);

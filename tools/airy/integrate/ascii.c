@@ -95,6 +95,19 @@ static airy_status sum_frame(struct lane *lane, const struct integration *job, s
     return status;
 }
 
+/* No pixel of the frame in values counts. */
+static void note_empty(const struct lane *lane, const struct integration *job, size_t index,
+                       struct ascii_result *result)
+{
+    const size_t bins = airy_integrator_bins(job->integrator);
+    const double *counts = lane->values + AIRY_SUM_COUNT_PLANE * bins;
+    size_t i = 0;
+    while (i < bins && counts[i] == 0)
+        i++;
+    if (i == bins && result->empty++ == 0)
+        result->first_empty = index;
+}
+
 static double monitor_of(const struct integration *job, size_t index)
 {
     return job->monitor ? job->monitor[index] : 1;
@@ -137,6 +150,8 @@ static airy_status integrate_row(struct lane *lane, const struct integration *jo
     for (size_t i = first; i < last && status == AIRY_OK; i++) {
         const size_t index = index_of(job, i);
         status = has_factor(job, index) ? sum_frame(lane, job, index) : AIRY_ERR_CORRUPT;
+        if (status == AIRY_OK)
+            note_empty(lane, job, index, result);
         if (status == AIRY_OK && lane->group)
             status = airy_accumulator_add(lane->group, lane->values, NULL, monitor_of(job, index));
         if (status == AIRY_ERR_UNWRITTEN ||

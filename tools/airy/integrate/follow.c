@@ -200,7 +200,9 @@ static void fill_info(airy_run_info *info, const struct follow *f, const airy_li
                             .stored_bytes = live->stored_bytes,
                             .decoded_bytes = f->frame_bytes * (live->done - live->bad),
                             .seconds = live->seconds,
-                            .max = HUGE_VAL}; /* nobody has looked */
+                            .max = HUGE_VAL, /* nobody has looked */
+                            .empty = live->empty,
+                            .first_empty = live->first_empty};
     snprintf(info->first_error, sizeof(info->first_error), "%s", live->first_error);
 }
 

@@ -562,6 +562,8 @@ static int run_job(struct integration *job)
         code = ascii_run(job, &text);
         info.bad = text.bad;
         info.frames = text.written + text.bad;
+        info.empty = text.empty;
+        info.first_empty = text.first_empty;
         snprintf(info.first_error, sizeof(info.first_error), "%s", text.first_error);
         info.seconds = tool_now() - start;
         info.decoded_bytes = text.written * job->info.height * job->info.width *
@@ -582,6 +584,8 @@ static int run_job(struct integration *job)
         code = report(job, &info, setup, hdf5 ? NULL : &text);
     if (code == AIRY_EXIT_OK)
         integration_say_gaps(job, hdf5 ? info.max : text.max);
+    if (code == AIRY_EXIT_OK)
+        integration_say_empty(common, info.frames, info.empty, info.first_empty);
     if (code == AIRY_EXIT_OK)
         say_dummy_unused(job);
     if (code == AIRY_EXIT_OK && p->plot)

@@ -113,6 +113,8 @@ size_t integration_rows(const struct integration *job);
  * is reason to.
  */
 void integration_say_gaps(const struct integration *job, double largest);
+/* Warn of frames without a pixel that counts; first: the first of them in the stack. */
+void integration_say_empty(const struct common *common, size_t frames, size_t empty, size_t first);
 
 /* --roi, --grid and --carry (around.c). Parsed before the stack is open; then resolved. */
 int around_check(const struct integrate_params *params);
@@ -185,7 +187,8 @@ struct ascii_result {
     size_t written, bad;          /* frames */
     char first[4200], last[4200]; /* files; "" where none was written */
     char first_error[512];
-    double max; /* largest pixel of the first frame */
+    double max;                /* largest pixel of the first frame */
+    size_t empty, first_empty; /* as in airy_run_info */
 };
 int ascii_run(struct integration *job, struct ascii_result *result);
 /* How many patterns that are. */

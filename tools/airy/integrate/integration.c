@@ -296,6 +296,19 @@ static int open_team(struct integration *job)
     return AIRY_EXIT_OK;
 }
 
+/* All pixels of an unsigned type are saturated from 0 on. */
+static int check_saturation(const struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    const airy_dtype dtype = job->info.dtype;
+    if (!p->has_saturation || p->saturation > 0 || airy_dtype_is_signed(dtype))
+        return AIRY_EXIT_OK;
+    return tool_usage(job->common,
+                      "--saturation %g: pixels are %s, so that all of them would be saturated; "
+                      "expected a value above 0",
+                      p->saturation, airy_dtype_name(dtype));
+}
+
 int integration_open(struct integration *job, const struct integrate_params *params,
                      const airy_geometry *replayed)
 {
@@ -343,6 +356,8 @@ int integration_open_source(struct integration *job, const struct integrate_para
         code = load_masks(job);
     if (code == AIRY_EXIT_OK)
         code = load_corrections(job);
+    if (code == AIRY_EXIT_OK)
+        code = check_saturation(job);
     if (code == AIRY_EXIT_OK && params->mask_saturated && airy_dtype_is_float(job->info.dtype) &&
         !params->has_saturation && !job->meta.has_saturation)
         code = tool_usage(job->common,
@@ -413,6 +428,17 @@ void integration_say_gaps(const struct integration *job, double largest)
                  is_signed                    ? 1
                  : airy_dtype_size(dtype) > 2 ? 2
                                               : airy_dtype_size(dtype) == 2);
+}
+
+void integration_say_empty(const struct common *common, size_t frames, size_t empty, size_t first)
+{
+    static const char advice[] =
+        "saturated, dummy and masked pixels are left out (see --saturation, --dummy and --mask)";
+    if (empty == 1)
+        tool_say(common, "frame %zu: no valid pixel is left; %s", first, advice);
+    else if (empty)
+        tool_say(common, "no valid pixel is left in %zu of %zu frames, the first is frame %zu; %s",
+                 empty, frames, first, advice);
 }
 
 size_t integration_rows(const struct integration *job)

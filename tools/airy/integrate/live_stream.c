@@ -709,6 +709,7 @@ static int finish_run(struct service *s, struct outcome *o)
     if (bad)
         tool_say(s->common, "series %llu: %llu rows are bad%s%s", (unsigned long long)series->id,
                  bad, *info->first_error ? ", the first: " : "", info->first_error);
+    integration_say_empty(s->common, (size_t)info->done, info->empty, info->first_empty);
     return bad ? AIRY_EXIT_PARTLY : AIRY_EXIT_OK;
 }
 

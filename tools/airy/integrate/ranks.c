@@ -194,6 +194,14 @@ void ranks_idle(void *user)
         show(run);
 }
 
+/* Add frames without a valid pixel; the first one is that of the lowest row. */
+static void add_empty(airy_run_info *sum, const airy_run_info *one)
+{
+    if (one->empty && (!sum->empty || one->first_empty < sum->first_empty))
+        sum->first_empty = one->first_empty;
+    sum->empty += one->empty;
+}
+
 /* Add bad frames; the first one is that of the lowest row, whichever rank was quicker. */
 static void add_bad(airy_run_info *sum, const airy_run_info *one)
 {
@@ -217,6 +225,7 @@ void ranks_add(airy_run_info *sum, const airy_run_info *one)
     sum->slots = one->slots;
     sum->readers = one->readers;
     add_bad(sum, one);
+    add_empty(sum, one);
 }
 
 void ranks_take(struct ranks_run *run, airy_run_params *params)
