@@ -38,7 +38,7 @@ static int load(const struct common *common, const char *what, const char *path,
 }
 
 int image_load_float(const struct common *common, const char *what, const char *path, size_t height,
-                     size_t width, float **data, size_t *odd)
+                     size_t width, float **data)
 {
     airy_image image = {0};
     const int code = load(common, what, path, height, width, &image);
@@ -50,11 +50,8 @@ int image_load_float(const struct common *common, const char *what, const char *
         airy_image_free(&image);
         return tool_fail(common, "--%s %s: out of memory for %zu values", what, path, count);
     }
-    *odd = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         values[i] = (float)airy_image_value(&image, i);
-        *odd += !isfinite(values[i]);
-    }
     airy_image_free(&image);
     *data = values;
     return AIRY_EXIT_OK;

@@ -6,31 +6,68 @@
 #include "integrate/frame_sums.h"
 #include "images/image_util.h"
 
-/* A correction image; says how many of its pixels cannot be used. */
-static int load_correction(const struct integration *job, const char *what, const char *path,
-                           float **data)
+/* Values of a correction image that no pixel can be corrected with, by kind. */
+enum { NOT_FINITE, ZERO, NEGATIVE, KINDS };
+static const char *const kind_words[KINDS] = {"not finite", "0", "below 0"};
+
+/* The kind of a value; KINDS: none, it is of use. */
+static int kind_of(float value, bool factor, bool positive)
 {
-    size_t odd = 0;
+    if (!isfinite(value))
+        return NOT_FINITE;
+    return factor && value == 0 ? ZERO : positive && value < 0 ? NEGATIVE : KINDS;
+}
+
+/* Mask the pixels that a correction image leaves out; masked ones do not count. */
+static void mask_odd(size_t odd[KINDS], const struct integration *job, const float *data,
+                     bool factor, bool positive)
+{
+    for (size_t i = 0; i < job->info.height * job->info.width; i++) {
+        const int kind = job->mask[i] ? KINDS : kind_of(data[i], factor, positive);
+        if (kind == KINDS)
+            continue;
+        odd[kind]++;
+        job->mask[i] = 1;
+    }
+}
+
+/* A correction image; says how many of its pixels are left out. factor: pixels are divided by it. */
+static int load_correction(const struct integration *job, const char *what, const char *path,
+                           bool factor, float **data)
+{
+    size_t odd[KINDS] = {0}, all = 0, used = 0;
+    char why[128] = "";
     if (!path)
         return AIRY_EXIT_OK;
     const int code =
-        image_load_float(job->common, what, path, job->info.height, job->info.width, data, &odd);
-    if (code == AIRY_EXIT_OK && odd)
-        tool_say(job->common, "--%s %s: %zu of %zu pixels are not finite and are left out", what,
-                 path, odd, job->info.height * job->info.width);
-    return code;
+        image_load_float(job->common, what, path, job->info.height, job->info.width, data);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    /* A dark may be below 0, and the package divides by what is. */
+    mask_odd(odd, job, *data, factor, data != &job->dark && !job->common->compat);
+    for (int k = 0; k < KINDS; k++) {
+        all += odd[k];
+        if (odd[k])
+            used += (size_t)snprintf(why + used, sizeof(why) - used, "%s%zu %s %s",
+                                     used ? ", " : "", odd[k], odd[k] == 1 ? "is" : "are",
+                                     kind_words[k]);
+    }
+    if (all)
+        tool_say(job->common, "--%s %s: %zu of %zu pixels %s left out: %s", what, path, all,
+                 job->info.height * job->info.width, all == 1 ? "is" : "are", why);
+    return AIRY_EXIT_OK;
 }
 
 static int load_corrections(struct integration *job)
 {
     const struct integrate_params *p = job->params;
-    int code = load_correction(job, "dark", p->dark, &job->dark);
+    int code = load_correction(job, "dark", p->dark, false, &job->dark);
     if (code == AIRY_EXIT_OK)
-        code = load_correction(job, "flat", p->flat, &job->flat);
+        code = load_correction(job, "flat", p->flat, true, &job->flat);
     if (code == AIRY_EXIT_OK)
-        code = load_correction(job, "absorption", p->absorption, &job->absorption);
+        code = load_correction(job, "absorption", p->absorption, true, &job->absorption);
     if (code == AIRY_EXIT_OK)
-        code = load_correction(job, "variance", p->variance, &job->variance);
+        code = load_correction(job, "variance", p->variance, false, &job->variance);
     return code;
 }
 
