@@ -112,32 +112,40 @@ static bool find_line(struct line *found, const char *text, const char *name)
     return false;
 }
 
-static airy_status compare_values(const char *name, const char *before, const char *now)
+static const char *shown_value(const char *value)
 {
-    if (strcmp(before, now) == 0)
-        return AIRY_OK;
-    const bool hashes = before[0] == '#' && now[0] == '#';
-    AIRY_FAIL_IF(hashes, AIRY_ERR_FORMAT, "parameter %s differs: it had other values there", name);
-    return airy_fail(AIRY_ERR_FORMAT, "parameter %s differs: it was %s there, it is %s here", name,
-                     before[0] == '#' ? "given" : before, now[0] == '#' ? "given" : now);
+    return value[0] == '#' ? "given" : value;
 }
 
-airy_status airy_fingerprint_compare(const char *before, const char *now, bool rows)
+static airy_status compare_values(const char *name, const char *a, const char *b,
+                                  struct airy_fingerprint_of before, struct airy_fingerprint_of now)
 {
+    if (strcmp(a, b) == 0)
+        return AIRY_OK;
+    AIRY_FAIL_IF(a[0] == '#' && b[0] == '#', AIRY_ERR_FORMAT,
+                 "parameter %s differs: its values in %s are not those in %s", name, before.owner,
+                 now.owner);
+    return airy_fail(AIRY_ERR_FORMAT, "parameter %s differs: %s in %s, %s in %s", name,
+                     shown_value(a), before.owner, shown_value(b), now.owner);
+}
+
+airy_status airy_fingerprint_compare(struct airy_fingerprint_of before,
+                                     struct airy_fingerprint_of now, bool rows)
+{
+    static const char absent[] = "not recorded";
     struct line line, other;
-    const char *at = now;
-    AIRY_FAIL_IF(!before[0], AIRY_ERR_FORMAT,
-                 "no fingerprint says which parameters it was made with");
+    const char *at = now.text;
+    AIRY_FAIL_IF(!before.text[0], AIRY_ERR_FORMAT,
+                 "no fingerprint says which parameters %s was made with", before.owner);
     while (take_line(&line, &at))
         if (counts(&line, rows))
             AIRY_TRY(compare_values(
-                line.name, find_line(&other, before, line.name) ? other.value : "not recorded",
-                line.value));
-    at = before;
+                line.name, find_line(&other, before.text, line.name) ? other.value : absent,
+                line.value, before, now));
+    at = before.text;
     while (take_line(&line, &at))
-        AIRY_FAIL_IF(counts(&line, rows) && !find_line(&other, now, line.name), AIRY_ERR_FORMAT,
-                     "parameter %s differs: it was %s there, it is not recorded here", line.name,
-                     line.value);
-    AIRY_FAIL_IF(*at, AIRY_ERR_FORMAT, "its fingerprint is damaged");
+        if (counts(&line, rows) && !find_line(&other, now.text, line.name))
+            AIRY_TRY(compare_values(line.name, line.value, absent, before, now));
+    AIRY_FAIL_IF(*at, AIRY_ERR_FORMAT, "the fingerprint of %s is damaged", before.owner);
     return AIRY_OK;
 }

@@ -34,10 +34,17 @@ void airy_fingerprint_array(struct airy_fingerprint *f, enum airy_affects affect
 void airy_fingerprint_mask(struct airy_fingerprint *f, enum airy_affects affects, const char *name,
                            const unsigned char *mask, size_t count);
 
+/* A text to compare, and what messages call its owner ("'a.h5'", "this run"). */
+struct airy_fingerprint_of {
+    const char *text; /* "" where a file has none */
+    const char *owner;
+};
+
 /*
- * AIRY_ERR_FORMAT where a parameter differs, which is named with both values. before: text of a
- * file, "" where the file has none. rows: parameters that change which rows there are count as well.
+ * AIRY_ERR_FORMAT where a parameter differs, which is named with both values. rows: parameters that
+ * change which rows there are count as well.
  */
-airy_status airy_fingerprint_compare(const char *before, const char *now, bool rows);
+airy_status airy_fingerprint_compare(struct airy_fingerprint_of before,
+                                     struct airy_fingerprint_of now, bool rows);
 
 #endif

@@ -52,9 +52,12 @@ static airy_status compare_axes(const struct merging *m, size_t input)
                  airy_max_size(a->azimuth_bins, 1));
     AIRY_FAIL_IF(a->errors != b->errors, AIRY_ERR_FORMAT, "'%s' has %s variances, '%s' has %s",
                  name, b->errors ? "its" : "no", first, a->errors ? "them" : "none");
-    const airy_status status = airy_fingerprint_compare(b->fingerprint, a->fingerprint, false);
-    if (status != AIRY_OK)
-        return airy_fail_context(status, "'%s' cannot be merged with '%s'", name, first);
+    char owners[2][1024];
+    snprintf(owners[0], sizeof(owners[0]), "'%s'", name);
+    snprintf(owners[1], sizeof(owners[1]), "'%s'", first);
+    AIRY_TRY(airy_fingerprint_compare((struct airy_fingerprint_of){b->fingerprint, owners[0]},
+                                      (struct airy_fingerprint_of){a->fingerprint, owners[1]},
+                                      false));
     AIRY_TRY(compare_axis(m, input, "radial", a->radial, b->radial, a->bins));
     return a->azimuth_bins
                ? compare_axis(m, input, "azimuthal", a->azimuth, b->azimuth, a->azimuth_bins)
@@ -80,7 +83,7 @@ static airy_status open_inputs(struct merging *m)
         m->rows += rows;
     }
     AIRY_FAIL_IF(m->rebin > m->axes->bins, AIRY_ERR_PARAM,
-                 "rebin = %zu, expected 1 to %zu, the bins there are", m->rebin, m->axes->bins);
+                 "rebin = %zu, expected 1 to %zu, the bins of the inputs", m->rebin, m->axes->bins);
     AIRY_FAIL_IF(m->params->join && m->bad == m->rows, AIRY_ERR_FORMAT,
                  "all %zu rows are bad: there is nothing to put together", m->rows);
     m->bins = m->axes->bins / m->rebin;

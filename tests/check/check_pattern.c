@@ -436,7 +436,7 @@ static void check_other_spec(struct check *c)
     make_spec(&other, true);
     other.spec.fingerprint = "value dist 0.2\n";
     CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
-                "parameter dist differs: it was 0.1 there, it is 0.2 here");
+                "parameter dist differs: 0.1 in the file, 0.2 in this run");
     make_spec(&other, true);
     other.spec.configuration = "{\"poni\": \"y\"}";
     CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,

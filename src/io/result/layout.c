@@ -815,7 +815,9 @@ static airy_status compare_fingerprint(hid_t root, const struct airy_pattern_spe
 {
     char *before = NULL;
     AIRY_TRY(airy_pattern_fingerprint(&before, root));
-    const airy_status status = airy_fingerprint_compare(before, spec->fingerprint, true);
+    const airy_status status =
+        airy_fingerprint_compare((struct airy_fingerprint_of){before, "the file"},
+                                 (struct airy_fingerprint_of){spec->fingerprint, "this run"}, true);
     free(before);
     return status;
 }

@@ -377,12 +377,15 @@ static airy_status check_axis(const struct link *link, hid_t file, const char *p
 /* Made with the same parameters, on the same axes. */
 static airy_status check_parameters(const struct link *link, hid_t file, const char *path)
 {
-    char *first = NULL, *other = NULL;
+    char *first = NULL, *other = NULL, owners[2][1024];
+    snprintf(owners[0], sizeof(owners[0]), "'%s'", path);
+    snprintf(owners[1], sizeof(owners[1]), "'%s'", link->inputs[0]);
     airy_status status = airy_pattern_fingerprint(&first, link->first);
     if (status == AIRY_OK)
         status = airy_pattern_fingerprint(&other, file);
     if (status == AIRY_OK)
-        status = airy_fingerprint_compare(other, first, false);
+        status = airy_fingerprint_compare((struct airy_fingerprint_of){other, owners[0]},
+                                          (struct airy_fingerprint_of){first, owners[1]}, false);
     free(first);
     free(other);
     if (status != AIRY_OK)
