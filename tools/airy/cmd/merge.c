@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "integrate/integrate.h"
+#include "integrate/overlap.h"
 
 struct merge_params {
     struct common common;
@@ -181,6 +182,8 @@ static int run_merge(void *user)
                                      &info);
     if (status != AIRY_OK)
         code = merge_failed(p, status);
+    if (code == AIRY_EXIT_OK && common->inputs.count > 1)
+        code = overlap_say(common);
     if (code == AIRY_EXIT_OK)
         code = report(p, &info);
     if (code == AIRY_EXIT_OK && info.bad)
