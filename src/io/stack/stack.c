@@ -93,8 +93,12 @@ static airy_status add_lost(airy_stack *stack, const struct stack_choice *choice
     AIRY_TRY(airy_stack_series_frames(&frames, &choices[choice->series_first], choice->series_count,
                                       i - choice->series_first));
     *unknown = frames == 0 || frames > AIRY_STACK_MAX_FRAMES;
-    if (*unknown)
-        return airy_fail_restore(failed, why);
+    AIRY_FAIL_IF(
+        *unknown, failed,
+        "%s; nothing says how many frames it has, so that they cannot be left out: put the "
+        "whole file beside its master, or name the datasets whose files are there "
+        "(%s::DATASET)",
+        why, choice->path);
     AIRY_TRY(airy_stack_add_blank(stack, &segment, choice->path, choice->dataset));
     struct stack_segment *lost = &stack->segments[segment];
     lost->frames = frames;

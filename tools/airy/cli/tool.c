@@ -61,7 +61,7 @@ static const char *advice(const struct common *common, airy_status status, const
     if (strstr(sentence, "Permission denied"))
         return "; check its permissions, and those of its folder";
     if (strstr(sentence, "data file '") && strstr(sentence, "' is missing or cut"))
-        return opt_has(common->command, "on-error")
+        return opt_has(common->command, "on-error") && !strstr(sentence, " cannot be opened")
                    ? "; put the whole file beside its master, or leave its frames out by "
                      "--on-error skip"
                    : "; put the whole file beside its master";
