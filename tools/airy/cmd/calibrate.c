@@ -268,6 +268,22 @@ static int read_meta(struct job *job, airy_stack_meta *meta)
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
+/* A wavelength that is given and not the input's is used; it decides the distance. */
+static void say_wavelength(const struct job *job, const airy_stack_meta *meta)
+{
+    const double used = job->guess.wavelength, stated = meta->geometry.wavelength;
+    if (!(meta->geometry_parts & AIRY_GEOMETRY_WAVELENGTH) || !(stated > 0) ||
+        fabs(used / stated - 1) < 1e-4)
+        return;
+    const struct geometry_params *p = &job->p->geometry;
+    tool_say(&p->common, "%s gives a wavelength of %.6g m, the file says %.6g m; %.6g m is used",
+             p->has_wavelength ? "--wavelength"
+             : p->has_energy   ? "--energy"
+             : job->p->guess   ? "--guess"
+                               : "--poni",
+             used, stated, used);
+}
+
 static int make_guess(struct job *job, const airy_stack_meta *meta)
 {
     const struct calibrate_params *p = job->p;
@@ -298,7 +314,11 @@ static int make_guess(struct job *job, const airy_stack_meta *meta)
         code = geometry_fit_shape(g, common, height, width);
     if (code == AIRY_EXIT_OK && p->has_center)
         center_beam(g, p->center);
-    return code == AIRY_EXIT_OK ? check_guess(job, meta, known) : code;
+    if (code == AIRY_EXIT_OK)
+        code = check_guess(job, meta, known);
+    if (code == AIRY_EXIT_OK)
+        say_wavelength(job, meta);
+    return code;
 }
 
 /* Pixels that do not count become NaN, for the fit and the picture. */
