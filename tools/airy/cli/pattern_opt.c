@@ -161,8 +161,10 @@ const struct opt pattern_options[] = {
      .parse = pattern_parse_error_model,
      .argument = "MODEL",
      .fallback = "none",
-     .help = "none, poisson, azimuthal, variance or hybrid (with --clip: azimuthal, at last "
-             "poisson)"},
+     .help = "where the errors of intensities come from. none: no errors are written, and --clip "
+             "takes the spread of a bin's pixels; poisson: counting statistics; azimuthal: the "
+             "spread of a bin's pixels; variance: --variance FILE; hybrid, with --clip only: the "
+             "spread decides what is clipped, errors are those of counting"},
     {.name = "clip",
      .type = OPT_PARSED,
      FIELD(clip),
