@@ -136,6 +136,9 @@ static int load_hdf5(struct patterns *patterns, const struct common *common, con
     patterns->azimuth_bins = 1;
     if (status == AIRY_OK && find_dataset(path, azimuth))
         status = read_axis(&patterns->azimuth, &patterns->azimuth_bins, path, "azimuthal");
+    if (status == AIRY_ERR_NOT_FOUND && tool_exists(path))
+        return tool_fail(common, "%s is not a result of 'airy integrate': it lacks %s/%s", path,
+                         RESULT, patterns->values ? "radial" : "intensity");
     if (status != AIRY_OK)
         return tool_failed(common, status);
     if (shape[0] % patterns->azimuth_bins != 0)
@@ -272,6 +275,43 @@ int patterns_load(struct patterns *patterns, const struct common *common, const 
                                   : load_text(patterns, common, path);
 }
 
+/* Names of the numbers of ndim dimensions in a group of the result, with commas between them; how many there are. */
+static size_t list_names(char names[512], const char *path, const char *group, int ndim)
+{
+    airy_hdf5_entry *entries = NULL;
+    size_t count = 0, found = 0, used = 0;
+    names[0] = 0;
+    if (airy_hdf5_list(&entries, &count, path) != AIRY_OK)
+        return 0;
+    const size_t length = strlen(group);
+    for (size_t i = 0; i < count; i++) {
+        const airy_hdf5_entry *e = &entries[i];
+        if (strncmp(e->path, group, length) != 0 || e->ndim != ndim ||
+            strcmp(e->dtype, "string") == 0)
+            continue;
+        found++;
+        if (used < 512)
+            used += (size_t)snprintf(names + used, 512 - used, "%s%s", used ? ", " : "",
+                                     e->path + length);
+    }
+    if (used >= 512)
+        memcpy(names + 508, "...", 4);
+    airy_hdf5_list_free(entries);
+    return found;
+}
+
+int patterns_lacks(const struct common *common, const char *path, const char *option,
+                   const char *name)
+{
+    const bool map = strcmp(option, "map") == 0;
+    char names[512], why[1024];
+    snprintf(why, sizeof(why), "%s", airy_last_error());
+    if (list_names(names, path, map ? "/entry/integrate/map/" : "/entry/integrate/frame/", 1 + map))
+        return tool_fail(common, "--%s %s: %s; there are: %s", option, name, why, names);
+    return tool_fail(common, "--%s %s: %s", option, name,
+                     map ? "the result has no maps, which 'airy integrate --grid' makes" : why);
+}
+
 struct place {
     double value;
     size_t frame;
@@ -316,7 +356,7 @@ static int read_places(struct place *places, const struct patterns *patterns,
     airy_image image = {0};
     snprintf(where, sizeof(where), "%s::/entry/integrate/frame/%s", path, name);
     if (airy_image_read_real(&image, where) != AIRY_OK)
-        return tool_fail(common, "--axis %s: %s", name, airy_last_error());
+        return patterns_lacks(common, path, "axis", name);
     int code = AIRY_EXIT_OK;
     const size_t values = tool_count(image.shape, image.ndim);
     if (values != patterns->frames)

@@ -32,6 +32,12 @@ int patterns_load(struct patterns *patterns, const struct common *common, const 
  */
 int patterns_sort(struct patterns *patterns, const struct common *common, const char *path,
                   const char *name);
+/*
+ * The message of --axis or --map NAME that a result lacks or that cannot be read, right after the failure:
+ * which there are. Exit code.
+ */
+int patterns_lacks(const struct common *common, const char *path, const char *option,
+                   const char *name);
 void patterns_free(struct patterns *patterns);
 /* The name says HDF5. */
 bool patterns_is_hdf5(const char *path);

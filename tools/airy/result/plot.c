@@ -172,7 +172,9 @@ static void find_extremes(struct drawing *d)
     }
     const enum plot_scale scale = d->params->scale;
     const bool few = below <= values / MOST_BELOW, wide = d->most >= 30 * d->least;
-    d->log = d->most > 0 && (scale == SCALE_LOG || (scale == SCALE_AUTO && few && wide));
+    const bool from_zero = d->params->has_y_range && d->params->y_range[0] <= 0;
+    d->log = d->most > 0 &&
+             (scale == SCALE_LOG || (scale == SCALE_AUTO && few && wide && !from_zero));
 }
 
 /* Data of the lines: one block a frame, columns radius, value, error. */
@@ -502,6 +504,19 @@ static int select_frame(const struct plot_params *params, struct patterns *p)
     return AIRY_EXIT_OK;
 }
 
+static int nothing_for_log(const struct common *common)
+{
+    return tool_fail(common, "--scale log: no value is above 0; --scale linear draws them");
+}
+
+static int check_log(const struct plot_params *params, const struct patterns *p)
+{
+    bool any = params->scale != SCALE_LOG;
+    for (size_t i = 0; i < map_rows(p) * p->bins && !any; i++)
+        any = p->values[i] > 0;
+    return any ? AIRY_EXIT_OK : nothing_for_log(&params->common);
+}
+
 static int plot(const struct plot_params *params, const char *result)
 {
     struct patterns patterns;
@@ -513,6 +528,8 @@ static int plot(const struct plot_params *params, const char *result)
         code = patterns_sort(&patterns, &params->common, result, params->axis);
     if (code == AIRY_EXIT_OK)
         code = select_frame(params, &patterns);
+    if (code == AIRY_EXIT_OK)
+        code = check_log(params, &patterns);
     if (code == AIRY_EXIT_OK)
         code = draw(params, &patterns);
     patterns_free(&patterns);
@@ -558,16 +575,20 @@ static int plot_scan(const struct plot_params *params, const char *result)
     struct gnuplot g;
     snprintf(where, sizeof(where), "%s::/entry/integrate/map/%s", result, params->map);
     if (airy_image_read_real(&image, where) != AIRY_OK)
-        return tool_fail(common, "--map %s: %s", params->map, airy_last_error());
+        return patterns_lacks(common, result, "map", params->map);
     int code = AIRY_EXIT_OK;
-    bool any = false;
-    for (size_t i = 0; i < tool_count(image.shape, image.ndim); i++)
+    bool any = false, positive = false;
+    for (size_t i = 0; i < tool_count(image.shape, image.ndim); i++) {
         any = any || isfinite(airy_image_value(&image, i));
+        positive = positive || airy_image_value(&image, i) > 0;
+    }
     if (image.ndim != 2 || tool_count(image.shape, image.ndim) > MAX_POINTS)
         code = tool_fail(common, "--map %s: expected an image of at most %d points", params->map,
                          (int)MAX_POINTS);
     else if (!any)
         code = tool_fail(common, "--map %s: no point of the scan has a value", params->map);
+    else if (params->scale == SCALE_LOG && !positive)
+        code = nothing_for_log(common);
     else
         code = gnuplot_begin(&g, common, params->output, 0.8);
     if (code == AIRY_EXIT_OK) {
@@ -614,6 +635,10 @@ static int check_plot(void *user)
     if (params->has_y_range && !(params->y_range[0] < params->y_range[1]))
         return tool_usage(&params->common, "--y-range %g,%g: expected A < B", params->y_range[0],
                           params->y_range[1]);
+    if (params->has_y_range && params->scale == SCALE_LOG && params->y_range[0] <= 0)
+        return tool_usage(&params->common,
+                          "--y-range %g,%g: expected limits above 0 with --scale log",
+                          params->y_range[0], params->y_range[1]);
     if (params->axis && (params->map || params->has_frame))
         return tool_usage(&params->common, "--axis: --%s has no frames to set out along it",
                           params->map ? "map" : "frame");
