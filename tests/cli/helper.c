@@ -203,10 +203,12 @@ static int add_monitor(const char *path, const char *name, const char *count_tex
         values[i] = odd && i == strtoull(odd[0], NULL, 10) ? strtod(odd[1], NULL) : (double)(i + 1);
     const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
                 space = H5Screate_simple(1, &count, NULL);
-    const hid_t set =
-        H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t link = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(link, 1);
+    const hid_t set = H5Dcreate2(file, name, H5T_IEEE_F64LE, space, link, H5P_DEFAULT, H5P_DEFAULT);
     const herr_t written = H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
     free(values);
+    H5Pclose(link);
     H5Dclose(set);
     H5Sclose(space);
     return written < 0 || H5Fclose(file) < 0 ? fail("the monitor cannot be written") : 0;

@@ -638,17 +638,25 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
 }
 
 /* The last two axes are a frame's; the ones before are 1. */
-static bool is_frame(hid_t dataset, const airy_stack *stack)
+static airy_status check_mask_shape(hid_t dataset, const airy_stack *stack, const char *what)
 {
     hsize_t shape[H5S_MAX_RANK];
+    char got[256] = "no shape";
+    size_t used = 0;
     const hid_t space = H5Dget_space(dataset);
     const int ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
     bool fits = ndim >= 2 && shape[ndim - 2] == stack->height && shape[ndim - 1] == stack->width;
-    for (int axis = 0; fits && axis < ndim - 2; axis++)
-        fits = shape[axis] == 1;
+    for (int axis = 0; axis < ndim; axis++) {
+        fits = fits && (axis >= ndim - 2 || shape[axis] == 1);
+        if (used < sizeof(got))
+            used += (size_t)snprintf(got + used, sizeof(got) - used, "%s%llu", axis ? " x " : "",
+                                     (unsigned long long)shape[axis]);
+    }
     if (space >= 0)
         H5Sclose(space);
-    return fits;
+    AIRY_FAIL_IF(!fits, AIRY_ERR_SHAPE, "pixel mask %s has %s values, the frames have %zu x %zu",
+                 what, got, stack->height, stack->width);
+    return AIRY_OK;
 }
 
 static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *stack,
@@ -667,9 +675,7 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
     if (creation >= 0)
         H5Pclose(creation);
     AIRY_TRY(status);
-    AIRY_FAIL_IF(!is_frame(dataset, stack), AIRY_ERR_SHAPE,
-                 "%s has another shape than the frames of %zu x %zu", what, stack->height,
-                 stack->width);
+    AIRY_TRY(check_mask_shape(dataset, stack, what));
     const size_t size = airy_dtype_size(dtype), pixels = stack->height * stack->width;
     size_t bytes;
     AIRY_FAIL_IF(airy_mul_size(&bytes, pixels, size), AIRY_ERR_MEMORY,

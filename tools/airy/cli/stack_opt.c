@@ -157,12 +157,14 @@ struct about {
     uint8_t *mask; /* NULL: none */
 };
 
-static uint8_t *read_mask(const airy_stack *stack)
+/* NULL where it cannot be read, which is printed. */
+static uint8_t *read_mask(const airy_stack *stack, const struct common *common, const char *output)
 {
     airy_stack_info info;
     uint8_t *mask = airy_stack_get_info(stack, &info) == AIRY_OK ? malloc(info.height * info.width)
                                                                  : NULL;
     if (mask && airy_stack_mask(stack, mask) != AIRY_OK) {
+        tool_say(common, "%s: no pixel mask is written: %s", output, airy_last_error());
         free(mask);
         mask = NULL;
     }
@@ -185,7 +187,7 @@ static void find_about(struct about *about, airy_stack *stack, const struct comm
         tool_say(common, "%s: a part of the geometry is not written, since %s", output,
                  about->meta.unusable);
     if (about->known && about->meta.has_mask)
-        about->mask = read_mask(stack);
+        about->mask = read_mask(stack, common, output);
 }
 
 airy_status stack_write_image(const airy_image *image, const struct common *common, size_t count,

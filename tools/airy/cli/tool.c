@@ -69,6 +69,10 @@ static const char *advice(const struct common *common, airy_status status, const
          strstr(sentence, "is of no known format: neither")) &&
         opt_has(common->command, "raw"))
         return "; check the file, or say by --raw what its frames are";
+    if (strncmp(sentence, "pixel mask ", 11) == 0 && status == AIRY_ERR_SHAPE)
+        return opt_has(common->command, "mask-only")
+                   ? "; --mask-only FILE takes another mask instead"
+                   : "; 'airy convert' writes the frames without it";
     if (strstr(sentence, "shorter than its index says"))
         return "; it may still be written, or its copy was cut";
     switch (status) {

@@ -422,7 +422,10 @@ bool device_image_say_mask(const struct common *common, const struct bad_pixels 
     if (looks && opened && airy_stack_get_info(opened, &info) == AIRY_OK &&
         airy_stack_get_meta(opened, &meta) == AIRY_OK && meta.has_mask)
         bad = malloc(info.height * info.width);
-    if (bad && airy_stack_mask(opened, bad) == AIRY_OK) {
+    const bool read = bad && airy_stack_mask(opened, bad) == AIRY_OK;
+    if (bad && !read)
+        tool_say(common, "%s; all pixels are taken as values", airy_last_error());
+    if (read) {
         for (size_t i = 0; i < info.height * info.width; i++)
             count += bad[i] != 0;
         if (count)

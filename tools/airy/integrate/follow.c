@@ -76,7 +76,9 @@ static airy_status try_first(const struct integrate_params *p)
         status = airy_stack_get_info(stack, &info);
     if (status == AIRY_OK)
         status = airy_stack_get_meta(stack, &meta);
-    uint8_t *mask = status == AIRY_OK && meta.has_mask ? malloc(info.height * info.width) : NULL;
+    uint8_t *mask = status == AIRY_OK && meta.has_mask && !p->mask_only
+                        ? malloc(info.height * info.width)
+                        : NULL;
     if (mask)
         status = airy_stack_mask(stack, mask);
     free(mask);
