@@ -6,7 +6,7 @@ for f in median minimum maximum opening closing tophat black-tophat box sobel pr
 done
 $airy filter log $m -o log.npy --sigma 1,0.7 --dtype float64 --border mirror && $airy filter dog $m -o dog.npy --sigma 1 --sigma2 2
 $airy filter rank $m -o rank.npy --rank=-5 && $airy diff median.npy rank.npy
-$airy filter percentile $m -o percent.npy --percentile 50 --size 3,3 --planes && $airy diff median.npy percent.npy
+$airy filter percentile $m -o percent.npy --percentile 50 --size 3,3 && $airy diff median.npy percent.npy
 $airy filter minimum $m -o a.npy --size 2 --border value=1 && $airy filter maximum $m -o b.npy --size 1,131 --border wrap
 $airy filter median $m -o ball.npy --footprint ball=1 --json | grep -e dtype -e tiles
 $airy filter median $m -o cross.npy --footprint $golden/astro/ccl_torture.h5::/diag__mask && $airy stats cross.npy | grep '"max"'

@@ -29,6 +29,7 @@ try sobel $m::/onepix__mask -o a.npy --axis 2
 try median $m::/onepix__mask -o a.npy --border value=300
 try median $m::/onepix__mask -o a.npy --border edge
 try median $small -o a.npy --planes --size 3,3,3
+try median $m::/onepix__mask -o a.npy --planes --size 3
 try median $m::/onepix__mask -o a.txt
 try median nothing.npy -o a.npy
 [ ! -e a.npy ]

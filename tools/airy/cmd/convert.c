@@ -300,7 +300,8 @@ const struct command cmd_convert = {
     .details =
         "IN is " INPUTS ", up to four dimensions, or a kernel of SExtractor (.conv), either byte "
         "order. Element type, shape and "
-        "values are kept; what the format of OUT cannot hold is an error. Complex numbers are "
+        "values are kept, but that booleans of NPY become uint8 (0 and 1); what the format of OUT "
+        "cannot hold is an error. Complex numbers are "
         "those of NPY and HDF5; --complex-as-pairs writes them to other formats, too. FITS: values "
         "are "
         "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS, with "

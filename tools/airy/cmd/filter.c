@@ -288,8 +288,11 @@ static int settle_axes(const struct filter_params *p, struct axes *axes)
         return tool_usage(&p->common,
                           "--planes: the image has 4 dimensions; its volumes are filtered one by "
                           "one, expected at most 3");
+    if (p->planes && axes->ndim < 3)
+        return tool_usage(&p->common, "--planes: the image has %d dimension%s, expected 3",
+                          axes->ndim, tool_s((size_t)axes->ndim));
     if (!axes->count && p->planes)
-        axes->count = axes->ndim < 2 ? axes->ndim : 2;
+        axes->count = 2;
     if (!axes->count && axes->ndim == 3)
         tool_say(&p->common, "the volume is filtered along all three axes; --planes filters each "
                              "image by itself");

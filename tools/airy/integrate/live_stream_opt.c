@@ -64,7 +64,8 @@ const struct opt stream_options[] = {
      .hi = 1e9,
      .argument = "S",
      .fallback = "300",
-     .help = "seconds without a message after which a series is over; 0: never"},
+     .help = "seconds without a message after which a series that has begun is over; 0: never. "
+             "The first message is waited for without a limit"},
     {.name = "drop",
      .type = OPT_FLAG,
      FIELD(drop),
