@@ -296,7 +296,12 @@ static void check_refused(struct check *c)
     } bad[] = {
         {{"BUNIT   = 'K'"}, AIRY_ERR_NOT_FOUND, "no"},
         {{"CTYPE1  = 'FREQ    '", "CTYPE2  = 'STOKES  '"}, AIRY_ERR_NOT_FOUND, "no celestial"},
-        {{"CTYPE1  = 'RA---SIN'", "CTYPE2  = 'DEC--TAN'"}, AIRY_ERR_FORMAT, "wcslib"},
+        {{"CTYPE1  = 'RA---SIN'", "CTYPE2  = 'DEC--TAN'"},
+         AIRY_ERR_FORMAT,
+         "CTYPE1 is 'RA---SIN', CTYPE2 is 'DEC--TAN' (wcslib"},
+        {{"CTYPE1  = 'RA---SIN'", "CTYPE2  = 'DEC--SIN'", "CUNIT2  = 'furlong'"},
+         AIRY_ERR_FORMAT,
+         "CUNIT2 is 'furlong', expected a unit of angle such as 'deg' (wcslib"},
         {{"CTYPE1  = 'RA---SIN a string that is never closed, up to the end of its card ...",
           "CTYPE2  = 'DEC--SIN'"},
          AIRY_ERR_FORMAT,

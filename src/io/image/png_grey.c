@@ -100,7 +100,7 @@ static airy_status choose_image(airy_image *image, const struct png_input *in)
                              : colour == PNG_COLOR_TYPE_GRAY_ALPHA ? "grey with alpha"
                                                                    : "grey";
     AIRY_FAIL_IF(colour != PNG_COLOR_TYPE_GRAY, AIRY_ERR_UNSUPPORTED,
-                 "its pixels are %s, expected grey", name);
+                 "its pixels are %s, expected grey with 0 as black", name);
     *image = (airy_image){
         .dtype = bits == 16 ? AIRY_DTYPE_U16 : AIRY_DTYPE_U8,
         .ndim = 2,

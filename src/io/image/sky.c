@@ -17,6 +17,7 @@
 #include <wcsfix.h>
 #include <wcshdr.h>
 #include <wcsmath.h>
+#include <wcsunits.h>
 
 #include "base/error.h"
 #include "base/size.h"
@@ -33,6 +34,26 @@ struct airy_sky {
     pthread_mutex_t mutex;
 };
 
+/* What the header says of the axes that wcslib does not take; of a unit that is none, that alone. */
+static void describe_axes(char text[512], const struct wcsprm *wcs)
+{
+    size_t used = 0;
+    double scale, offset, power;
+    for (int i = 0; i < wcs->naxis && i < 4; i++) {
+        const char *type = wcs->ctype[i], *unit = wcs->cunit[i];
+        const bool celestial = strncmp(type, "RA", 2) == 0 || strncmp(type, "DEC", 3) == 0 ||
+                               (type[0] && strncmp(type + 1, "LON", 3) == 0) ||
+                               (type[0] && strncmp(type + 1, "LAT", 3) == 0);
+        if (celestial && unit[0] && wcsunits(unit, "deg", &scale, &offset, &power) != 0) {
+            snprintf(text, 512, "CUNIT%d is '%.70s', expected a unit of angle such as 'deg'", i + 1,
+                     unit);
+            return;
+        }
+        used += (size_t)snprintf(text + used, 512 - used, "%sCTYPE%d is '%.70s'", used ? ", " : "",
+                                 i + 1, type);
+    }
+}
+
 /* The primary description's celestial axes into sub, which the caller frees. */
 static airy_status take_celestial(struct wcsprm *sub, struct wcsprm *all, int count)
 {
@@ -46,7 +67,11 @@ static airy_status take_celestial(struct wcsprm *sub, struct wcsprm *all, int co
                  "the header has %d coordinate axes, expected at most %d", wcs->naxis, MAX_AXES);
     (void)wcsfix(0, NULL, wcs, fixes); /* old projections and units; wcsset judges what is left */
     int code = wcsset(wcs);
-    AIRY_FAIL_IF(code != 0, AIRY_ERR_FORMAT, "the header's coordinates: wcslib: %s",
+    char axes_text[512] = "";
+    if (code != 0)
+        describe_axes(axes_text, wcs);
+    AIRY_FAIL_IF(code != 0, AIRY_ERR_FORMAT,
+                 "the header's coordinates cannot be used, %s (wcslib: %s)", axes_text,
                  wcs_errmsg[code]);
     AIRY_FAIL_IF(wcs->lng < 0 || wcs->lat < 0, AIRY_ERR_NOT_FOUND,
                  "the header has no celestial axes");

@@ -140,7 +140,7 @@ static airy_status check_colours(TIFF *tiff)
     TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
     for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
         AIRY_FAIL_IF(colour == colours[i].value, AIRY_ERR_UNSUPPORTED,
-                     "its pixels are %s, expected grey", colours[i].name);
+                     "its pixels are %s, expected grey with 0 as black", colours[i].name);
     AIRY_FAIL_IF(colour != PHOTOMETRIC_MINISBLACK, AIRY_ERR_UNSUPPORTED,
                  "its photometric interpretation is %d, expected grey (1)", colour);
     AIRY_FAIL_IF(samples != 1, AIRY_ERR_UNSUPPORTED, "%d samples a pixel, expected 1", samples);

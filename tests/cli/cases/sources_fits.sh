@@ -13,6 +13,7 @@ for name in f4_nan i16_bscale_blank u16_bzero u8 i64 comp_RICE_1; do $airy sourc
 head -c 5000 a.fits >cut.fits && $airy sources cut.fits --quiet; echo $?
 sed "s/Jy\/beam /MAJ     /" a.fits >u.fits && $airy sources u.fits --min-area 1 --catalog u.csv --sigma 3 2>&1 >/dev/null | grep empty
 sed "s/^\(.*\)BMAJ    =               0.0048/\1BMAX    =               0.0048/" a.fits >v.fits && $airy sources v.fits --catalog m.csv 2>&1 >/dev/null | grep empty
+sed 's/BMAJ    =               0.0048/BMAJ    =               0.0000/' a.fits >x.fits && $airy sources x.fits --catalog x.csv 2>&1 >/dev/null | grep empty
 sed "s/RA---SIN/FREQ    /" a.fits >w.fits && $airy sources w.fits --sigma 3 --min-area 1 --catalog w.csv --regions w.reg 2>&1 >/dev/null | grep empty
 sed -n 3p w.reg
 awk -F, 'NR == 2 { print "ra " $4 ", dec " $5 }' w.csv

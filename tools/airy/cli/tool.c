@@ -121,8 +121,10 @@ int tool_failed_as(const struct common *common, airy_status status, const char *
     snprintf(sentence, sizeof(sentence), "%s", error);
     tool_hide_temporary(sentence);
     /* A sentence that ends in advice of its own gets no other. */
-    const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") ||
-                         strstr(sentence, "::DATASET") || strstr(sentence, "overwrite by force") ||
+    const bool option = strncmp(sentence, "--", 2) == 0 || strstr(sentence, " --") ||
+                        strstr(sentence, "(--"); /* not 'RA---TAN' */
+    const bool advised = strstr(sentence, "; ") || option || strstr(sentence, "::DATASET") ||
+                         strstr(sentence, "overwrite by force") ||
                          strstr(sentence, "raise the memory limit");
     tool_print_failure(common->command->name, *sentence ? sentence : airy_status_name(status),
                        advised ? "" : advice(common, status, sentence));

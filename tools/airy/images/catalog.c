@@ -31,6 +31,24 @@ static double jy_per_beam(const char *unit)
     return strcmp(at, "jy/beam") == 0 || strcmp(at, "jybeam-1") == 0 ? scale : (double)NAN;
 }
 
+/* Why a header has no beam. */
+static void explain_beam(char why[512], const airy_image *image)
+{
+    static const char *const keys[2] = {"BMAJ", "BMIN"};
+    char values[2][AIRY_CARD_VALUE];
+    bool has[2];
+    for (int k = 0; k < 2; k++)
+        has[k] = airy_image_get_card(image, keys[k], values[k]) == AIRY_OK;
+    if (!has[0] && !has[1])
+        snprintf(why, 512, "the header has no beam (BMAJ, BMIN)");
+    else if (!has[0] || !has[1])
+        snprintf(why, 512, "the header has no %s, which a beam needs beside %s", keys[has[0]],
+                 keys[!has[0]]);
+    else
+        snprintf(why, 512, "BMAJ is %s and BMIN is %s, expected two lengths above 0 degrees",
+                 values[0], values[1]);
+}
+
 void catalog_open(struct catalog *catalog, const airy_image *image)
 {
     memset(catalog, 0, sizeof(*catalog));
@@ -45,7 +63,7 @@ void catalog_open(struct catalog *catalog, const airy_image *image)
     }
     const double scale = jy_per_beam(catalog->unit);
     if (!catalog->info.has_beam)
-        snprintf(catalog->why_not, sizeof(catalog->why_not), "the header has no beam (BMAJ, BMIN)");
+        explain_beam(catalog->why_not, image);
     else if (isnan(scale))
         snprintf(catalog->why_not, sizeof(catalog->why_not),
                  catalog->unit[0] ? "the unit is '%s', expected Jy/beam"

@@ -30,7 +30,7 @@ struct catalog {
     airy_sky *sky;              /* NULL: the image has no sky coordinates */
     airy_sky_info info;
     double jy;         /* a flux, sum of pixels, is this many Jy; NaN: not known */
-    char why_not[160]; /* why jy is not known */
+    char why_not[512]; /* why jy is not known */
     airy_column column[CATALOG_COLUMNS];
     size_t columns, rows;
     void *owned[8]; /* data of columns that no struct has */
