@@ -27,6 +27,8 @@ typedef struct airy_oct_config {
     airy_dtype converted;   /**< i8, i32, u32 or f64 where that is the dtype of headerless files,
                                  whose samples are converted to params.dtype = f32 (airy_frame_reader
                                  does it); else F32 */
+    char samples_from[160]; /**< what params.samples was taken from: "samples", or a table with the
+                                  name of its file, "background line.npy"; "": it is open */
 } airy_oct_config;
 
 /**

@@ -24,9 +24,8 @@ struct plan {
     airy_oct_config *config;
     airy_oct_params *p;
     const char *path;
-    double *block;         /* TABLES of AIRY_OCT_MAX_SAMPLES */
-    size_t tables;         /* that are taken */
-    char samples_from[32]; /* the key that samples was taken from */
+    double *block; /* TABLES of AIRY_OCT_MAX_SAMPLES */
+    size_t tables; /* that are taken */
 };
 
 /* "KEY = VALUE, expected WHAT" */
@@ -158,6 +157,15 @@ static airy_status read_list(double *values, size_t *count, const char *key, con
     return AIRY_OK;
 }
 
+enum { SAMPLES_FROM = sizeof(((airy_oct_config *)NULL)->samples_from) };
+
+/* "background line.npy", or "background" of a list. */
+static void name_table(char name[SAMPLES_FROM], const char *key, const json_t *value)
+{
+    const char *file = json_string_value(value);
+    snprintf(name, SAMPLES_FROM, file ? "%.40s %.110s" : "%.40s", key, file);
+}
+
 /*
  * A table of samples numbers, a list of them or the name of a file. The first table says what
  * samples is where the plan does not.
@@ -167,6 +175,7 @@ static airy_status read_table(double **table, struct plan *plan, const char *key
 {
     double *values = plan->block + plan->tables * AIRY_OCT_MAX_SAMPLES;
     size_t count = 0;
+    char name[SAMPLES_FROM];
     if (json_is_array(value)) {
         AIRY_TRY(read_list(values, &count, key, value, AIRY_OCT_MAX_SAMPLES));
     } else if (json_is_string(value)) {
@@ -184,11 +193,12 @@ static airy_status read_table(double **table, struct plan *plan, const char *key
                  AIRY_OCT_MIN_SAMPLES, AIRY_OCT_MAX_SAMPLES);
     if (plan->p->samples == 0) {
         plan->p->samples = count;
-        snprintf(plan->samples_from, sizeof(plan->samples_from), "%s", key);
+        name_table(plan->config->samples_from, key, value);
     }
+    name_table(name, key, value);
     AIRY_FAIL_IF(count != plan->p->samples, AIRY_ERR_SHAPE,
-                 "%s has %zu numbers, expected %zu as %s says", key, count, plan->p->samples,
-                 plan->samples_from);
+                 "%s has %zu numbers, expected %zu as %s says", name, count, plan->p->samples,
+                 plan->config->samples_from);
     plan->tables++;
     *table = values;
     return AIRY_OK;
@@ -196,7 +206,7 @@ static airy_status read_table(double **table, struct plan *plan, const char *key
 
 static airy_status read_samples(struct plan *plan, const char *key, const json_t *value)
 {
-    snprintf(plan->samples_from, sizeof(plan->samples_from), "%s", key);
+    snprintf(plan->config->samples_from, SAMPLES_FROM, "%s", key);
     return read_count(&plan->p->samples, key, value, AIRY_OCT_MIN_SAMPLES, AIRY_OCT_MAX_SAMPLES);
 }
 

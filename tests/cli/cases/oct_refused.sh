@@ -29,6 +29,13 @@ plan bad "$raw, \"axes\": 1"
 try m.raw --plan bad.json -o a.npy
 plan bad '"samples": 32'
 try m.npy --plan bad.json -o a.npy
+seq 1 32 >line.txt
+plan bad '"background": "line.txt"'
+try m.npy --plan bad.json -o a.npy
+plan bad "\"axis\": {\"k\": [$(seq -s , 1 16)]}"
+try m.npy --plan bad.json -o a.npy
+try m.raw --plan good.json --enface face.npy,20:10
+try m.raw --plan good.json --enface face.npy,30:40
 plan bad '"lines": 4'
 try m.npy --plan bad.json -o a.npy
 plan bad '"dtype": "u8"'

@@ -57,6 +57,15 @@ static bool parse_bins(const char *text, size_t bins[3])
     return opt_frames(bins, text) == NULL && bins[2] == 1;
 }
 
+/* Z0:Z1 of two numbers, Z0 not below Z1, which opt_frames refuses as it does a name. */
+static bool is_reversed(const char *text)
+{
+    int end = 0;
+    size_t first, last;
+    return strspn(text, "0123456789:") == strlen(text) &&
+           sscanf(text, "%zu:%zu%n", &first, &last, &end) == 2 && !text[end] && first >= last;
+}
+
 /* PNG holds integers. */
 static airy_dtype dtype_of_map(const struct oct_map *m)
 {
@@ -83,6 +92,8 @@ static int parse_map(struct oct_map *m, const char *option, const char *text, si
         m->last = last - depth_first;
         n = (int)(comma - text);
     }
+    if (comma && !m->max && is_reversed(comma + 1))
+        return tool_usage(common, "--%s %s: Z0 is not below Z1 of ,Z0:Z1", option, text);
     if (n == 0 || (size_t)n >= sizeof(m->path))
         return tool_usage(common, "--%s %s: expected the name of an image", option, text);
     snprintf(m->path, sizeof(m->path), "%.*s", n, text);

@@ -48,6 +48,22 @@ static int check_raw(const struct oct_source *s, const char *plan)
                      s->path, plan, missing);
 }
 
+/* The plan's number of samples, or the table that it is taken from, is not that of the file. */
+static int refuse_width(const struct oct_source *s, const char *plan)
+{
+    const airy_oct_params *p = &s->config.params;
+    const char *from = s->config.samples_from;
+    const size_t bits = oct_packed_bits(p);
+    char said[256], packed[32] = "";
+    if (bits)
+        snprintf(packed, sizeof(packed), " of %zu bits", bits);
+    snprintf(said, sizeof(said),
+             strcmp(from, "samples") == 0 ? "%s = %zu%s" : "%s has %zu numbers%s", from, p->samples,
+             packed);
+    return tool_fail(s->common, "plan %s: %s, but %s has lines of %zu %s", plan, said, s->path,
+                     s->info.width, bits ? "bytes" : "samples");
+}
+
 /* A file that says its shape: it completes the plan, or agrees with it. */
 static int complete_plan(struct oct_source *s, const char *plan)
 {
@@ -61,15 +77,7 @@ static int complete_plan(struct oct_source *s, const char *plan)
     if (p->samples == 0)
         p->samples = bits ? info->width * 8 / bits : info->width;
     if (line_width(p) != info->width)
-        return tool_fail(
-            s->common,
-            "plan %s: lines of %zu samples%s (or tables of as many numbers), but %s has "
-            "lines of %zu %s",
-            plan, p->samples,
-            bits == 10 ? " of 10 bits"
-            : bits     ? " of 12 bits"
-                       : "",
-            s->path, info->width, bits ? "bytes" : "samples");
+        return refuse_width(s, plan);
     if (p->lines == 0)
         p->lines = info->height;
     if (p->lines != info->height)
