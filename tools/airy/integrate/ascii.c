@@ -26,6 +26,7 @@ struct lane {
     airy_accumulator *group;     /* NULL: one frame a pattern */
     char *head;                  /* of every file */
     float *table, *table_errors; /* [rows][bins], of --one-table */
+    bool *columns;               /* [rows] which have a column of it */
     airy_frame_stats first;      /* of the first frame */
 };
 
@@ -66,6 +67,7 @@ static void lane_close(struct lane *lane)
     free(lane->head);
     free(lane->table);
     free(lane->table_errors);
+    free(lane->columns);
 }
 
 static int lane_open(struct lane *lane, const struct integration *job)
@@ -415,11 +417,16 @@ static void write_table_header(FILE *file, const struct integration *job, const 
         fprintf(file, "# Source: %s, normalization factor %.9g\n", tool_shown(shown, where),
                 normalization_of(job, k));
     }
+    size_t columns = 0;
+    for (size_t k = 0; k < rows; k++)
+        columns += lane->columns[k];
     fprintf(file, "# Columns: %s, then of each of %zu %s%s its intensity%s\n# %-16s",
-            unit_text(job->params->pattern.unit), rows,
-            lane->group ? airy_merge_name(job->run.merge) : "frame", tool_s(rows),
+            unit_text(job->params->pattern.unit), columns,
+            lane->group ? airy_merge_name(job->run.merge) : "frame", tool_s(columns),
             lane->table_errors ? " and standard error of the mean" : "", unit);
     for (size_t k = 0; k < rows; k++) {
+        if (!lane->columns[k])
+            continue;
         const size_t index = index_of(job, k * group_of(job));
         fprintf(file, " I_%zu", index);
         if (lane->table_errors)
@@ -428,37 +435,83 @@ static void write_table_header(FILE *file, const struct integration *job, const 
     fputc('\n', file);
 }
 
-/* No row of the run has pixels in this bin. */
-static bool is_empty(const struct lane *lane, size_t bin, size_t bins, size_t rows)
+static bool has_cell(const struct lane *lane, size_t bins, size_t k, size_t bin)
 {
-    size_t k = 0;
-    while (k < rows && !isfinite(lane->table[k * bins + bin]))
-        k++;
-    return k == rows;
+    return isfinite(lane->table[k * bins + bin]) &&
+           (!lane->table_errors || isfinite(lane->table_errors[k * bins + bin]));
+}
+
+/* Where no word may stand among the numbers, a row without any has no column; how many there are. */
+static size_t choose_columns(struct lane *lane, const struct integration *job, bool all)
+{
+    const size_t bins = airy_integrator_bins(job->integrator), rows = ascii_rows(job);
+    size_t columns = 0;
+    for (size_t k = 0; k < rows; k++) {
+        lane->columns[k] = all;
+        for (size_t i = 0; i < bins && !lane->columns[k]; i++)
+            lane->columns[k] = has_cell(lane, bins, k, i);
+        columns += lane->columns[k];
+    }
+    return columns;
+}
+
+/* In how many columns this bin has a value. */
+static size_t count_cells(const struct lane *lane, size_t bin, size_t bins, size_t rows)
+{
+    size_t cells = 0;
+    for (size_t k = 0; k < rows; k++)
+        cells += lane->columns[k] && has_cell(lane, bins, k, bin);
+    return cells;
+}
+
+static void write_bin(FILE *file, const struct lane *lane, size_t bin, size_t bins, size_t rows)
+{
+    for (size_t k = 0; k < rows; k++) {
+        if (!lane->columns[k])
+            continue;
+        fprintf(file, " %15.8e", (double)lane->table[k * bins + bin]);
+        if (lane->table_errors)
+            fprintf(file, " %15.8e", (double)lane->table_errors[k * bins + bin]);
+    }
+    fputc('\n', file);
+}
+
+/* What programs that refine would read as another number of columns is left out, and told. */
+static void say_left_out(const struct integration *job, size_t columns, size_t bins)
+{
+    const size_t empty = ascii_rows(job) - columns;
+    if (empty)
+        tool_say(job->common, "%s: %zu pattern%s without values %s no column", job->params->output,
+                 empty, tool_s(empty), empty == 1 ? "has" : "have");
+    if (bins)
+        tool_say(job->common,
+                 "%s: %zu bin%s left out that some patterns have no value in; .dat has all, with "
+                 "nan",
+                 job->params->output, bins, bins == 1 ? " is" : "s are");
 }
 
 /* Bins down, frames across: an intensity, and an error behind it where there are any. */
-static int write_table(const struct integration *job, const struct lane *lane)
+static int write_table(const struct integration *job, struct lane *lane)
 {
     struct tool_file text;
     const size_t bins = airy_integrator_bins(job->integrator), rows = ascii_rows(job);
     const double *radial = airy_integrator_radial(job->integrator);
     const bool all = !for_refinement(job->params->output);
+    const size_t columns = choose_columns(lane, job, all);
     const int begun = begin_text(&text, job, job->params->output);
     if (begun != AIRY_EXIT_OK)
         return begun;
     write_table_header(text.file, job, lane);
+    size_t left_out = 0;
     for (size_t i = 0; i < bins; i++) {
-        if (!all && is_empty(lane, i, bins, rows))
+        const size_t cells = count_cells(lane, i, bins, rows);
+        left_out += !all && cells && cells < columns;
+        if (!all && (cells < columns || !columns))
             continue;
         fprintf(text.file, "%18.12e", radial[i]);
-        for (size_t k = 0; k < rows; k++) {
-            fprintf(text.file, " %15.8e", (double)lane->table[k * bins + i]);
-            if (lane->table_errors)
-                fprintf(text.file, " %15.8e", (double)lane->table_errors[k * bins + i]);
-        }
-        fputc('\n', text.file);
+        write_bin(text.file, lane, i, bins, rows);
     }
+    say_left_out(job, columns, left_out);
     return tool_file_end(&text, false);
 }
 
@@ -470,6 +523,7 @@ static int open_table(struct lane *lane, const struct integration *job)
     const bool errors = with_errors(job, job->params->output);
     if (__builtin_mul_overflow(rows, bins, &cells) ||
         !(lane->table = calloc(cells, sizeof(float))) ||
+        !(lane->columns = calloc(rows, sizeof(bool))) ||
         (errors && !(lane->table_errors = calloc(cells, sizeof(float)))))
         return tool_fail(job->common, "--one-table: out of memory for %zu patterns of %zu bins",
                          rows, bins);
