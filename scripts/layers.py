@@ -27,11 +27,11 @@ import tempfile
 # headers (include/airy). In words:
 #   - base knows no device, no file format and no operation. core knows devices, queues and arrays, but no operation.
 #   - shared holds headers that are valid C11 and valid OpenCL C, so it needs nothing.
-#   - A family (codec to sources) says what an operation means. It reaches a back end only through the table of functions in
-#     core/backend.h, and it reads and writes no files.
-#   - A back end (cpu, opencl) executes the operations of the families, but of sources, which runs those of others. Neither back end
-#     knows the other one.
-#   - io moves files to and from host memory, and never to a device. stream does so with messages of a detector.
+#   - A family (codec to sources) defines its operations: it checks arguments, fills in defaults and plans the work. It reaches a
+#     back end only through the table of functions in core/backend.h, and it reads and writes no files.
+#   - A back end (cpu, opencl) executes the operations of all families but sources, which calls the operations of other families.
+#     Neither back end knows the other one.
+#   - io reads files into host memory and writes them from it; it knows no device. stream does the same with messages of a detector.
 #   - pipeline runs families over the frames of io. stream and pipeline do not know each other.
 #   - A tool includes the public headers and its own headers, nothing else.
 FAMILIES = ["codec", "fft", "element", "reduce", "label", "filter", "background", "integrate", "peaks", "oct", "sources"]
@@ -80,7 +80,7 @@ LAYERS = {
 }
 
 INTEGRATE = "the files of the command integrate call it back; they are to become a job of the library"
-# (file, file that it may need all the same, why). Without an entry something must fail, or the entry itself fails.
+# (file, another file that it may need in spite of the rules, the reason). An entry is an error if nothing fails without it.
 EXCEPTIONS = [
     ("src/core/device.c", "src/cpu/cpu_backend.c", "the list of back ends: core names each of them here and nowhere else"),
     ("src/core/device.c", "src/opencl/cl_backend.c", "the list of back ends: core names each of them here and nowhere else"),
@@ -100,7 +100,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILIN
 
 
 def folder_of(file):
-    """The folder of LAYERS that a file lies in, or the file's own folder if there is none."""
+    """Return the folder of LAYERS that a file lies in, or the file's own folder if there is none."""
     folder = os.path.dirname(file)
     while folder and folder not in LAYERS:
         folder = os.path.dirname(folder)
@@ -149,7 +149,7 @@ def read_symbols(root, build, commands, needs):
     for line in listing.splitlines():
         name, symbol = line.split(": ", 1)
         symbol, kind = symbol.split()[:2]
-        # Tools call the library through its public headers; whom they reach in it is not their affair.
+        # Tools call the library through its public headers, so it does not matter which of its files they reach.
         key = (objects[name].startswith("src/"), symbol)
         if kind in "Uw":
             used.append((objects[name], key))
@@ -162,7 +162,7 @@ def read_symbols(root, build, commands, needs):
 
 
 def reachable(start, needs):
-    """Each file that start needs, itself or through others, and the file before it on a shortest way."""
+    """Return each file that start needs, directly or through others, with the file before it on a shortest path."""
     before, queue = {}, collections.deque([start])
     while queue:
         file = queue.popleft()
@@ -174,7 +174,7 @@ def reachable(start, needs):
 
 
 def circles(needs):
-    """The circles: the files of each, and loops that are as short as they can be and together touch all of these files."""
+    """Return the files of each circle, and loops that are as short as possible and together touch all of these files."""
     ways = {file: reachable(file, needs) for file in needs}
     found, done = [], set()
     for file in sorted(needs):
@@ -219,7 +219,7 @@ def check(root, build, exceptions, commands=None):
 
     used = [pair for *pair, _ in exceptions if needs[pair[0]].pop(pair[1], None)]
     for *pair, _ in exceptions:
-        # What this build leaves out (a library that is missing, another processor) cannot be judged here.
+        # An entry cannot be judged if this build leaves out one of its files (a missing library, another processor).
         if any(file.endswith(".c") and file in files - compiled for file in pair):
             continue
         if pair not in used or not (breaks_layer(*pair) or pair[0] in reachable(pair[1], needs)):
@@ -245,7 +245,7 @@ def self_test(root, build):
     with tempfile.TemporaryDirectory() as top:
         for folder in ("include", "src", "tools", "bench"):
             shutil.copytree(os.path.join(root, folder), os.path.join(top, folder))
-        # The object files stay where they are: what is listed leads from the copied sources to them.
+        # The object files are not copied: the list of commands assigns those of BUILD to the copied sources.
         for command in commands:
             source = os.path.realpath(os.path.join(command["directory"], command["file"]))
             if os.path.relpath(source, build).startswith(".."):

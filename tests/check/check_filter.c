@@ -785,15 +785,15 @@ struct constant {
     uint64_t local;
 };
 
-/* Elements that a result looks at on either side along an axis. */
+/* Return how many elements on either side a result is made of, along an axis. */
 static size_t blur_reach(double sigma)
 {
     return (size_t)(4 * sigma + 0.5);
 }
 
 /*
- * Blur noise in which the elements from `start` on are `value`, and count the results that look at
- * these alone and are something else.
+ * Blur noise in which the elements from `start` on are `value`, and count the results that are made
+ * of these alone and have another value.
  */
 static size_t count_other(struct check *c, const struct constant *t, const size_t start[3],
                           double value, airy_border border)
@@ -830,9 +830,9 @@ static size_t count_other(struct check *c, const struct constant *t, const size_
 }
 
 /*
- * A blur keeps a constant to the last bit, and so does each result that looks at equal elements
- * alone. With OpenCL by the kernels for few results and by those for many, as of a device of one
- * unit.
+ * A blur keeps a constant to the last bit, and so does each result whose elements are all equal.
+ * With OpenCL the case runs the kernels for few results and those for many, as if the device had
+ * one compute unit.
  */
 static void check_blur_constant(struct check *c, const struct constant *t)
 {

@@ -370,7 +370,7 @@ static void check_tiles(struct check *c)
         CHECK(c, airy_image_read(&image, stack_spill(c, "x.fits", bytes, cut)) != AIRY_OK);
 }
 
-/* A gzip member of these bytes as they are. */
+/* Write a gzip member that stores these bytes without compression. Returns its size. */
 static size_t gzip_stored(uint8_t *to, const uint8_t *bytes, size_t size)
 {
     static const uint8_t start[11] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1};
@@ -410,7 +410,9 @@ static void put_number(uint8_t **at, const char *name, int number)
     put_text(at, name, text);
 }
 
-/* Behind `at`: its header, and its data in the next block, whose end is returned. */
+/*
+ * Write the table's header at `at` and its data into the next block. Returns the end of that block.
+ */
 static uint8_t *put_table(uint8_t *at, const struct tile_table *table)
 {
     static const uint8_t pixels[8 * TILE_PIXELS];
@@ -451,7 +453,7 @@ static uint8_t *put_table(uint8_t *at, const struct tile_table *table)
     return data + FITS_BLOCK;
 }
 
-/* A file of the table, with more HDUs behind it. */
+/* Write a file of the table, with more HDUs behind it. */
 static const char *tile_file(struct check *c, const struct tile_table *table, const void *behind,
                              size_t size)
 {
@@ -504,7 +506,7 @@ static void check_tile_elements(struct check *c)
     }
 }
 
-/* An image of quantised floats behind one of floats as they are has its own values. */
+/* Quantised floats keep their values behind an image of floats that are not quantised. */
 static void check_two_quantisations(struct check *c)
 {
     if (!check_case(c, "fits_two_quantisations"))

@@ -665,7 +665,7 @@ static void check_left_file(struct check *c)
         free(written);
         free(partial);
     }
-    /* Others of the same output leave a file alone that this process writes and has closed. */
+    /* A temporary file that this process has closed stays when others of the same output begin. */
     char *three[3] = {NULL};
     snprintf(path, sizeof(path), "%s/same", folder);
     for (size_t i = 0; i < 3; i++)

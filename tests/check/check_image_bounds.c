@@ -114,8 +114,8 @@ static void check_png_bombs(struct check *c)
 }
 
 /*
- * Tiles of width x height pixels side by side, of zeros, for a page of 16 rows and of 16 columns for each
- * tile. All have their data in one place.
+ * Write tiles of width x height zeros side by side, for a page of 16 rows and of 16 columns for
+ * each tile. All tiles have their data in one place.
  */
 static const char *put_tiles(struct check *c, const char *name, uint32_t width, uint32_t height,
                              uint32_t tiles, size_t copies)
@@ -266,7 +266,7 @@ static void check_deflate(struct check *c)
     }
 }
 
-/* A shuffle of bytes where pixels have two, as the file says it: nothing is moved. */
+/* A shuffle of elements of one byte moves nothing, also where pixels have two bytes. */
 static void check_shuffle(struct check *c)
 {
     if (!check_case(c, "bounds_shuffle"))

@@ -122,7 +122,7 @@ static void check_unwritten_image(struct check *c)
     airy_image_free(&image);
 }
 
-/* A module's frames, of which one was never written. */
+/* Write the frames of a module without one of them. */
 static const char *make_module(struct check *c, const char *name, hsize_t frames, hsize_t without)
 {
     const char *path = tmp_path(c, name);
@@ -139,8 +139,9 @@ static const char *make_module(struct check *c, const char *name, hsize_t frames
 }
 
 /*
- * Frames of two modules and a gap between them: of the upper one all frames, of the lower one every
- * second from the third on. What a module lacks its frame lacks, whatever libhdf5 fills in.
+ * Frames of two modules with a gap between them: frame i shows image i of the upper module and image
+ * 2 i + 2 of the lower one. A frame that lacks an image of a module counts as never written, whatever
+ * libhdf5 fills in.
  */
 static void check_unwritten_sources(struct check *c)
 {
@@ -348,7 +349,7 @@ static void check_damaged_names(struct check *c)
     }
 }
 
-/* Names that cannot be read, or must not be, make no frames of the images of all channels. */
+/* Where names of channels cannot or must not be read, their images do not become frames. */
 static void check_channel_names(struct check *c)
 {
     static const char *const why[] = {"--external-folder", "is not there"};

@@ -169,7 +169,7 @@ static void check_replaced(struct check *c)
     airy_stack_destroy(&stack);
 }
 
-/* Frames that share a chunk of deflate, which libhdf5 unpacks. */
+/* Write frames that share a chunk of deflate, so that libhdf5 unpacks them. */
 static const char *make_packed(struct check *c, const char *name, uint16_t value)
 {
     const char *path = folder_path(c, name);
@@ -193,7 +193,7 @@ static const char *make_packed(struct check *c, const char *name, uint16_t value
     return CHECK(c, written) ? path : NULL;
 }
 
-/* Frames through libhdf5 are of the file that was opened, too. */
+/* Frames that libhdf5 reads are refused as well where another file has the name by now. */
 static void check_replaced_packed(struct check *c)
 {
     if (!check_case(c, "stack_library_replaced"))

@@ -136,7 +136,9 @@ static bool has_ipv6(void)
     return has;
 }
 
-/* An address in brackets is bound, connected to, and found in the list of those that may connect. */
+/*
+ * An IPv6 address in brackets is bound and connected to, and matches the list of allowed addresses.
+ */
 static void check_ipv6(struct check *c)
 {
     struct loop l;

@@ -31,8 +31,8 @@
  *     write /entry/data/data of SOURCE into FILE chunk by chunk, so that others can read it as it
  *     grows, with a pause behind each
  * helper begun FILE SOURCE COUNT [WITHOUT]
- *     /entry/data/data of SOURCE with room for all of its frames, of which the first COUNT
- *     were written, but for number WITHOUT
+ *     write the first COUNT frames of /entry/data/data of SOURCE, but not number WITHOUT, into a
+ *     dataset with room for all of them
  * helper turned FILE
  *     turn each frame of the plain u32 stack /entry/data/data by 180 degrees: its sums stay
  * helper series MASTER SOURCE EACH [IMAGES]
@@ -628,7 +628,7 @@ static int feed(const char *pipe, const char *path, const char *count)
     return 0;
 }
 
-/* Frames [first, last) of a dataset in a file of their own, of which one is not written. */
+/* Write frames [first, last) of a dataset, but not one of them, into a file of their own. */
 static bool put_part(const char *path, hid_t frames, hsize_t first, hsize_t last, hsize_t without)
 {
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),

@@ -7,9 +7,9 @@
 #   --without FILE  skip the cases of FILE: a name and why, one a line
 #   --debug[=N]     run the N-th (1) call of airy in a case under gdb, or under the command in $GDB; the calls are printed
 #   --wrap COMMAND  run every call of airy under COMMAND, such as 'valgrind -q' or 'strace -f -o trace'
-#   --update        write the expectations of failed cases anew from what they print, and show what changed. A line that still matches
-#                   its pattern keeps it. A case that ends with another exit code is left as it is.
-#   --exit          with --update, the exit code is written, too
+#   --update        write the expectations of failed cases anew from what they print, and show what changed. The pattern of a line that
+#                   still matches is kept. A case that ends with another exit code is left as it is.
+#   --exit          with --update, also write the exit code
 # In a case: $airy and $helper are the programs, $golden the reference data, $small is a stack of 8 frames (pilatus_100k, uint32) with its small.poni beside it.
 here=$(cd "$(dirname "$0")" && pwd)
 part=1/1
@@ -60,8 +60,8 @@ mkdir "$top/fixture"
 (cd "$top/fixture" && "$airy" simulate diffraction small.h5 --detector pilatus_100k --frames 8 --seed 1 --write-poni small.poni --quiet) ||
     echo "# the stack of the cases could not be made"
 
-# A program in the place of airy that runs it under another. A debugger has the input and output of this script, and the command in it
-# those that the case gives it. It runs without a limit of time.
+# Put a program in the place of airy that runs airy under another program. A debugger has the input and output of this script, and the
+# command that it debugs has those of the case. There is no limit of time.
 limit="timeout -k 5 400"
 if [ -n "$debug$wrap" ]; then
     limit=
@@ -91,7 +91,7 @@ fi
 run() { # NAME FOLDER
     mkdir "$2"
     rm -f "$top/bin/calls"
-    # one that hangs is one that failed, not the end of the part
+    # A case that hangs has failed; the next one runs.
     (cd "$2" && exec $limit sh "$here/cases/$1.sh") >"$2.out" 2>"$2.err" </dev/null
 }
 

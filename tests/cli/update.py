@@ -2,9 +2,9 @@
 """
 usage: update.py CASE FIRST SECOND FOLDER...
 Write the expectations of a command case anew: CASE.stdout.exact from FIRST.out, and the lines of CASE.stderr.glob that FIRST.err does
-not match. A line that still matches its pattern keeps it. Another gets the new text, and the wildcards of the old pattern where they
-stood. SECOND is another run of the case: what differs between both, and the names of the FOLDERs, become '*' in a pattern. Standard
-output has no wildcards, so that it is refused where it differs. Prints what was written; exits 1 if something was refused.
+not match. The pattern of a line that still matches is kept. Another pattern gets the new text, and keeps its wildcards where they
+stood. SECOND is another run of the case: text that differs between both runs, and the names of the FOLDERs, become '*' in a pattern.
+Standard output has no wildcards, so it is refused where it differs. Prints what was written; exits 1 if something was refused.
 """
 import difflib
 import re
@@ -58,7 +58,7 @@ def text_of(pattern):
 
 
 def variable_characters(line, other, folders):
-    """Which characters of the line belong to words that differ in the other run, or to the names of folders."""
+    """Return which characters of the line belong to words that differ in the other run, or to names of folders."""
     variable = [False] * len(line)
     words = [(m.start(), m.end()) for m in WORD.finditer(line)]
     of_line = [line[a:b] for a, b in words]
@@ -75,9 +75,10 @@ def variable_characters(line, other, folders):
 
 def merge(pattern, line, variable, strict=False):
     """
-    The new line as a pattern with the wildcards of the old one: the cheapest way to turn the text of the old pattern into the line.
-    Words with digits and names of files stand under a '*' for nothing. To write a character out costs more than to leave it to a '*'
-    beside it, but less than to drop one of the old text as well, so that words take the place of words. What varies becomes a '*', with strict even where the old pattern had the same text.
+    Return the new line as a pattern with the wildcards of the old one: the cheapest way to turn the text of the old pattern into the
+    line. Words with digits and names of files cost nothing under a '*'. To write a character out costs more than to leave it to a '*'
+    beside it, but less than to drop one of the old text as well, so that words take the place of words. Text that varies becomes a '*',
+    with strict even where the old pattern had the same text.
     """
     tokens = parse(pattern)
     free = [False] * len(line)
@@ -128,7 +129,7 @@ def merge(pattern, line, variable, strict=False):
                     continue
                 step(i + 1, j, state, at, 0.7 if is_literal(tokens[i]) else 1.0, "")
                 if j < len(line) and re.fullmatch(regex, line[j], re.S):
-                    # one letter that happens to be the same is no match of words
+                    # A single letter that happens to be the same is no match of words.
                     step(i + 1, j + 1, 0, at, splits_word(j) / 2 if state == 1 else 0.0, "*" if strict and variable[j] else source)
                 if j < len(line) and is_literal(tokens[i]):
                     step(i + 1, j + 1, 1, at, 0.7 + (splits_word(j) if state == 3 else 0.0), new)
@@ -145,7 +146,7 @@ def merge(pattern, line, variable, strict=False):
 
 
 def align(patterns, lines, is_open):
-    """Pairs (pattern or None, line or None) in order: few changes, and lines beside the pattern that is like them."""
+    """Return pairs (pattern or None, line or None) in order, with few changes, and each line beside the pattern most like it."""
     def distance(pattern, line):
         if matches(pattern, line):
             return 0.0

@@ -119,7 +119,8 @@ bundle() (
     [ $code = 0 ] && ! grep -q -e "is not there" -e "^# 0 passed" bundle.log
 )
 
-# A wording that changed, what varies from run to run, a line that stays, another exit code; and a failed case keeps its folder.
+# --update writes a wording that changed, keeps a line that still matches, leaves out what varies from run to run, and writes an exit
+# code only when it is asked to. A failed case keeps its folder.
 cli_update() (
     mkdir -p "$top/cli/cases" "$top/golden" && cd "$top/cli" && cp "$source/tests/cli/run.sh" "$source/tests/cli/update.py" . || exit 1
     # shellcheck disable=SC2016
@@ -139,7 +140,7 @@ cli_update() (
     printf '%s\n' 'airy: *.h5 has 8 frames \[0:8], process * of many' 'airy: k*t' | diff - cases/words.stderr.glob || exit 5
     update --update --exit && exit 6
     [ "$(cat cases/code.exit)" = 3 ] && [ "$(grep -c '^not ok' log)" = 1 ] || exit 7
-    # The second of three calls; what stands for gdb has the input and output of run.sh.
+    # The second of three calls runs under gdb; the program in gdb's place has the input and output of run.sh.
     # shellcheck disable=SC2016
     printf '%s\n' 'for i in 1 2 3; do "$airy" --version >"$i"; done' >cases/calls.sh
     printf '%s\n' '#!/bin/sh' 'cat; while [ "$1" != --args ]; do shift; done; shift; echo "under: $*"' >gdb && chmod +x gdb

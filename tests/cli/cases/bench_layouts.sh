@@ -6,7 +6,7 @@ for layout in serial threads commands; do
     grep -q "\"layout\": \"$layout\"" rows || exit 3
 done
 grep -q '"identical": false' rows && exit 4
-# ranks where MPI is there, else it is said why not
+# ranks run where MPI is there; otherwise a line says why they are left out
 PATH=/nowhere $airy bench layouts $small --threads 2 --seconds 0.01 --replay 1 >rows 2>said || exit 9
 grep -q 'cpu: ranks.* left out: ' said && ! grep -q '"layout": "ranks"' rows || { cat said >&2; exit 10; }
 case $($airy --version --verbose) in *"mpi: no"*) ;; *)

@@ -10,7 +10,7 @@ echo 'text' >text.json
 for file in bad.json text.json none.json; do
     "$airy" integrate "$small" --config $file -o d.h5 2>&1
 done
-# options that no result keeps, as somebody else may have written them
+# options that no result stores, as anybody could write them into a file
 for option in --force --plot=p.png --output=d.h5 --publish=tcp://127.0.0.1:1 --bins --dist=1 -- text; do
     sed "s|\"options\": \[|&\"$option\", |" a.json >other.json
     "$airy" integrate "$small" --config other.json -o d.h5 2>&1

@@ -41,7 +41,7 @@ ranks 4 "$airy" integrate bad.h5 -o run.h5 --per-rank --quiet --threads 1 2>/dev
 ls run*
 ranks 2 "$airy" integrate "$small" -o run.h5 --per-rank --force --quiet --threads 1
 ls run*
-# a complete file of the earlier run where this run's was begun
+# a complete file of an earlier run stands where a part of this run was begun
 ranks 2 "$airy" integrate bad.h5 -o run.h5 --per-rank --force --quiet --threads 1 2>/dev/null
 rm run_0000.h5.partial
 ranks 2 "$airy" integrate bad.h5 -o run.h5 --per-rank --resume --force --on-error skip --quiet --threads 1 2>&1 |
