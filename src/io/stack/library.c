@@ -57,6 +57,13 @@ void airy_stack_library_close(airy_stack *stack)
     stack->library = NULL;
 }
 
+airy_status airy_stack_check_file(const struct stack_file *file, dev_t device, ino_t inode)
+{
+    AIRY_FAIL_IF(file->device != device || file->inode != inode, AIRY_ERR_IO,
+                 "'%s' was replaced by another file since it was opened", file->path);
+    return AIRY_OK;
+}
+
 /* Fail where the dataset lies in another file than the one that the stack was made with. */
 static airy_status check_file(const airy_stack *stack, const struct stack_segment *segment,
                               hid_t dataset)

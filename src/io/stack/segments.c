@@ -420,13 +420,6 @@ out:
     return status;
 }
 
-airy_status airy_stack_check_file(const struct stack_file *file, dev_t device, ino_t inode)
-{
-    AIRY_FAIL_IF(file->device != device || file->inode != inode, AIRY_ERR_IO,
-                 "'%s' was replaced by another file since it was opened", file->path);
-    return AIRY_OK;
-}
-
 static airy_status open_again(int *fd, const struct stack_file *file)
 {
     *fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
