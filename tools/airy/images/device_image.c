@@ -289,12 +289,6 @@ static const char *whole_text(char text[32], double value)
     return text;
 }
 
-/* Of a file that is a stack values of 16 bits are those of a detector, too. */
-static bool is_gap(airy_dtype dtype, double value, const char *path)
-{
-    return image_is_gap(dtype, value, !airy_dtype_is_signed(dtype) && airy_image_is_plain(path));
-}
-
 /* What bad pixels need besides to be left out. */
 static const char *leaves_out(const struct common *common)
 {
@@ -306,10 +300,8 @@ static void say_gap(const struct common *common, airy_dtype dtype, double value,
 {
     const bool is_signed = airy_dtype_is_signed(dtype);
     char found_text[32], dummy_text[32];
-    tool_say(common,
-             "%s: values of %s are %s, which detectors write into gaps and bad pixels; "
-             "--dummy=%s --delta-dummy %d%s leaves them out",
-             common->inputs.items[0], whole_text(found_text, value), how,
+    tool_say(common, "%s: values of %s are %s, %s; --dummy=%s --delta-dummy %d%s leaves them out",
+             common->inputs.items[0], whole_text(found_text, value), how, image_gap_words(dtype),
              whole_text(dummy_text, is_signed ? -2 : image_limit(dtype)),
              is_signed || airy_dtype_size(dtype) == 2 ? 1 : 2, leaves_out(common));
 }
@@ -324,7 +316,7 @@ void device_image_say_gaps(const struct device_image *d, const struct common *co
         const airy_statistics *s = (const void *)((const char *)found + i * stride);
         value = airy_dtype_is_signed(dtype) ? fmin(value, s->min) : fmax(value, s->max);
     }
-    if (!bad->mask && !bad->has_dummy && is_gap(dtype, value, common->inputs.items[0]))
+    if (!bad->mask && !bad->has_dummy && image_is_gap(dtype, value, false))
         say_gap(common, dtype, value, "counted");
 }
 
@@ -359,7 +351,7 @@ bool device_image_say_values(const struct device_image *d, const struct common *
                              const struct bad_pixels *bad, double above)
 {
     const double value = bad->mask || bad->has_dummy ? (double)NAN : find_extreme(&d->image);
-    const bool gap = value > above && is_gap(d->image.dtype, value, common->inputs.items[0]);
+    const bool gap = value > above && image_is_gap(d->image.dtype, value, false);
     if (gap)
         say_gap(common, d->image.dtype, value, "taken as they are");
     return gap;
@@ -370,11 +362,11 @@ void device_image_say_spread(const struct device_image *d, const struct common *
 {
     const double value = find_extreme(&d->image);
     char text[32];
-    if (is_gap(d->image.dtype, value, path))
+    if (image_is_gap(d->image.dtype, value, false))
         tool_say(common,
-                 "%s: values of %s are taken as they are, which detectors write into gaps and bad "
-                 "pixels; replace them first, by 0 or by what lies around them",
-                 path, whole_text(text, value));
+                 "%s: values of %s are taken as they are, %s; replace them first, by 0 or by what "
+                 "lies around them",
+                 path, whole_text(text, value), image_gap_words(d->image.dtype));
 }
 
 static size_t count_nan(const airy_image *image)

@@ -87,6 +87,13 @@ bool image_is_gap(airy_dtype dtype, double value, bool plain)
     return value >= image_limit(dtype) - (size > 2 ? 2 : 1);
 }
 
+const char *image_gap_words(airy_dtype dtype)
+{
+    return airy_dtype_is_signed(dtype) || airy_dtype_size(dtype) > 2
+               ? "which detectors write into gaps and bad pixels"
+               : "which cameras write into saturated pixels and detectors into gaps";
+}
+
 const char *image_dtype_name(const airy_image *image)
 {
     const bool small = image->dtype == AIRY_DTYPE_F32;

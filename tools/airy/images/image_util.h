@@ -83,6 +83,8 @@ void image_say_header(const struct common *common, const char *output);
  * no one else has, those of 32 bits and more.
  */
 bool image_is_gap(airy_dtype dtype, double value, bool plain);
+/* What such values are, behind "values are 65535, ": those of 16 bits cameras have, too. */
+const char *image_gap_words(airy_dtype dtype);
 /* Largest value of an integer type; infinity for floats. */
 double image_limit(airy_dtype dtype);
 
