@@ -14,3 +14,22 @@ for name in 'PILATUS 2M, S/N 24-0107' 'MYTHEN'; do
     cbf "$name"
     "$airy" integrate c.cbf --poni c.poni --unit r_mm --bins 1 --no-solid-angle -o c.xy --force 2>err && said c.xy
 done
+# not in the first frame: the result tells which ones have them, or some frames are read
+stack() { printf "$1" >s.raw; shift; "$airy" "$@" --pixel 1e-4,1e-4 --dist 0.1 --poni1 0 --poni2 0 --force 2>err; grep gaps err || echo nothing; }
+flat='--unit r_mm --bins 1 --no-solid-angle'
+late='\012\0\012\0\012\0\377\377\012\0\377\377\377\377\377\377'
+stack $late integrate s.raw --raw 2x1,uint16 $flat -o s.h5
+stack $late integrate s.raw --raw 2x1,uint16 $flat -o s.xy
+stack $late integrate s.raw --raw 2x1,uint16 $flat --average 2 -o s.h5
+stack $late integrate s.raw --raw 2x1,uint16 $flat --frames 0 -o s.h5
+stack $late integrate s.raw --raw 2x1,uint16 $flat --frames 3 -o s.h5
+stack $late integrate s.raw --raw 2x1,uint16 $flat --mask-saturated -o s.h5
+stack '\012\0\0\0\012\0\0\0\012\0\0\0\376\377\377\377' integrate s.raw --raw 2x1,int32 $flat -o s.h5
+# the container does not count
+{ printf '\223NUMPY\1\0v\0%-117s\n' "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 2)}"; printf '\012\0\377\377\012\0\012\0'; } >x.npy
+for e in npy tif edf h5; do
+    [ $e = npy ] || "$airy" convert x.npy -o x.$e --quiet
+    "$airy" integrate x.$e --pixel 1e-4,1e-4 --dist 0.1 --poni1 0 --poni2 0 --unit r_mm --bins 1 -o y.h5 --force 2>&1 | grep gaps
+    "$airy" stats x.$e 2>&1 >/dev/null | grep gaps
+done
+exit 0

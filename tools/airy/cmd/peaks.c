@@ -386,7 +386,7 @@ static int run_job(struct job *job)
     if (code == AIRY_EXIT_OK)
         code = report(job, &info);
     if (code == AIRY_EXIT_OK)
-        integration_say_gaps(in, HUGE_VAL);
+        integration_say_gaps(in, NULL, NULL);
     return code == AIRY_EXIT_OK && info.run.bad ? AIRY_EXIT_PARTLY : code;
 }
 

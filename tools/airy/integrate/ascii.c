@@ -27,7 +27,7 @@ struct lane {
     char *head;                  /* of every file */
     float *table, *table_errors; /* [rows][bins], of --one-table */
     bool *columns;               /* [rows] which have a column of it */
-    airy_frame_stats first;      /* of the first frame */
+    double gap_least;            /* largest pixels from here on are those of gaps */
 };
 
 /* Patterns of a run, and what is one of them. */
@@ -92,8 +92,6 @@ static airy_status sum_frame(struct lane *lane, const struct integration *job, s
     airy_status status = airy_stack_read(job->stack, index, lane->pixels, lane->sums.pixels_size);
     if (status == AIRY_OK)
         status = frame_sums_take(&lane->sums, job, lane->pixels);
-    if (status == AIRY_OK && index == job->run.first)
-        lane->first = lane->sums.about;
     return status;
 }
 
@@ -144,6 +142,7 @@ static airy_status integrate_row(struct lane *lane, const struct integration *jo
                                  struct progress *progress)
 {
     size_t first, last;
+    bool gaps = false;
     airy_status status = AIRY_OK;
     frames_of_row(job, row, &first, &last);
     *good = 0;
@@ -162,10 +161,13 @@ static airy_status integrate_row(struct lane *lane, const struct integration *jo
             status = AIRY_OK;
         } else {
             *good += status == AIRY_OK;
+            gaps |= status == AIRY_OK && lane->sums.about.max >= lane->gap_least;
         }
         if (status == AIRY_OK && !progress_step(progress, i + 1, job->frames) && i + 1 < last)
             return AIRY_ERR_STOPPED;
     }
+    if (gaps && result->gaps.count++ == 0)
+        result->gaps.first = row;
     if (status != AIRY_OK || *good == 0)
         return status;
     if (lane->group)
@@ -627,6 +629,8 @@ int ascii_run(struct integration *job, struct ascii_result *result)
                  "of such a file for degrees of 2 theta; --unit 2th_deg writes them",
                  job->params->output, airy_unit_name(job->params->pattern.unit));
     int code = lane_open(&lane, job);
+    lane.gap_least = integration_gap_least(job);
+    result->gaps.known = !isinf(lane.gap_least);
     lane.head = make_head(job);
     if (code == AIRY_EXIT_OK && job->params->one_table)
         code = open_table(&lane, job);
@@ -634,7 +638,6 @@ int ascii_run(struct integration *job, struct ascii_result *result)
         code = run_rows(&lane, job, result);
     if (code == AIRY_EXIT_OK && job->params->one_table)
         code = write_table(job, &lane);
-    result->max = lane.first.max;
     lane_close(&lane);
     return code;
 }

@@ -510,27 +510,6 @@ static int run_hdf5(struct integration *job, airy_run_info *info)
     return status == AIRY_OK ? AIRY_EXIT_OK : integrate_failed(common, status);
 }
 
-/* A --dummy that the result, where it is one file, tells to have left out no pixel. */
-static void say_dummy_unused(const struct integration *job)
-{
-    const struct integrate_params *p = job->params;
-    char where[4200];
-    airy_image invalid = {0};
-    double sum = 0;
-    if (!p->bad.has_dummy || job->files || !integrate_is_hdf5_name(p->output) ||
-        !bad_pixels_can_be(&p->bad, job->info.dtype)) /* else it is said already */
-        return;
-    snprintf(where, sizeof(where), "%.4100s::/entry/integrate/frame/invalid", p->output);
-    if (airy_image_read_real(&invalid, where) != AIRY_OK)
-        return;
-    for (size_t i = 0; i < tool_count(invalid.shape, invalid.ndim); i++)
-        sum += airy_image_value(&invalid, i);
-    airy_image_free(&invalid);
-    if (sum == 0)
-        tool_say(job->common, "--dummy=%.15g leaves out no pixel beside those that are masked",
-                 p->bad.dummy);
-}
-
 static int run_job(struct integration *job)
 {
     const struct integrate_params *p = job->params;
@@ -583,11 +562,11 @@ static int run_job(struct integration *job)
     if (code == AIRY_EXIT_OK)
         code = report(job, &info, setup, hdf5 ? NULL : &text);
     if (code == AIRY_EXIT_OK)
-        integration_say_gaps(job, hdf5 ? info.max : text.max);
+        integration_say_gaps(job, hdf5 ? p->output : NULL, hdf5 ? NULL : &text.gaps);
     if (code == AIRY_EXIT_OK)
         integration_say_empty(common, info.frames, info.empty, info.first_empty);
     if (code == AIRY_EXIT_OK)
-        say_dummy_unused(job);
+        integration_say_dummy_unused(job, hdf5 ? p->output : NULL);
     if (code == AIRY_EXIT_OK && p->plot)
         code = plot_result(common, p->output, p->plot);
     if (code == AIRY_EXIT_OK && (info.bad || job->lost))

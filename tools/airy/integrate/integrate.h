@@ -107,12 +107,22 @@ int integration_open_source(struct integration *job, const struct integrate_para
 void integration_close(struct integration *job);
 /* Rows of the file: frames, or groups of them. */
 size_t integration_rows(const struct integration *job);
+/* Patterns whose largest pixel that counted is a value that detectors write into gaps. */
+struct gap_rows {
+    bool known; /* false: nobody has looked */
+    size_t count, first;
+};
+/* The least of these values of the input's dtype; infinite where the largest pixel tells nothing. */
+double integration_gap_least(const struct integration *job);
 /*
- * Print a line where pixels of a detector that has no name are what others write into gaps. largest:
- * the largest pixel that counted, HUGE_VAL where that is not known. Reads a frame only where there
- * is reason to.
+ * Print a line where pixels of a detector that has no name are what others write into gaps, in any
+ * frame of the run. rows: NULL, or where they are; else the column of largest pixels of the HDF5 file
+ * `result` tells it, and where that is NULL, too, a few frames are read.
  */
-void integration_say_gaps(const struct integration *job, double largest);
+void integration_say_gaps(const struct integration *job, const char *result,
+                          const struct gap_rows *rows);
+/* Print a line where --dummy left out no pixel, which the result tells where it is one file. */
+void integration_say_dummy_unused(const struct integration *job, const char *result);
 /* Warn of frames without a pixel that counts; first: the first of them in the stack. */
 void integration_say_empty(const struct common *common, size_t frames, size_t empty, size_t first);
 
@@ -187,7 +197,7 @@ struct ascii_result {
     size_t written, bad;          /* frames */
     char first[4200], last[4200]; /* files; "" where none was written */
     char first_error[512];
-    double max;                /* largest pixel of the first frame */
+    struct gap_rows gaps;
     size_t empty, first_empty; /* as in airy_run_info */
 };
 int ascii_run(struct integration *job, struct ascii_result *result);

@@ -420,53 +420,6 @@ int integration_open_source(struct integration *job, const struct integrate_para
                               : tool_fail(job->common, "out of memory for the configuration");
 }
 
-/* Pixels that count and have such a value, *value: of the first of them. */
-static size_t count_gaps(const struct integration *job, const airy_image *frame, bool plain,
-                         double *value)
-{
-    const size_t count = frame->shape[0] * frame->shape[1];
-    const bool small = airy_dtype_size(frame->dtype) == 1 && !airy_dtype_is_signed(frame->dtype);
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        const double v = airy_image_value(frame, i);
-        const bool gap = small ? v == 255 && !plain : image_is_gap(frame->dtype, v, plain);
-        if (!gap || (job->mask && job->mask[i]))
-            continue;
-        *value = found++ ? *value : v;
-    }
-    return found;
-}
-
-void integration_say_gaps(const struct integration *job, double largest)
-{
-    const airy_dtype dtype = job->info.dtype;
-    const size_t size = job->info.height * job->info.width * airy_dtype_size(dtype);
-    const bool is_signed = airy_dtype_is_signed(dtype);
-    const double limit = is_signed ? 0 : ldexp(1, 8 * (int)airy_dtype_size(dtype)) - 1;
-    if (!job->stack || airy_dtype_is_float(dtype) || job->geometry.detector.dectris_dummy ||
-        job->integrator_params.has_dummy || job->params->mask_saturated ||
-        (!is_signed && largest < limit - 2))
-        return;
-    airy_image frame = {.dtype = dtype, .ndim = 2, .shape = {job->info.height, job->info.width}};
-    double value = 0;
-    frame.data = malloc(size);
-    const char *path = job->common->inputs.items[0];
-    const size_t found =
-        frame.data && airy_stack_read(job->stack, job->run.first, frame.data, size) == AIRY_OK
-            ? count_gaps(job, &frame, !is_signed && airy_image_is_plain(path), &value)
-            : 0;
-    free(frame.data);
-    if (found)
-        tool_say(job->common,
-                 "%s: %zu pixel%s of frame %zu %s %.0f, which detectors write into gaps and bad "
-                 "pixels, and part of the result; --dummy=%.0f --delta-dummy %d leaves them out",
-                 path, found, tool_s(found), job->run.first, found == 1 ? "is" : "are", value,
-                 is_signed ? -2 : limit,
-                 is_signed                    ? 1
-                 : airy_dtype_size(dtype) > 2 ? 2
-                                              : airy_dtype_size(dtype) == 2);
-}
-
 void integration_say_empty(const struct common *common, size_t frames, size_t empty, size_t first)
 {
     static const char advice[] =
