@@ -341,6 +341,8 @@ static void check_bad_plans(struct check *c)
          "axis wavelength[0] = 850 m, expected wavelengths from 1e-9 to 1e-3 m"},
         {"{\"axis\": {\"wavelength\": [0, 1e-6]}}", AIRY_ERR_PARAM, "axis wavelength[0] = 0 m"},
         {"{\"axis\": {\"k\": [-1e6, 1e6]}}", AIRY_ERR_PARAM, "axis k[0] = -1e+06"},
+        {"{\"axis\": {\"k\": [7.14e-3, 7.85e-3], \"unit\": \"nm\"}}", AIRY_ERR_PARAM,
+         "2 pi / wavelength of 880 nm; expected 1/wavelength"},
         {"{\"axis\": {\"wavelength\": [8e-7, 9e-7, 8.5e-7]}}", AIRY_ERR_PARAM,
          "axis wavelength: numbers neither rise nor fall"},
         {"{\"axis\": {\"k\": [2e6, 2e6]}}", AIRY_ERR_PARAM,

@@ -356,6 +356,17 @@ static airy_status read_unit(double *unit, const json_t *axis)
     return AIRY_OK;
 }
 
+/* A table of 2 pi / wavelength: its 1/k would be light that air absorbs, but not 2 pi times that. */
+static airy_status check_wavenumber(double k)
+{
+    const double pi = 3.14159265358979323846;
+    AIRY_FAIL_IF(1 / k >= 60e-9 && 1 / k < 300e-9, AIRY_ERR_PARAM,
+                 "axis k has %g 1/m, which is 1/wavelength of %.4g nm, but 2 pi / wavelength of "
+                 "%.4g nm; expected 1/wavelength: divide by 2 pi",
+                 k, 1e9 / k, 2e9 * pi / k);
+    return AIRY_OK;
+}
+
 static airy_status scale_axis(struct plan *plan, double *table, double unit)
 {
     airy_oct_params *p = plan->p;
@@ -370,6 +381,8 @@ static airy_status scale_axis(struct plan *plan, double *table, double unit)
                      "\"nm\" or \"um\" says otherwise",
                      is_k ? "k" : "wavelength", i, table[i], is_k ? "1/m" : "m");
     }
+    if (is_k)
+        AIRY_TRY(check_wavenumber(table[0]));
     AIRY_FAIL_IF(!is_monotonic(table, p->samples), AIRY_ERR_PARAM,
                  "axis %s: numbers neither rise nor fall all along", is_k ? "k" : "wavelength");
     return AIRY_OK;
