@@ -230,6 +230,10 @@ static void check_hostile(struct check *c)
           "BSCALE  = 'x       '"},
          AIRY_ERR_FORMAT,
          "BSCALE"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                    2",
+          "BSCALE  =                  0.0"},
+         AIRY_ERR_FORMAT,
+         "BSCALE = 0"},
     };
     airy_image image;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

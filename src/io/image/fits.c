@@ -216,6 +216,8 @@ static airy_status get_scaling(struct fits_stored *s, fitsfile *file)
     AIRY_TRY(airy_fits_key(file, TDOUBLE, "BZERO", &s->zero, &there));
     AIRY_FAIL_IF(!isfinite(s->scale) || !isfinite(s->zero), AIRY_ERR_FORMAT,
                  "BSCALE = %g, BZERO = %g, expected numbers", s->scale, s->zero);
+    AIRY_FAIL_IF(s->scale == 0, AIRY_ERR_FORMAT,
+                 "BSCALE = 0, which makes all pixels equal; correct the header");
     if (s->bitpix > 0) {
         AIRY_TRY(airy_fits_key(file, TLONGLONG, "BLANK", &s->blank_value, &s->blank));
         if (!s->blank && s->compressed)
