@@ -45,6 +45,9 @@ typedef struct airy_sky_info {
         scale nothing where CD gives it, or PC another one than 1 deg a pixel. "": it has them
         all */
     char assumed[96];
+    /** what the header is likely to have wrong, in words: a beam larger than the image, terms of
+        SIP where CTYPE names none. "": nothing */
+    char warnings[240];
 } airy_sky_info;
 
 /**

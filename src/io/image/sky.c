@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,43 @@ static void fill_assumed(airy_sky_info *info, const struct wcsprm *wcs, const ai
                                      "%s%s = %s", used ? ", " : "", keys[i].keyword, keys[i].value);
 }
 
+static void add_warning(airy_sky_info *info, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_warning(airy_sky_info *info, const char *format, ...)
+{
+    const size_t used = strlen(info->warnings), room = sizeof(info->warnings) - used;
+    va_list arguments;
+    va_start(arguments, format);
+    const int before = used ? snprintf(info->warnings + used, room, "; ") : 0;
+    if ((size_t)before + 1 < room)
+        vsnprintf(info->warnings + used + before, room - (size_t)before, format, arguments);
+    va_end(arguments);
+}
+
+/*
+ * Source: D. L. Shupe et al., ASP Conf. Ser. 347 (2005) 491, for the suffix of CTYPE. wcslib
+ * takes terms without it, too.
+ */
+static void fill_warnings(airy_sky_info *info, const airy_image *image)
+{
+    char type[FITS_CARD];
+    double order;
+    const size_t height = image->ndim > 1 ? image->shape[image->ndim - 2] : 1,
+                 width = image->ndim > 0 ? image->shape[image->ndim - 1] : 1;
+    const double across = sqrt(info->pixel_deg2) * (double)airy_max_size(height, width);
+    if (info->has_beam && info->beam_major_deg > across)
+        add_warning(info,
+                    "its beam of %.6g deg (BMAJ) is larger than the image of %.4g deg; BMAJ and "
+                    "BMIN are in degrees",
+                    info->beam_major_deg, across);
+    if ((airy_header_number(image->header, "A_ORDER", &order) ||
+         airy_header_number(image->header, "B_ORDER", &order)) &&
+        airy_header_get(image->header, "CTYPE1", type) && !strstr(type, "-SIP"))
+        add_warning(info, "its distortion of SIP (A_ORDER) is applied, though CTYPE1 does not end "
+                          "in -SIP");
+}
+
 /*
  * wcslib knows printable characters of ASCII alone, and copies a string without its end beyond its
  * own: such cards are left blank.
@@ -205,6 +243,7 @@ airy_status airy_sky_create(airy_sky **sky, const airy_image *image)
         return status;
     }
     airy_header_beam(&made->info, image->header);
+    fill_warnings(&made->info, image);
     pthread_mutex_init(&made->mutex, NULL);
     *sky = made;
     return AIRY_OK;

@@ -82,14 +82,23 @@ void catalog_close(struct catalog *catalog)
         free(catalog->owned[--catalog->owns]);
 }
 
+void catalog_say_warnings(const struct common *common, const airy_sky_info *info)
+{
+    if (info->warnings[0])
+        tool_say(common, "%s: check the header: %s", common->inputs.items[0], info->warnings);
+}
+
 void catalog_say_assumed(const struct common *common, const airy_sky *sky)
 {
     airy_sky_info info;
-    if (sky && airy_sky_get_info(sky, &info) == AIRY_OK && info.assumed[0])
+    if (!sky || airy_sky_get_info(sky, &info) != AIRY_OK)
+        return;
+    if (info.assumed[0])
         tool_say(
             common,
             "%s: the header's coordinates lack keywords, so that FITS's defaults are taken: %s",
             common->inputs.items[0], info.assumed);
+    catalog_say_warnings(common, &info);
 }
 
 static void add(struct catalog *catalog, const airy_column *column)

@@ -42,6 +42,8 @@ void catalog_open(struct catalog *catalog, const airy_image *image);
 void catalog_close(struct catalog *catalog);
 /* Keywords that the header's coordinates lack, where there are coordinates, and what holds then. */
 void catalog_say_assumed(const struct common *common, const airy_sky *sky);
+/* Print what is likely to be wrong in the header, if anything. */
+void catalog_say_warnings(const struct common *common, const airy_sky_info *info);
 
 /* label, 1 to rows. false: out of memory, as of the next two. */
 bool catalog_add_label(struct catalog *catalog);

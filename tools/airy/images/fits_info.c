@@ -1,3 +1,4 @@
+#include "images/catalog.h"
 #include "images/fits_info.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static json_t *hdu_json(size_t number, const airy_fits_hdu *hdu)
                      hdu->compression[0] ? tool_json_string(hdu->compression) : json_null());
 }
 
-static void add_sky(json_t *json, const airy_image *image)
+static void add_sky(const struct common *common, json_t *json, const airy_image *image)
 {
     airy_sky *sky = NULL;
     airy_sky_info info;
@@ -36,6 +37,7 @@ static void add_sky(json_t *json, const airy_image *image)
             beam = json_pack("{s:f, s:f, s:f, s:f}", "major_deg", info.beam_major_deg, "minor_deg",
                              info.beam_minor_deg, "angle_deg", info.beam_angle_deg, "area_px",
                              info.beam_px);
+        catalog_say_warnings(common, &info);
     }
     airy_sky_destroy(&sky);
     json_object_set_new(json, "wcs", wcs);
@@ -54,7 +56,7 @@ int fits_info(const struct common *common, json_t *json, const char *path, const
         json_array_append_new(list, hdu_json(i, &hdus[i]));
     free(hdus);
     json_object_set_new(json, "hdus", list);
-    add_sky(json, image);
+    add_sky(common, json, image);
     return AIRY_EXIT_OK;
 }
 
