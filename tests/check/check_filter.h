@@ -36,7 +36,8 @@ void check_filter_want(const struct problem *p, const double *values, const doub
 /* The share of a kernel's sum that normalize needs at least. */
 #define CHECK_LEAST(dtype) ((dtype) == AIRY_DTYPE_F32 ? 0x1p-64 : 0x1p-512)
 
-/* Part of check_filter. */
+/* Parts of check_filter. */
 void check_normalize(struct check *c);
+void check_blur_constants(struct check *c);
 
 #endif

@@ -32,6 +32,19 @@ static void make_gaps(const airy_image *image)
             ((float *)image->data)[i] = (float)NAN;
 }
 
+/* Each row as the first, which has equal elements in its middle third. */
+static void make_runs(const airy_image *image)
+{
+    const size_t width = image->shape[image->ndim - 1];
+    size_t n = 1;
+    for (int i = 0; i < image->ndim; i++)
+        n *= image->shape[i];
+    for (size_t i = 0; i < n; i++)
+        ((float *)image->data)[i] = i % width >= width / 3 && i % width < width / 3 * 2
+                                        ? 0.1F
+                                        : ((float *)image->data)[i % width];
+}
+
 /* got, freed here, equals the array bit for bit, and was cut as the plan says. */
 static void compare(struct check *c, airy_image *got, const airy_array *want,
                     const airy_tile_plan *plan, uint64_t memory)
@@ -51,20 +64,24 @@ static void compare(struct check *c, airy_image *got, const airy_array *want,
 /* Rooms from one that takes a few elements to one for all. */
 static const uint64_t rooms[] = {0, 300000, 80000};
 
+enum content { NOISE, GAPS, RUNS };
+
 static void check_blur(struct check *c, const struct shape *s, airy_border border, airy_dtype from,
-                       airy_dtype to, bool normalize)
+                       airy_dtype to, enum content content)
 {
     if (!check_case(c, "tile_blur_%dd_%zu_%s_%s%s", s->ndim, s->n[0], airy_border_name(border),
-                    airy_dtype_name(to), normalize ? "_gaps" : ""))
+                    airy_dtype_name(to), (const char *[]){"", "_gaps", "_runs"}[content]))
         return;
     const airy_image src = make_image(c, s, from);
-    if (normalize)
+    if (content == GAPS)
         make_gaps(&src);
+    if (content == RUNS)
+        make_runs(&src);
     const airy_blur_params params = {.sigma = {1, 1.6, 0.7},
                                      .has_border = true,
                                      .border = border,
                                      .border_value = 7,
-                                     .normalize = normalize,
+                                     .normalize = content == GAPS,
                                      .axes = s->ndim > 3 ? 3 : 0};
     airy_array *a = check_upload(c, from, s->ndim, s->n, src.data),
                *want = check_output(c, to, s->ndim, s->n);
@@ -263,9 +280,9 @@ void check_tile(struct check *c)
             const airy_border b = (airy_border)border;
             if (!c->is_cpu && b != AIRY_BORDER_REFLECT && b != AIRY_BORDER_WRAP)
                 continue; /* what is cut where does not depend on the back end */
-            check_blur(c, &shapes[i], b, AIRY_DTYPE_F32, AIRY_DTYPE_F32, false);
-            check_blur(c, &shapes[i], b, AIRY_DTYPE_U16, AIRY_DTYPE_F64, false);
-            check_blur(c, &shapes[i], b, AIRY_DTYPE_F32, AIRY_DTYPE_F64, true);
+            check_blur(c, &shapes[i], b, AIRY_DTYPE_F32, AIRY_DTYPE_F32, NOISE);
+            check_blur(c, &shapes[i], b, AIRY_DTYPE_U16, AIRY_DTYPE_F64, NOISE);
+            check_blur(c, &shapes[i], b, AIRY_DTYPE_F32, AIRY_DTYPE_F64, GAPS);
             for (int mode = 0; mode < AIRY_CONVOLVE_MODE_COUNT; mode++)
                 for (int method = AIRY_CONVOLVE_DIRECT; method <= AIRY_CONVOLVE_SEPARABLE; method++)
                     check_convolve(c, &shapes[i],
@@ -286,6 +303,11 @@ void check_tile(struct check *c)
                 check_ranks(c, &shapes[i], k ? AIRY_RANK_WHITE_TOPHAT : AIRY_RANK_MEDIAN, b);
             check_hampels(c, &shapes[i], b);
         }
+    static const struct shape runs[] = {{1, {40000}}, {2, {40, 3000}}, {3, {20, 17, 300}}};
+    for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
+        for (int k = 0; k < 2; k++)
+            check_blur(c, &runs[i], k ? AIRY_BORDER_WRAP : AIRY_BORDER_REFLECT, AIRY_DTYPE_F32,
+                       k ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32, RUNS);
     check_valid_bytes(c);
     check_refusals(c);
 }

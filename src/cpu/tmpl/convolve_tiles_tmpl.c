@@ -62,15 +62,12 @@ static void NAME(sum_block)(const struct job *job, W *const *out, size_t count, 
                               weights + c * rows * taps, taps, n, add || c > 0);
 }
 
-/* The same for rows y to y + count - 1 of plane z of a tile. */
-static void NAME(sum_rows)(const struct job *job, const struct tile *t, size_t z, size_t y,
-                           size_t count, const W *const *row, size_t planes, size_t rows,
-                           const W *weights, size_t taps, bool add)
+/* Where results of rows y to y + count - 1 of plane z of a tile go. */
+static void NAME(find_results)(W **out, const struct job *job, const struct tile *t, size_t z,
+                               size_t y, size_t count)
 {
-    W *out[AIRY_CONVOLVE_ROWS];
     for (size_t k = 0; k < count; k++)
         out[k] = (W *)(void *)result_row(job, t->image, z, y + k) + t->x0;
-    NAME(sum_block)(job, out, count, row, planes, rows, weights, taps, t->x1 - t->x0, add);
 }
 
 /* A tile of results of the direct method. */
@@ -92,17 +89,19 @@ static void NAME(direct_tile)(const struct job *job, void *scratch, const struct
         for (size_t k = 0; k < az->taps; k++)
             for (size_t j = 0; j < ay->taps + count - 1; j++)
                 row[rows++] = line + (k * lines + y - t->y0 + j) * step;
-        NAME(sum_rows)
-        (job, t, t->z, y, count, row, az->taps, ay->taps, job->weights, ax->taps, false);
+        W *out[AIRY_CONVOLVE_ROWS];
+        NAME(find_results)(out, job, t, t->z, y, count);
+        NAME(sum_block)
+        (job, out, count, row, az->taps, ay->taps, job->weights, ax->taps, t->x1 - t->x0, false);
     }
 }
 
-/* Whether any of AIRY_CONVOLVE_LOOK elements is equal to that of b at its place: few instructions. */
+/* Whether any of AIRY_CONVOLVE_LOOK elements is that of b at its place and not 0: few instructions. */
 static bool NAME(any_same)(const W *a, const W *b)
 {
     unsigned any = 0;
     for (size_t q = 0; q < AIRY_CONVOLVE_LOOK; q++)
-        any |= a[q] == b[q];
+        any |= (unsigned)(a[q] == b[q]) & (unsigned)(a[q] != (W)0);
     return any != 0;
 }
 
@@ -110,14 +109,13 @@ static bool NAME(any_same)(const W *a, const W *b)
  * Weights that add up to 1 leave a constant as it is, but the rounding of partial sums does not: where
  * all elements that a result looks at are equal, it is their value. out: of n results, made from n +
  * taps - 1 elements. A run of `taps` equal ones has a pair at one of every taps - 1 places, where
- * alone this looks; 0 is exact. Whether there are such runs.
+ * alone this looks; 0 is exact.
  */
-static bool NAME(keep_runs)(W *out, const W *line, size_t taps, size_t n)
+static void NAME(keep_runs)(W *out, const W *line, size_t taps, size_t n)
 {
     const size_t total = n + taps - 1, step = taps - 1;
     /* Few taps: places are so near to one another that looking at all at once is faster. */
     size_t looked = step < AIRY_CONVOLVE_LOOK / 4 ? 0 : SIZE_MAX;
-    bool any = taps == 1;
     for (size_t k = 0; taps > 1 && k + 1 < total; k += step) {
         for (; k >= looked && k + AIRY_CONVOLVE_LOOK < total; k += AIRY_CONVOLVE_LOOK) {
             looked = k + AIRY_CONVOLVE_LOOK;
@@ -134,27 +132,22 @@ static bool NAME(keep_runs)(W *out, const W *line, size_t taps, size_t n)
             first--;
         while (last + 1 < total && line[last + 1] == value)
             last++;
-        for (size_t i = first; i + step <= last; i++) {
+        for (size_t i = first; i + step <= last; i++)
             out[i] = value;
-            any = true;
-        }
         k += (last - k - 1) / step * step;
     }
-    return any;
 }
 
-/* The same of columns: one element of each of `taps` > 1 rows. */
-static void NAME(keep_columns)(W *out, const W *const *row, size_t taps, size_t n)
+/* The same of columns [i, n): one element of each of `taps` > 1 rows. */
+static void NAME(keep_columns)(W *out, const W *const *row, size_t taps, size_t i, size_t n)
 {
     enum { EACH = 16 };
-    for (size_t i = 0; i < n; i += EACH) {
-        while (i + AIRY_CONVOLVE_LOOK <= n && !NAME(any_same)(row[0] + i, row[1] + i))
-            i += AIRY_CONVOLVE_LOOK;
+    for (; i < n; i += EACH) {
         const size_t count = airy_min_size(EACH, n - i);
         uint8_t same[EACH];
         unsigned any = 0;
         for (size_t q = 0; q < count; q++)
-            any |= same[q] = row[0][i + q] == row[1][i + q];
+            any |= same[q] = row[0][i + q] == row[1][i + q] && row[0][i + q] != (W)0;
         for (size_t j = 2; j < taps && any; j++) {
             any = 0;
             for (size_t q = 0; q < count; q++)
@@ -165,18 +158,34 @@ static void NAME(keep_columns)(W *out, const W *const *row, size_t taps, size_t 
     }
 }
 
-/* Those of rows y to y + count - 1 of a tile whose rows, from `first` of the ring on, have runs. */
-static void NAME(keep_rows)(const struct job *job, const struct tile *t, size_t y, size_t count,
-                            const W *const *row, const bool *flat, size_t first)
+/* Look for equal elements of n columns of two rows, the first of which is number `at`. */
+static struct pairs NAME(look)(const W *a, const W *b, size_t at, size_t n)
 {
-    const size_t taps = job->geometry->axis[1].taps, turn = taps + AIRY_CONVOLVE_ROWS - 1;
+    struct pairs pairs = {.at = at};
+    size_t i = 0;
+    for (; i + AIRY_CONVOLVE_LOOK <= n; i += AIRY_CONVOLVE_LOOK)
+        pairs.blocks |= (uint64_t)NAME(any_same)(a + i, b + i) << i / AIRY_CONVOLVE_LOOK;
+    for (; i < n; i++)
+        pairs.blocks |= (uint64_t)(a[i] == b[i] && a[i] != (W)0) << i / AIRY_CONVOLVE_LOOK;
+    return pairs;
+}
+
+/*
+ * The same of `count` results of n columns, the first of which looks at `taps` rows from row[0] on,
+ * number `first`. Pairs are those of the two rows at the multiple of taps - 1 that a result looks at.
+ */
+static void NAME(keep_rows)(struct pairs *pairs, W *const *out, size_t count, const W *const *row,
+                            size_t first, size_t taps, size_t n)
+{
+    const size_t step = taps - 1;
     for (size_t k = 0; k < count && taps > 1; k++) {
-        bool all = true;
-        for (size_t j = 0; j < taps && all; j++)
-            all = flat[(first + k + j) % turn];
-        if (all)
-            NAME(keep_columns)
-        ((W *)(void *)result_row(job, t->image, t->z, y + k) + t->x0, row + k, taps, t->x1 - t->x0);
+        const size_t at = (first + k + step - 1) / step * step;
+        if (at != pairs->at)
+            *pairs = NAME(look)(row[at - first], row[at - first + 1], at, n);
+        for (size_t i = 0; pairs->blocks != 0 && i < n; i += AIRY_CONVOLVE_LOOK)
+            if (pairs->blocks >> i / AIRY_CONVOLVE_LOOK & 1)
+                NAME(keep_columns)
+        (out[k], row + k, taps, i, airy_min_size(i + AIRY_CONVOLVE_LOOK, n));
     }
 }
 
@@ -192,9 +201,10 @@ static void NAME(lines_tile)(const struct job *job, void *scratch, const struct 
     const W **row = scratch;
     W *line = (W *)(void *)((char *)scratch + job->lines_at), *ring = line + job->source_step;
     const W *from = line;
-    bool *flat = (bool *)(row + turn);
+    struct pairs pairs = {.at = SIZE_MAX};
     size_t made = 0;
     for (size_t y = t->y0, count; y < t->y1; y += count) {
+        W *out[AIRY_CONVOLVE_ROWS];
         count = airy_min_size(t->y1 - y, AIRY_CONVOLVE_ROWS);
         const size_t first = y - t->y0, needed = first + ay->taps + count - 1;
         for (; made < needed; made++) {
@@ -205,18 +215,19 @@ static void NAME(lines_tile)(const struct job *job, void *scratch, const struct 
                 job->kernels->SUM(ring + (r * turn + made % turn) * step, &from, 1,
                                   (const W *)job->weights + r * (ay->taps + ax->taps) + ay->taps,
                                   ax->taps, n, false);
-            flat[made % turn] = job->plan->unit &&
-                                NAME(keep_runs)(ring + made % turn * step, line, ax->taps, n);
+            if (job->plan->unit)
+                NAME(keep_runs)(ring + made % turn * step, line, ax->taps, n);
         }
+        NAME(find_results)(out, job, t, t->z, y, count);
         for (size_t r = 0; r < rank; r++) {
             for (size_t j = 0; j < ay->taps + count - 1; j++)
                 row[j] = ring + (r * turn + (first + j) % turn) * step;
-            NAME(sum_rows)
-            (job, t, t->z, y, count, row, 1, ay->taps,
-             (const W *)job->weights + r * (ay->taps + ax->taps), 1, r > 0);
+            NAME(sum_block)
+            (job, out, count, row, 1, ay->taps, (const W *)job->weights + r * (ay->taps + ax->taps),
+             1, n, r > 0);
         }
         if (job->plan->unit)
-            NAME(keep_rows)(job, t, y, count, row, flat, first);
+            NAME(keep_rows)(&pairs, out, count, row, first, ay->taps, n);
     }
 }
 
@@ -232,6 +243,7 @@ static void NAME(columns_tile)(const struct job *job, void *scratch, const struc
                n * sizeof(W));
     for (size_t i = 0; i < n; i++)
         outside[i] = (W)job->outside;
+    struct pairs pairs = {.at = SIZE_MAX};
     for (size_t z = 0, count; z < az->out; z += count) {
         W *out[AIRY_CONVOLVE_ROWS];
         count = airy_min_size(az->out - z, AIRY_CONVOLVE_ROWS);
@@ -244,8 +256,8 @@ static void NAME(columns_tile)(const struct job *job, void *scratch, const struc
         for (size_t k = 0; k < count; k++)
             out[k] = (W *)(void *)result_row(job, t->image, z + k, t->y0) + t->x0;
         NAME(sum_block)(job, out, count, row, 1, az->taps, job->weights, 1, n, false);
-        for (size_t k = 0; k < count && job->plan->unit; k++)
-            NAME(keep_columns)(out[k], row + k, az->taps, n);
+        if (job->plan->unit)
+            NAME(keep_rows)(&pairs, out, count, row, z, az->taps, n);
     }
 }
 
