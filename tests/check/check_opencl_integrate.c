@@ -303,7 +303,11 @@ struct fused_way {
     struct airy_cl_lanes lanes;
 };
 
-/* PoCL 3.1 must not optimise groups of several lanes: see check_opencl_kernels.c. */
+/*
+ * PoCL 3.1 must not optimise groups of several lanes: see check_opencl_kernels.c. It takes a minute to
+ * compile a kernel of a warp's code with barriers, so that all batches of these ways have as many
+ * shares, which are a constant of the kernels.
+ */
 static const struct fused_way ways[] = {
     {"default", {.lanes = 0}}, /* what the device has: a warp and four blocks on NVIDIA */
     {"lane", {.lanes = 1, .blocks = 1}},
@@ -315,14 +319,21 @@ static const struct fused_way ways[] = {
     {"together3", {.lanes = 1, .blocks = 3, .together = 2, .shares = 1, .range = 2}},
     {"together8", {.lanes = 1, .blocks = 1, .together = 1, .shares = 8}},
     {"together_group",
-     {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true, .together = 1, .range = 1}},
+     {.lanes = 32,
+      .blocks = 1,
+      .portable = true,
+      .unoptimised = true,
+      .together = 1,
+      .shares = 2,
+      .range = 1}},
     {"together_warp",
      {.lanes = 32,
       .blocks = 1,
       .portable = true,
       .as_warp = true,
       .unoptimised = true,
-      .together = 1}},
+      .together = 1,
+      .shares = 2}},
 };
 
 /*
