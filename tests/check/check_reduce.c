@@ -804,10 +804,11 @@ void check_reduce(struct check *c)
             check_threshold_bounds(c, (airy_dtype)dtype);
     }
     check_threshold_one(c, AIRY_DTYPE_F32, 2048, 2048, false);
+    /* More elements than a clip looks at first; few, but more than a group takes in a step. */
     for (unsigned order = 0; order < ORDER_COUNT; order++) {
         const unsigned masked = order == ORDER_MIXED ? 2 : order;
         check_each(c, AIRY_DTYPE_F32, 100, 144, (enum order)order, masked);
-        check_each(c, AIRY_DTYPE_F32, 61, 67, (enum order)order, 1);
+        check_each(c, AIRY_DTYPE_F32, 31, 67, (enum order)order, 1);
         check_each(c, AIRY_DTYPE_U16, 1, 50, (enum order)order, masked);
         check_each(c, AIRY_DTYPE_F64, 50, 77, (enum order)order, masked);
     }
