@@ -161,9 +161,10 @@ static airy_status check_gzip(const struct fits_tiles *t, LONGLONG row, bool exa
                  most);
     const bool fits = exact ? size == t->pixel * pixels
                             : size == pixels || size == 2 * pixels || size == 4 * pixels;
-    AIRY_FAIL_IF(!fits, AIRY_ERR_CORRUPT,
-                 "tile %lld: its gzip data unpack to %zu bytes, its %zu pixels have %s%u each",
-                 (long long)row, size, pixels, exact ? "" : "1, 2 or ", exact ? t->pixel : 4);
+    AIRY_FAIL_IF(
+        !fits, AIRY_ERR_CORRUPT,
+        "tile %lld: its gzip data unpack to %zu bytes, but its %zu pixels have %s%u bytes each",
+        (long long)row, size, pixels, exact ? "" : "1, 2 or ", exact ? t->pixel : 4);
     return AIRY_OK;
 }
 
