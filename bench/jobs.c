@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Several commands share a limit, and the memory of a device. */
+/* Return the memory limit of a process: several commands share it, or the memory of a device. */
 static uint64_t memory_limit(const struct bench_job *job)
 {
     const struct bench *bench = job->bench;
@@ -19,7 +19,7 @@ static uint64_t memory_limit(const struct bench_job *job)
     return (limit || bench->cpu ? limit : bench->info.memory) / job->processes;
 }
 
-/* The result of a command, which is the job's where there is only one. */
+/* Name the result of a process, which is that of the job unless there are several commands. */
 static void name_part(char path[4352], const struct bench_job *job, size_t part)
 {
     if (job->kind == BENCH_JOB_COMMANDS)
@@ -121,7 +121,7 @@ static void allow_root(void)
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 }
 
-/* One command, or all of them at once. 0 or an errno. */
+/* Run the process of the job, or all commands at once. 0 or an errno. */
 static int run_parts(struct bench_job *job, int errors)
 {
     struct bench_child list[BENCH_PROCESSES_MAX];
@@ -206,7 +206,7 @@ static bool load(airy_image *image, size_t *size, const char *path, const char *
     return true;
 }
 
-/* The bytes of `all` are those of `one` again and again. */
+/* Return whether `all` consists of the bytes of `one` again and again. */
 static bool repeats(const void *all, size_t size, const void *one, size_t step)
 {
     for (size_t at = 0; at < size && step > 0; at += step)

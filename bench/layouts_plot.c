@@ -49,7 +49,7 @@ struct curve {
     bool cpu;
 };
 
-/* The points of curve number k; returns how many. */
+/* Write the points of curve number k. Returns how many there are. */
 static size_t write_curve(FILE *s, size_t k, const struct curve *curve,
                           const struct layout_figure *figures, size_t count)
 {

@@ -2,8 +2,8 @@
  * airy bench scaling: integration on 1, 2, 4 ... cores of this machine by one process, by as many
  * commands that share the frames and by as many ranks of MPI, beside what the same cores execute
  * and read. Cores of a virtual machine may be halves of real ones, and share caches and memory in
- * any case: what can be reached is not the rate of one core times n. Or on 1, 2, 4 ... GPUs, beside
- * copies to as many at once and reading.
+ * any case: what can be reached is not the rate of one core times n. On a device the bench
+ * integrates on 1, 2, 4 ... GPUs instead, beside copies to as many GPUs at once and reading.
  */
 #include <math.h>
 #include <pthread.h>
