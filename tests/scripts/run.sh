@@ -122,27 +122,27 @@ bundle() (
 # --update writes a wording that changed, keeps a line that still matches, leaves out what varies from run to run, and writes an exit
 # code only when it is asked to. A failed case keeps its folder.
 cli_update() (
-    mkdir -p "$top/cli/cases" "$top/golden" && cd "$top/cli" && cp "$source/tests/cli/run.sh" "$source/tests/cli/update.py" . || exit 1
+    mkdir -p "$top/cli/cases/topic" "$top/golden" && cd "$top/cli" && cp "$source/tests/cli/run.sh" "$source/tests/cli/update.py" . || exit 1
     # shellcheck disable=SC2016
-    echo 'echo "airy: $PWD/a.h5 has 8 frames [0:8], process $$ of many" >&2; echo "airy: kept" >&2; echo new' >cases/words.sh
-    printf '%s\n' 'airy: *.h5 holds 8 frames \[0:8], process * of many' 'airy: k*t' >cases/words.stderr.glob
-    echo old >cases/words.stdout.exact
-    echo 'exit 3' >cases/code.sh
+    echo 'echo "airy: $PWD/a.h5 has 8 frames [0:8], process $$ of many" >&2; echo "airy: kept" >&2; echo new' >cases/topic/words.sh
+    printf '%s\n' 'airy: *.h5 holds 8 frames \[0:8], process * of many' 'airy: k*t' >cases/topic/words.stderr.glob
+    echo old >cases/topic/words.stdout.exact
+    echo 'exit 3' >cases/topic/code.sh
     # shellcheck disable=SC2016
-    echo 'echo $$' >cases/varies.sh && echo 1 >cases/varies.stdout.exact
+    echo 'echo $$' >cases/topic/varies.sh && echo 1 >cases/topic/varies.stdout.exact
     update() {
         TMPDIR=$top sh run.sh "$@" "$airy" "$airy" >log
     }
     update && exit 1
-    [ -d "$(sed -n 's/^# its folder: \(.*words\), what.*/\1/p' log)" ] && grep -q '^# run it again: .* words$' log || exit 2
+    [ -d "$(sed -n 's/^# its folder: \(.*words\), what.*/\1/p' log)" ] && grep -q '^# run it again: .* topic/words$' log || exit 2
     update --update && exit 3
-    [ "$(cat cases/words.stdout.exact)" = new ] && [ ! -e cases/code.exit ] && [ "$(cat cases/varies.stdout.exact)" = 1 ] || exit 4
-    printf '%s\n' 'airy: *.h5 has 8 frames \[0:8], process * of many' 'airy: k*t' | diff - cases/words.stderr.glob || exit 5
+    [ "$(cat cases/topic/words.stdout.exact)" = new ] && [ ! -e cases/topic/code.exit ] && [ "$(cat cases/topic/varies.stdout.exact)" = 1 ] || exit 4
+    printf '%s\n' 'airy: *.h5 has 8 frames \[0:8], process * of many' 'airy: k*t' | diff - cases/topic/words.stderr.glob || exit 5
     update --update --exit && exit 6
-    [ "$(cat cases/code.exit)" = 3 ] && [ "$(grep -c '^not ok' log)" = 1 ] || exit 7
+    [ "$(cat cases/topic/code.exit)" = 3 ] && [ "$(grep -c '^not ok' log)" = 1 ] || exit 7
     # The second of three calls runs under gdb; the program in gdb's place has the input and output of run.sh.
     # shellcheck disable=SC2016
-    printf '%s\n' 'for i in 1 2 3; do "$airy" --version >"$i"; done' >cases/calls.sh
+    printf '%s\n' 'for i in 1 2 3; do "$airy" --version >"$i"; done' >cases/topic/calls.sh
     printf '%s\n' '#!/bin/sh' 'cat; while [ "$1" != --args ]; do shift; done; shift; echo "under: $*"' >gdb && chmod +x gdb
     echo input | GDB=$PWD/gdb TMPDIR=$top sh run.sh --debug=2 "$airy" "$airy" calls 2>said >log
     [ "$(cat said)" = "$(printf '# call %s: airy --version\n' 1 2 && printf 'input\nunder: %s --version\n' "$airy" && echo '# call 3: airy --version')" ]

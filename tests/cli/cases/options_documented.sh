@@ -1,5 +1,0 @@
-# docs/command.md lists what the help lists
-top=$(cd "$(dirname "$0")/../../.." && pwd)
-sed -n '/^## Every option/,$p' "$top/docs/command.md" >have
-sh "$top/scripts/options.sh" "$airy" >want
-diff have want >&2 || { echo "docs/command.md: its last section is what scripts/options.sh prints" >&2; exit 1; }
