@@ -1,9 +1,10 @@
 #!/bin/sh
 # usage: run.sh [OPTION...] [AIRY HELPER] [TOPIC | NAME | TOPIC/NAME]...
 # Runs the cases cases/TOPIC/NAME.sh (default: all), each in an empty folder, and compares what a case prints: NAME.stdout.exact word for
-# word, NAME.stderr.glob line by line as shell patterns ("..." for any further lines), NAME.exit the exit code (default 0). Prints TAP. A
-# case that exits 77 is skipped. The folder of a failed case is kept, and its place is printed. AIRY and HELPER are programs, by default
-# those of build/. How a case is written: README.md beside this file.
+# word, NAME.stderr.glob line by line as shell patterns ("..." for any further lines), NAME.exit the exit code (default 0). Prints TAP:
+# a result for each assertion of a case (see check.sh), and one for the case. A case that exits 77 is skipped. The folder of a failed case
+# is kept, and its place is printed. AIRY and HELPER are programs, by default those of build/. How a case is written: README.md beside
+# this file.
 #   --part I/N      every N-th case from the I-th on
 #   --without FILE  skip the cases of FILE: TOPIC/NAME and why, one a line
 #   --debug[=N]     run the N-th (1) call of airy in a case under gdb, or under the command in $GDB; the calls are printed
@@ -128,6 +129,129 @@ matches() {
     ! IFS= read -r line <&3
 }
 
+# Split what a case is expected to print and what it printed at the lines "== SENTENCE", into $parts/KIND.NUMBER; 0 is what comes before the
+# first. The sentences are in $parts/names, the number of the last that the case printed in $parts/last, what stands twice in $parts/twice.
+parts=$top/parts
+split() { # CASE FOLDER
+    rm -rf "$parts" && mkdir "$parts" && : >"$parts/names" || return
+    for kind in want.out out want.err err; do : >"$parts/$kind.0"; done
+    for kind in "want.out=$1.stdout.exact" "out=$2.out" "want.err=$1.stderr.glob" "err=$2.err"; do
+        [ ! -f "${kind#*=}" ] || set -- "$@" "kind=${kind%%=*}" "${kind#*=}"
+    done
+    shift 2
+    awk -v parts="$parts/" '
+        FNR == 1 { file = parts kind ".0" }
+        !/^== / { print >file; next }
+        {
+            sentence = substr($0, 4)
+            if (!(sentence in number)) {
+                number[sentence] = ++count
+                print sentence >(parts "names")
+            }
+            if (seen[kind, sentence]++)
+                print sentence >(parts "twice")
+            if (kind == "out")
+                last = number[sentence]
+            close(file)
+            file = parts kind "." number[sentence]
+            printf "" >file
+        }
+        END { print last + 0 >(parts "last") }' "$@"
+}
+
+# Compare one part of a case: $different says what is not as expected.
+compare() { # CASE NUMBER
+    different=
+    if [ ! -e "$parts/out.$2" ]; then
+        different="; the case ended before it"
+    elif [ ! -e "$parts/want.out.$2" ]; then
+        different="; it is not in ${1##*/}.stdout.exact"
+    else
+        if [ -f "$1.stdout.exact" ] && ! cmp -s "$parts/want.out.$2" "$parts/out.$2"; then
+            different="; standard output differs"
+        fi
+        for kind in want.err err; do : >>"$parts/$kind.$2"; done
+        if [ -f "$1.stderr.glob" ] && ! matches "$parts/err.$2" "$parts/want.err.$2"; then
+            different="$different; standard error differs"
+        fi
+    fi
+}
+
+# Say what is not as expected in one part of a case.
+explain() { # CASE NUMBER WHY
+    echo "# ${3#; }"
+    if [ -f "$1.stdout.exact" ] && [ -e "$parts/want.out.$2" ] && [ -e "$parts/out.$2" ]; then
+        diff "$parts/want.out.$2" "$parts/out.$2" | sed 's/^/# diff: /' | head -n 8
+    fi
+    sed 's/^/# out: /' "$parts/out.$2" 2>/dev/null | head -n 12
+    sed 's/^/# err: /' "$parts/err.$2" 2>/dev/null | head -n 12
+}
+
+# Compare all of a case: $why says what differs, and $top/results has a line for each assertion and one for the case, which begin with
+# "ok" or "not ok", with comments behind those that failed.
+judge() { # TOPIC/NAME FOLDER CODE WANT
+    case=$here/cases/$1
+    split "$case" "$2"
+    ended=
+    [ "$3" = "$4" ] || ended="; exit code $3, expected $4"
+    last=$(cat "$parts/last")
+    part=0
+    bad=0
+    while IFS= read -r sentence; do
+        part=$((part + 1))
+        compare "$case" $part
+        # which ended the case, as far as it is known
+        [ $part != "$last" ] || different="$ended$different"
+        if [ -z "$different" ]; then
+            echo "ok $1: $sentence"
+        else
+            bad=$((bad + 1))
+            echo "not ok $1: $sentence"
+            explain "$case" $part "$different"
+        fi
+    done <"$parts/names" >"$top/results"
+    compare "$case" 0
+    [ "$last" != 0 ] || different="$ended$different"
+    [ ! -e "$parts/twice" ] || different="$different; this sentence stands twice: $(head -n 1 "$parts/twice")"
+    # the order of the assertions, and bytes that are no text
+    if [ $bad = 0 ] && [ -z "$different" ] && [ -f "$case.stdout.exact" ] && ! cmp -s "$case.stdout.exact" "$2.out"; then
+        different="; standard output differs"
+    fi
+    if [ -z "$different" ]; then
+        echo "ok $1"
+    else
+        echo "not ok $1"
+        explain "$case" 0 "$different"
+    fi >>"$top/results"
+    why=$different
+    [ $bad = 0 ] || why="; $bad of $part assertions failed$why"
+}
+
+# Print the results with their numbers. Behind the first one that failed stands how to look at it.
+report() { # TOPIC/NAME FOLDER
+    hint=yes
+    while IFS= read -r line; do
+        case $line in
+        'ok '*)
+            number=$((number + 1))
+            echo "ok $number - ${line#ok }"
+            ;;
+        'not ok '*)
+            number=$((number + 1))
+            failed=$((failed + 1))
+            echo "not ok $number - ${line#not ok }"
+            [ -z "$hint" ] || cat <<END
+# its folder: $2, what it printed: $2.out and .err
+# run it again: $again $1
+# with gdb at its first call of airy: $debug_again $1
+END
+            hint=
+            ;;
+        *) echo "$line" ;;
+        esac
+    done <"$top/results"
+}
+
 # The cases that a topic or a name means, as TOPIC/NAME. A topic comes before a case of its name.
 find_cases() { # TOPIC, NAME or TOPIC/NAME
     wanted=$1
@@ -153,14 +277,14 @@ all=$(
 part=$(printf '%s\n' "$all" | awk -v first="${part%/*}" -v step="${part#*/}" '!seen[$0]++ && ++number % step == first % step')
 # shellcheck disable=SC2086
 set -- $part
-echo "1..$#"
 number=0
+cases=0
 for name; do
-    number=$((number + 1))
     case=$here/cases/$name
     folder=$top/${name##*/}
     why=$(sed -n "s|^$name  *||p" "$without")
     if [ -n "$why" ]; then
+        number=$((number + 1))
         echo "ok $number - $name # SKIP $why"
         continue
     fi
@@ -168,39 +292,27 @@ for name; do
     code=$?
     want=0
     [ -f "$case.exit" ] && want=$(cat "$case.exit")
-    why=
     if [ $code = 77 ] && [ "$want" != 77 ]; then
+        number=$((number + 1))
         echo "ok $number - $name # SKIP $(tail -n 1 "$folder.err")"
         rm -rf "$folder" "$folder.out" "$folder.err"
         continue
     fi
-    [ $code = "$want" ] || why="exit code $code, expected $want"
-    if [ -f "$case.stdout.exact" ] && ! cmp -s "$case.stdout.exact" "$folder.out"; then
-        why="$why; standard output differs"
-    fi
-    if [ -f "$case.stderr.glob" ] && ! matches "$folder.err" "$case.stderr.glob"; then
-        why="$why; standard error differs"
-    fi
+    judge "$name" "$folder" $code "$want"
     if [ -n "$why" ] && [ -n "$update" ]; then
         echo "# $name: ${why#; }"
-        renew "$name" $code "$want" && why=
+        renew "$name" $code "$want" && judge "$name" "$folder" $code $code
     fi
+    report "$name" "$folder"
     if [ -z "$why" ]; then
-        echo "ok $number - $name"
         rm -rf "$folder" "$folder.out" "$folder.err"
     else
-        failed=$((failed + 1))
-        echo "not ok $number - $name"
-        echo "# ${why#; }"
-        echo "# its folder: $folder, what it printed: $folder.out and .err"
-        echo "# run it again: $again $name"
-        echo "# with gdb at its first call of airy: $debug_again $name"
-        [ ! -f "$case.stdout.exact" ] || diff "$case.stdout.exact" "$folder.out" | sed 's/^/# diff: /' | head -n 8
-        sed 's/^/# out: /' "$folder.out" | head -n 12
-        sed 's/^/# err: /' "$folder.err" | head -n 12
+        cases=$((cases + 1))
     fi
 done
+echo "1..$number"
 # shellcheck disable=SC2086
 [ -z "$updated" ] || git -C "$here" --no-pager diff -- $updated 2>/dev/null
-echo "# $failed of $number cases failed"
+[ $failed = 0 ] || in=" in $cases of $# cases"
+echo "# $failed of $number assertions failed$in"
 [ $failed = 0 ]

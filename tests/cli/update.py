@@ -2,9 +2,10 @@
 """
 usage: update.py CASE FIRST SECOND FOLDER...
 Write the expectations of a command case anew: CASE.stdout.exact from FIRST.out, and the lines of CASE.stderr.glob that FIRST.err does
-not match. The pattern of a line that still matches is kept. Another pattern gets the new text, and keeps its wildcards where they
-stood. SECOND is another run of the case: text that differs between both runs, and the names of the FOLDERs, become '*' in a pattern.
-Standard output has no wildcards, so it is refused where it differs. Prints what was written; exits 1 if something was refused.
+not match, each among those of the same assertion ("== SENTENCE", see check.sh). The pattern of a line that still matches is kept.
+Another pattern gets the new text, and keeps its wildcards where they stood. SECOND is another run of the case: text that differs
+between both runs, and the names of the FOLDERs, become '*' in a pattern. Standard output has no wildcards, so it is refused where it
+differs. Prints what was written; exits 1 if something was refused.
 """
 import difflib
 import re
@@ -189,16 +190,40 @@ def write(name, text):
         file.write(text)
 
 
-def update_stderr(name, first, second, folders):
-    lines, others = split(read(first)), split(read(second))
-    patterns = split(read(name))
-    if lines is None or patterns is None:
-        return None, "standard error does not end with a new line"
+def sections(lines):
+    """The lines of each assertion, by the line that begins it; None begins what comes before the first."""
+    found, at = {None: []}, None
+    for line in lines:
+        if line.startswith("== "):
+            at = line
+            found[at] = []
+        else:
+            found[at].append(line)
+    return found
+
+
+def adopt(old, new):
+    """Give the patterns of sentences that are gone to the new sentences: one for one, or each to the line that is most like it."""
+    gone = [sentence for sentence in old if not new.get(sentence) and (sentence is None or sentence not in new)]
+    fresh = [sentence for sentence in new if sentence not in old]
+    if len(gone) == len(fresh):
+        for sentence, other in zip(gone, fresh):
+            old[other] = old.pop(sentence)
+        return
+    pool = [pattern for sentence in gone for pattern in old.pop(sentence) if pattern != "..."]
+    lines = [(sentence, line) for sentence in fresh for line in new[sentence]]
+    for pattern, line, j in align(pool, [line for _, line in lines], False):
+        if pattern is not None and line is not None:
+            old.setdefault(lines[j][0], []).append(pattern)
+
+
+def update_section(patterns, lines, others, folders):
+    """The new patterns of one assertion, how many changed, and why they cannot be written."""
     is_open = "..." in patterns
     if is_open:
         patterns = patterns[:patterns.index("...")]
-    if not is_open and (others is None or len(others) != len(lines)):
-        return None, "standard error has another number of lines in a second run"
+    if not is_open and len(others) != len(lines):
+        return None, 0, "standard error has another number of lines in a second run"
     written, changed = [], 0
     for pattern, line, j in align(patterns, lines, is_open):
         if line is None:
@@ -210,7 +235,7 @@ def update_stderr(name, first, second, folders):
             pattern, new = "", True
         else:
             new = False
-        other = others[j] if others and j < len(others) else line
+        other = others[j] if j < len(others) else line
         if new or not matches(pattern, line):
             old, variable = pattern, variable_characters(line, other, folders)
             pattern = merge(old, line, variable)
@@ -218,11 +243,27 @@ def update_stderr(name, first, second, folders):
                 pattern = merge(old, line, variable, True)
             changed += 1
             if not matches(pattern, line) or not matches(pattern, other):
-                return None, f"line {j + 1} of standard error differs from run to run: {line}"
+                return None, 0, f"a line of standard error differs from run to run: {line}"
         written.append(pattern)
-    if is_open:
-        written.append("...")
-    write(name, "".join(pattern + "\n" for pattern in written))
+    return written + ["..."] * is_open, changed, None
+
+
+def update_stderr(name, first, second, folders):
+    lines, others = split(read(first)), split(read(second))
+    patterns = split(read(name))
+    if lines is None or patterns is None:
+        return None, "standard error does not end with a new line"
+    old, other = sections(patterns), sections(others or [])
+    adopt(old, sections(lines))
+    text, changed = "", 0
+    for sentence, section in sections(lines).items():
+        new, count, why = update_section(old.pop(sentence, []), section, other.get(sentence, []), folders)
+        if why:
+            return None, why
+        changed += count
+        text += "".join(line + "\n" for line in ([sentence] if sentence and new else []) + new)
+    changed += sum(len(rest) for rest in old.values())
+    write(name, text)
     return changed, None
 
 

@@ -148,7 +148,54 @@ cli_update() (
     [ "$(cat said)" = "$(printf '# call %s: airy --version\n' 1 2 && printf 'input\nunder: %s --version\n' "$airy" && echo '# call 3: airy --version')" ]
 )
 
+# Each assertion of a case is a result of its own; one that fails, that is not expected, that the case did not come to, or that it has
+# twice is reported by its name, and --update writes it.
+cli_assertions() (
+    mkdir -p "$top/named/cases/topic" "$top/golden" && cd "$top/named" && cp "$source"/tests/cli/*.sh "$source/tests/cli/update.py" . || exit 1
+    cat >cases/topic/several.sh <<'END'
+. "$cli/check.sh"
+expect 'one is printed' echo one
+expect 'two is not listed' ls two
+expect 'nothing fails' grep -q three three
+END
+    printf '%s\n' '== one is printed' one '== two is not listed' 'exit code 2' '== nothing fails' 'exit code 2' >cases/topic/several.stdout.exact
+    printf '%s\n' '== two is not listed' '*two*' '== nothing fails' '*three*' >cases/topic/several.stderr.glob
+    results() {
+        TMPDIR=$top sh run.sh "$@" "$airy" "$airy" several >log
+        grep -e '^ok' -e '^not ok' -e '^1\.' -e '^# [0-9]' log | sed 's,topic/several,T,'
+    }
+    [ "$(results)" = "ok 1 - T: one is printed
+ok 2 - T: two is not listed
+ok 3 - T: nothing fails
+ok 4 - T
+1..4
+# 0 of 4 assertions failed" ] || exit 1
+    sed -i 's/echo one/echo other/; s/ls two/ls none/; s/nothing/something/' cases/topic/several.sh
+    [ "$(results)" = "not ok 1 - T: one is printed
+not ok 2 - T: two is not listed
+not ok 3 - T: nothing fails
+not ok 4 - T: something fails
+ok 5 - T
+1..5
+# 4 of 5 assertions failed in 1 of 1 cases" ] || exit 2
+    grep -q '^# diff: > other' log && grep -q '^# the case ended before it' log && grep -q '^# it is not in several' log || exit 3
+    results --update >said && grep -q '^# 0 of 4' said && [ "$(sed -n '2p;$p' cases/topic/several.stdout.exact | tr '\n' ,)" = 'other,exit code 2,' ] &&
+        [ "$(grep '^== ' cases/topic/several.stderr.glob | tr '\n' ,)" = '== two is not listed,== something fails,' ] || exit 4
+    # the same word twice, another order, an exit code
+    sed -i 's/something fails/one is printed/' cases/topic/several.sh
+    results >said && grep -q '^not ok . - T$' said && grep -q '^# .*this sentence stands twice: one is printed' log || exit 5
+    # shellcheck disable=SC2016
+    printf '%s\n' '. "$cli/check.sh"' "expect 'a' true" "expect 'b' true" >cases/topic/several.sh
+    printf '%s\n' '== b' '== a' >cases/topic/several.stdout.exact && rm cases/topic/several.stderr.glob
+    results >said && grep -q '^not ok 3 - T$' said && grep -q '^# standard output differs' log || exit 6
+    printf '%s\n' '== a' '== b' >cases/topic/several.stdout.exact && echo 'exit 3' >>cases/topic/several.sh
+    results >said && grep -q '^not ok 2 - T: b$' said && grep -q '^ok 3 - T$' said && grep -q '^# exit code 3, expected 0' log || exit 7
+    echo "expect 'a * b'" >>cases/topic/several.sh && sed -i '/^exit/d' cases/topic/several.sh
+    results >said && grep -q '^# exit code 99, expected 0' log
+)
+
 one parse parse
+one cli_assertions cli_assertions
 one cli_update cli_update
 one detector_table detector_table
 one layers layers
