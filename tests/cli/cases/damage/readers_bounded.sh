@@ -1,5 +1,6 @@
 # Every argument and option that names an input, with what has no end or no writer and with files that are far larger than they
 # look: each run ends within seconds, with exit code 1 or 2 and one line. AIRY_DEVICE is the CPU, so the memory may be limited.
+. "$cli/check.sh"
 stem=${small%.h5}
 cp "$small" small.h5 && cp "$stem.poni" small.poni || exit 9
 "$airy" convert small.h5 --frames 0 -o i.npy --quiet || exit 9
@@ -40,6 +41,7 @@ n=0
 with() {
     inputs=$1
     while read -r line; do
+        expect "'$line' ends soon with $inputs"
         for input in $inputs; do
             n=$((n + 1))
             # shellcheck disable=SC2046
@@ -122,14 +124,16 @@ for kind in csv poni D json xye chi; do
     with zeros.$kind <texts
 done
 ln -s /dev/zero zero && with zero <texts
+expect 'texts from a pipe without a writer end soon'
 while read -r line; do
     n=$((n + 1))
     # shellcheck disable=SC2046
     one $(printf '%s\n' "$line" | sed "s|@|pipe|g") &
 done <texts
 wait
-# a pipe that never ends
+expect 'a pipe that never ends is read as far as its limit'
 yes '# and so on' | "$airy" sky s.fits --radec /dev/stdin 2>err >out
 [ $? = 1 ] && grep -q 'more than 67108864 bytes came through this pipe' err || cat err
+expect 'nothing is written'
 rm -rf zeros.* pipe
 [ -z "$(ls o.* d.h5 2>/dev/null)" ] || ls

@@ -1,5 +1,6 @@
 # a file that is another one at the end, and a disk that is full
 . "$cli/await.sh"
+. "$cli/check.sh"
 # replaced OUT ROWS [OPTION...]: follow in.h5, and give its name to other.h5 as soon as OUT has so many rows; $code is the exit code
 replaced() {
     out=$1
@@ -24,27 +25,31 @@ replaces() {
         grep -o "$sentence" err && break
     done
 }
+expect 'a file of frames of another size ends the run'
 $airy simulate diffraction other.h5 --detector pilatus_300k --frames 600 --same-frame --quiet || exit 1
 replaces $small "'in.h5' is another file now, of frames of another size or type" out.h5 8 --frames 0:9
 grep -o 'the same command with --resume continues out.h5.partial' err
 echo "exit $code"
-# another one of the same size
+expect 'a file of the same size with other frames ends the run'
 $airy simulate diffraction other.h5 --detector pilatus_100k --frames 9 --seed 2 --quiet --force || exit 3
 cp $small in.h5
 replaced same.h5 8 --frames 0:9
 grep -o "frame 7 of 'in.h5' is another one than when it was taken" err
 echo "exit $code, $(ls same*)"
-# a shorter one; files that do not state how many frames they will have
+# It does not state how many frames it will have.
+expect 'a shorter file ends the run'
 $airy simulate diffraction frames.h5 --detector pilatus_100k --frames 3 --seed 2 --quiet --force || exit 5
 $helper begun all.h5 $small 8 && $helper begun other.h5 frames.h5 3 || exit 5
 replaces all.h5 "'in.h5' has 3 frames now, and frame 7 was taken: the file was replaced or cut off" short.h5 8
-# a shorter one that has the frame which the first one lacks: that frame does not belong to the series
+expect 'a shorter file does not give a frame that the first one lacks'
 $airy simulate diffraction frames.h5 --detector pilatus_100k --frames 5 --seed 2 --quiet --force || exit 7
 $helper begun lacks.h5 $small 8 3 && $helper begun other.h5 frames.h5 5 || exit 7
 replaces lacks.h5 "'in.h5' has 5 frames now, and frame 7 was taken" lacks_out.h5 7
 grep -o 'never came, the first is number 3' err
 echo "exit $code"
+expect 'a full disk ends the run and names the partial result'
 (trap '' XFSZ; ulimit -f 256; $airy integrate all.h5 --poni ${small%.h5}.poni -o full.h5 --follow --follow-timeout 0.2 --poll 0.1 --quiet 2>err)
 echo "exit $?"
 grep -o 'File too large; when that is mended the same command with --resume continues full.h5.partial' err || cat err >&2
+expect 'a full disk leaves no output'
 [ ! -e full.h5 ] || echo 'the output is there'

@@ -1,4 +1,5 @@
 # --frames from FITS to FITS: the header goes along, with the coordinates of these frames
+. "$cli/check.sh"
 case $($airy --version --verbose) in *"fits: cfitsio"*) ;; *) echo "no CFITSIO" >&2; exit 77 ;; esac
 # a file of planes of 2 x 3 zeros: name, axes, further cards
 make() {
@@ -24,22 +25,24 @@ make bare.fits 6 $sky "CTYPE3  = 'FREQ'" "CDELT3  = 1"
 make both.fits '2|2' $sky
 unset IFS
 for case in "cube 2" "cube 1:3" "cube 1:6:2" "cube 0:6" "radio 1:4:2" "radio 3" "mixed 1:3" "bare 0:3" "both 1"; do
-    echo "$case:"
+    expect "frames ${case#* } of ${case% *}.fits keep their header and coordinates"
     $airy convert ${case% *}.fits --frames ${case#* } -o f.fits --force --quiet && cards f.fits
     case $($airy --version --verbose) in *wcslib*)
         [ ${case%% *} = mixed ] || $airy sky f.fits --pixels 0,0 | tr -d ' \n' | grep -q '150.5,.*2.25' || echo no sky ;;
     esac
 done
-# what cannot follow is said; other formats have no header
 for case in "mixed 0:6:2" "bare 1:3" "bare 1" "both 0:3" "cub* 0"; do
+    expect "what becomes of frames $(echo "${case#* } of ${case% *}" | tr -d '*').fits has no coordinates"
     $airy convert "${case% *}.fits" --frames ${case#* } -o f.fits --force && cards f.fits
 done
+expect 'a file without a header takes the frames'
 $airy convert cube.fits --frames 1:3 -o f.npy
+expect 'a maximum of frames has no coordinates'
 $airy reduce cube.fits --by max -o f.fits --force
+expect 'a maximum of frames in a file without a header has no warning'
 $airy reduce cube.fits --by max -o r.npy
-# labels of frames are images of the same places
 for case in "cube 2" "cube 1:6:2" "radio 3" "mixed 0:6:2"; do
-    echo "$case:"
+    expect "labels of frames ${case#* } of ${case% *}.fits have the coordinates of the frames"
     rm -f f.fits l.fits
     $airy convert ${case% *}.fits --frames ${case#* } -o f.fits --quiet
     $airy label ${case% *}.fits --each --frames ${case#* } --above 5 -o l.fits >said 2>err; grep -v 'on device' err >&2

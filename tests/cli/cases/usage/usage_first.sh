@@ -1,43 +1,44 @@
-# wrong use is exit code 2 and told before an output that is there already
+# Wrong use is exit code 2, and reported before an output that is there already.
+. "$cli/check.sh"
 $airy simulate sky im.npy --height 16 --width 16 --quiet || exit 1
 echo precious >there.npy && cp there.npy there.h5 && cp there.npy there.csv && cp there.npy there.png && cp there.npy there.poni || exit 1
 code=0
-try() {
-    want=$1
-    shift
+try() { # SENTENCE WANT COMMAND...
+    expect "$1" && want=$2
+    shift 2
     $airy "$@" 2>said >/dev/null
     got=$?
     cat said
     [ $got = "$want" ] || { echo "exit code $got: $*" && code=2; }
 }
-try 2 blur im.npy -o there.npy
-try 2 blur im.npy --sigma 1x2 -o there.npy
-try 2 blur im.npy --sigma 0 -o there.npy
-try 2 blur im.npy --sigma 1 --dtype int8 -o there.npy
-try 2 convolve im.npy -o there.npy
-try 2 filter foo im.npy -o there.npy
-try 2 filter median -o there.npy
-try 2 filter dog im.npy --sigma 1 -o there.npy
-try 2 filter median im.npy --size 0 -o there.npy
-try 2 filter hampel im.npy --size 4 -o there.npy
-try 2 filter median im.npy --footprint ball=-1 -o there.npy
-try 2 filter median im.npy --size 3,3,3 --planes -o there.npy
-try 2 threshold im.npy -o there.npy
-try 2 label im.npy --above 1 --sigma 2 -o there.npy
-try 2 sources im.npy --connectivity 6 --catalog there.csv
-try 2 reduce im.npy --profile=there.npy
-try 2 calibrate im.npy -o there.poni
-try 2 peaks im.npy --patch 4 -o there.h5
-try 2 view im.npy --delta-dummy 1 -o there.png
-try 2 plot im.npy --x-range 2,1 -o there.png
-try 2 merge im.npy --average --sum -o there.h5
-try 2 densify im.npy --seed 1 -o there.h5
-try 2 compress im.npy there.npy
-try 2 oct im.npy -o there.h5
-try 2 oct calibrate im.npy --distance 1 -o there.png
-try 2 simulate diffraction there.h5 --background 1
-try 2 blur im.npy --sigma 1 -o there.npy --compare cpu
-# and what is right is still refused
-try 1 blur im.npy --sigma 1 -o there.npy
-try 1 filter median im.npy -o there.npy --compare cpu,cpu
+try 'blur needs a sigma' 2 blur im.npy -o there.npy
+try 'a sigma of blur is a number' 2 blur im.npy --sigma 1x2 -o there.npy
+try 'a sigma of blur is above 0' 2 blur im.npy --sigma 0 -o there.npy
+try 'blur writes no integers' 2 blur im.npy --sigma 1 --dtype int8 -o there.npy
+try 'convolve needs a kernel' 2 convolve im.npy -o there.npy
+try 'filter names the list of filters' 2 filter foo im.npy -o there.npy
+try 'filter needs an image' 2 filter median -o there.npy
+try 'a difference of Gaussians needs a second sigma' 2 filter dog im.npy --sigma 1 -o there.npy
+try 'a box of a median has a size of at least 1' 2 filter median im.npy --size 0 -o there.npy
+try 'a box of a Hampel filter is odd' 2 filter hampel im.npy --size 4 -o there.npy
+try 'a radius of a footprint is not negative' 2 filter median im.npy --footprint ball=-1 -o there.npy
+try 'a box of planes has at most two sizes' 2 filter median im.npy --size 3,3,3 --planes -o there.npy
+try 'threshold needs a number' 2 threshold im.npy -o there.npy
+try 'label takes one threshold' 2 label im.npy --above 1 --sigma 2 -o there.npy
+try 'sources has the connectivities of planes' 2 sources im.npy --connectivity 6 --catalog there.csv
+try 'reduce needs an output' 2 reduce im.npy --profile=there.npy
+try 'calibrate needs a calibrant' 2 calibrate im.npy -o there.poni
+try 'a patch of peaks is odd' 2 peaks im.npy --patch 4 -o there.h5
+try 'view takes a tolerance with a dummy value only' 2 view im.npy --delta-dummy 1 -o there.png
+try 'limits of a plot rise' 2 plot im.npy --x-range 2,1 -o there.png
+try 'merge takes one way to merge' 2 merge im.npy --average --sum -o there.h5
+try 'densify takes a seed with noise only' 2 densify im.npy --seed 1 -o there.h5
+try 'compress writes HDF5 files' 2 compress im.npy there.npy
+try 'oct needs a plan' 2 oct im.npy -o there.h5
+try 'oct calibrate takes a distance between two mirrors only' 2 oct calibrate im.npy --distance 1 -o there.png
+try 'simulate takes a background with a calibrant only' 2 simulate diffraction there.h5 --background 1
+try 'a comparison needs two devices' 2 blur im.npy --sigma 1 -o there.npy --compare cpu
+try 'a right command does not replace its output' 1 blur im.npy --sigma 1 -o there.npy
+try 'a right comparison does not replace its output' 1 filter median im.npy -o there.npy --compare cpu,cpu
+expect 'no output was touched'
 [ "$(cat there.* | uniq)" = precious ] && exit $code
