@@ -1,6 +1,7 @@
 # Everything on a fresh Debian 12 or Ubuntu 24.04:
 #   make demo    install what is missing, build, simulate a stack, integrate it, print a table, draw a plot
-#   make test    install what is missing, build, run all tests
+#   make test    install what is missing, build, run the tests (make test TESTS= also those that only .ci/run runs: faults, installation,
+#                scripts)
 # Also: make (build only; it installs nothing and says what is missing), make deps (install what the build needs), make install,
 # make deb (Debian packages in deb/), make dist (the source in dist/), make bundle (a folder that runs elsewhere),
 # make fuzz (each fuzzer for FUZZ_SECONDS, at random), make soak (streams for SECONDS and looks whether anything grows or changes),
@@ -16,6 +17,8 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 SECONDS ?= 3600
 WALK ?= walk
+# Arguments of meson test.
+TESTS ?= --no-suite ci
 
 .PHONY: all build deps demo test install bundle deb dist fuzz soak bounds coverage oclgrind api gallery walk clean
 
@@ -37,7 +40,7 @@ demo:
 test:
 	@scripts/deps.sh build test
 	@$(MAKE) --no-print-directory build
-	@scripts/test.sh $(BUILD)
+	@scripts/test.sh $(BUILD) $(TESTS)
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

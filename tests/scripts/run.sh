@@ -1,8 +1,8 @@
 #!/bin/sh
 # usage: run.sh BUILD SOURCE
 # Runs each script of the repository once, in small, so that none stops unnoticed: TAP, a case a script. Run elsewhere, in full:
-# api, deps, fuzz, symbols, test (with count and failures) by .ci/run, options by tests/cli, gallery by tests/install,
-# embed_kernels by the build. What takes minutes or a network (coverage, deb, oclgrind, walk) is only parsed here.
+# api, deps, fuzz, symbols, test (with count and failures) by .ci/run, options by tests/cli, gallery by tests/install, layers by the
+# test layers, embed_kernels by the build. What takes minutes or a network (coverage, deb, oclgrind, walk) is only parsed here.
 build=$1
 source=$2
 airy=$build/tools/airy/airy
@@ -53,10 +53,6 @@ parse() {
 detector_table() {
     "$python" "$source/scripts/detector_table.py" "$source/tests/golden/diffraction/detectors.json" >"$top/table.c" &&
         tr -s ' ' <"$top/table.c" >"$top/made" && tr -s ' ' <"$source/src/integrate/detector_table.c" | diff "$top/made" -
-}
-
-layers() {
-    "$python" "$source/scripts/layers.py" "$build"
 }
 
 layers_self_test() {
@@ -198,7 +194,6 @@ one parse parse
 one cli_assertions cli_assertions
 one cli_update cli_update
 one detector_table detector_table
-one layers layers
 one layers_self_test layers_self_test
 one dist dist
 one demo demo
