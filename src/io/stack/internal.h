@@ -66,7 +66,8 @@ struct stack_run {
 /* Frames [first, first + frames) of the stack come from this input. */
 struct stack_part {
     char *path;
-    bool plain; /* not HDF5: of several files the first */
+    bool plain;  /* not HDF5: of several files the first */
+    bool series; /* all data files of a master */
     size_t first, frames;
 };
 
@@ -88,6 +89,7 @@ struct airy_stack {
     uint64_t stored_bytes;
     size_t max_chunk;
     bool unverified;     /* checksums that files carry are passed over */
+    bool growing;        /* its files are being written */
     size_t lost;         /* frames of files that are missing or cut */
     char *first_path;    /* the first file, for meta and monitors */
     char *first_dataset; /* as that file names it, be it a link or virtual; NULL: no HDF5 */

@@ -595,6 +595,23 @@ static bool masks_nothing(hid_t file, const char *path)
     return nothing;
 }
 
+/* What the master promises and the frames of the first input do not keep is reported. */
+static void check_promises(const airy_stack *stack, size_t promised, struct places *places)
+{
+    struct number width, height;
+    const struct stack_part *part = &stack->parts[0];
+    if (part->series && !stack->growing && promised > part->frames)
+        airy_log(AIRY_LOG_WARN, "%s: nimages and ntrigger say %zu frames, but %zu are there",
+                 stack->first_path, promised, part->frames);
+    if (read_field(&width, places, places->detector, "detectorSpecific/x_pixels_in_detector") &&
+        read_field(&height, places, places->detector, "detectorSpecific/y_pixels_in_detector") &&
+        (width.value != (double)stack->width || height.value != (double)stack->height))
+        airy_log(AIRY_LOG_WARN,
+                 "%s: x_pixels_in_detector and y_pixels_in_detector say %g x %g pixels, but frames "
+                 "have %zu x %zu (height x width)",
+                 stack->first_path, height.value, width.value, stack->height, stack->width);
+}
+
 airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
 {
     AIRY_FAIL_IF(!stack || !meta, AIRY_ERR_PARAM, "airy_stack_get_meta: an argument is NULL");
@@ -626,6 +643,8 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
             found.saturation = found.has_saturation ? limit.value : 0;
         }
         found.frames = airy_stack_series_total(file);
+        if (places.detector[0])
+            check_promises(stack, found.frames, &places);
         status = places.no_memory ? airy_fail(AIRY_ERR_MEMORY, "out of memory for what '%s' says",
                                               stack->first_path)
                                   : airy_probe_result(file);

@@ -121,8 +121,10 @@ static airy_status note_part(airy_stack *stack, const struct stack_choice *choic
         AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for %zu files",
                      stack->part_count + 1);
         stack->parts = larger;
-        stack->parts[stack->part_count] = (struct stack_part){
-            .path = strdup(choice->path), .plain = choice->plain_count > 0, .first = first};
+        stack->parts[stack->part_count] = (struct stack_part){.path = strdup(choice->path),
+                                                              .plain = choice->plain_count > 0,
+                                                              .series = choice->series_count > 0,
+                                                              .first = first};
         AIRY_FAIL_IF(!stack->parts[stack->part_count++].path, AIRY_ERR_MEMORY,
                      "out of memory for a path");
     }
@@ -155,6 +157,27 @@ static airy_status add_dataset(airy_stack *stack, struct held_file *held,
     return airy_stack_add(stack, held->file, choice->path, choice->dataset);
 }
 
+static unsigned long long number_of(const struct stack_choice *choice)
+{
+    const char *underline = strrchr(choice->dataset, '_');
+    return underline ? strtoull(underline + 1, NULL, 10) : 0;
+}
+
+/* Numbers that a master's data files do not have: reported, as later frames move up. */
+static void say_missing(const struct stack_choice *series)
+{
+    const size_t count = series->series_count;
+    const unsigned long long first = number_of(&series[0]), last = number_of(&series[count - 1]);
+    size_t i = 1;
+    while (i < count && number_of(&series[i]) == first + i)
+        i++;
+    if (i < count && last >= first + count)
+        airy_log(AIRY_LOG_WARN,
+                 "%s: %llu of the data files %llu to %llu have no entry, the first is number "
+                 "%llu; later frames are numbered without them",
+                 series->path, last - first + 1 - count, first, last, first + i);
+}
+
 static airy_status add_each(struct held_file *held, airy_stack *stack,
                             const struct stack_choice *choices, size_t count,
                             const char *const *paths, const airy_stack_params *params)
@@ -164,6 +187,8 @@ static airy_status add_each(struct held_file *held, airy_stack *stack,
     airy_status first = AIRY_OK;
     for (size_t i = 0; i < count; i++) {
         const size_t before = stack->frames;
+        if (choices[i].series_count > 1 && i == choices[i].series_first && !params->unverified)
+            say_missing(&choices[i]);
         const airy_status status = choices[i].plain_count
                                        ? airy_stack_add_plain(stack, paths + choices[i].plain_first,
                                                               choices[i].plain_count, raw)
@@ -285,6 +310,7 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
     AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stack"));
     made->wanted_channel = params->channel;
     made->unverified = params->unverified;
+    made->growing = params->growing;
     airy_status status = airy_stack_library_open(made);
     if (status == AIRY_OK)
         status = airy_hdf5_lock();
