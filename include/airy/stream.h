@@ -70,6 +70,7 @@ typedef struct airy_stream_start_message {
     char channel[AIRY_STREAM_CHANNELS_MAX][AIRY_STREAM_NAME_BYTES];
     size_t masks; /**< pixel_mask, one a channel */
     airy_stream_pixels mask[AIRY_STREAM_CHANNELS_MAX];
+    double energy; /**< eV, from incident_energy; 0 */
 } airy_stream_start_message;
 
 typedef struct airy_stream_image_message {
@@ -105,7 +106,11 @@ typedef struct airy_stream_message {
 AIRY_API airy_status airy_stream_parse(airy_stream_message *message, const void *bytes,
                                        size_t size);
 
-/** The same fields as a file has: geometry, saturation, has_mask for the channel ("": any). */
+/**
+ * The same fields as a file has: geometry, saturation, has_mask for the channel ("": any). Of
+ * incident_wavelength and incident_energy that differ by more than a thousandth the first is used,
+ * with a warning.
+ */
 AIRY_API void airy_stream_meta(airy_stack_meta *meta, const airy_stream_start_message *start,
                                const char *channel);
 /**

@@ -342,9 +342,10 @@ static airy_status read_number(airy_stream_message *m, struct airy_cbor *cbor, c
         s->frame_time = value;
     else if (strcmp(key, "incident_wavelength") == 0)
         s->wavelength = value > 0 ? value * 1e-10 : s->wavelength;
-    else if (strcmp(key, "incident_energy") == 0)
+    else if (strcmp(key, "incident_energy") == 0) {
+        s->energy = value > 0 ? value : 0;
         s->wavelength = value > 0 && !(s->wavelength > 0) ? AIRY_HC_EV_M / value : s->wavelength;
-    else {
+    } else {
         s->saturation = value;
         s->has_saturation = true;
     }

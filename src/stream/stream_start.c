@@ -16,6 +16,17 @@ static const airy_stream_pixels *find_mask(const airy_stream_start_message *star
     return NULL;
 }
 
+/* A series goes on all the same: its images come once. */
+static void compare_energy(const airy_stream_start_message *start)
+{
+    const double of_energy = start->energy > 0 ? AIRY_HC_EV_M / start->energy : start->wavelength;
+    if (fabs(of_energy - start->wavelength) > 1e-3 * start->wavelength)
+        airy_log(AIRY_LOG_WARN,
+                 "the start message: incident_wavelength gives %.6g m, which is used, but "
+                 "incident_energy gives %.6g m; a PONI file decides",
+                 start->wavelength, of_energy);
+}
+
 /* A detector that faces the beam, as of the files of the same detectors. */
 static bool plain_geometry(airy_geometry *g, const airy_stream_start_message *start)
 {
@@ -45,6 +56,8 @@ void airy_stream_meta(airy_stack_meta *meta, const airy_stream_start_message *st
     meta->has_geometry = start->has_poni || plain_geometry(g, start);
     if (start->has_poni)
         airy_detector_complete(&g->detector);
+    else
+        compare_energy(start);
     meta->has_saturation = start->has_saturation;
     meta->saturation = start->saturation;
     meta->has_mask = find_mask(start, channel) != NULL;

@@ -5,9 +5,11 @@
 #include "airy/stream.h"
 #include "check.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check_stream.h"
 
@@ -255,6 +257,23 @@ static void make_full_start(struct message *m)
     put_text(m, "anything");
 }
 
+/* And what is printed on standard error. */
+static void get_meta(struct check *c, airy_stack_meta *meta, const airy_stream_start_message *start,
+                     const char *channel, char said[400])
+{
+    char path[4200];
+    snprintf(path, sizeof(path), "%s/log", check_tmp(c));
+    const int old = dup(STDERR_FILENO),
+              log = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    dup2(log, STDERR_FILENO);
+    airy_stream_meta(meta, start, channel);
+    dup2(old, STDERR_FILENO);
+    const ssize_t n = pread(log, said, 399, 0);
+    said[n < 0 ? 0 : n] = 0;
+    close(log);
+    close(old);
+}
+
 static void check_start(struct check *c)
 {
     const uint8_t bad[6] = {0, 1, 0, 0, 1, 0};
@@ -273,7 +292,10 @@ static void check_start(struct check *c)
     CHECK(c, s->has_dtype && s->dtype == AIRY_DTYPE_U16 && s->channels == 2);
     CHECK(c, strcmp(s->channel[1], "threshold_2") == 0 && s->masks == 1);
     CHECK(c, s->frame_time == 0.001);
-    airy_stream_meta(&meta, s, "threshold_2");
+    char said[400];
+    get_meta(c, &meta, s, "threshold_2", said);
+    CHECK(c, strstr(said, "incident_wavelength gives 5e-11 m, which is used, but incident_energy "
+                          "gives 1e-10 m"));
     const airy_geometry *g = &meta.geometry;
     CHECK(c, meta.has_geometry && meta.has_mask && meta.has_saturation);
     CHECK(c, meta.saturation == 65534 && g->dist == 0.25 && g->wavelength == 0.5e-10);
@@ -285,6 +307,9 @@ static void check_start(struct check *c)
     CHECK_OK(c, airy_stream_mask(mask, s, ""));
     CHECK_FAILS(c, airy_stream_mask(mask, s, "threshold_1"), AIRY_ERR_NOT_FOUND,
                 "no pixel_mask of channel 'threshold_1'");
+    got->start.energy *= 2.001;
+    get_meta(c, &meta, s, "threshold_2", said);
+    CHECK(c, !*said && meta.geometry.wavelength == 0.5e-10);
     got->start.mask[0].height = 3;
     CHECK_FAILS(c, airy_stream_mask(mask, s, ""), AIRY_ERR_SHAPE, "the images are 2 x 3");
     got->start.mask[0].height = 2;
