@@ -168,7 +168,8 @@ typedef struct airy_coarse_result {
  *
  * Sums in f64 on the host, to which the elements are copied: for images that a clip has failed on.
  * @param value  the most frequent one: the median
- * Errors: as airy_statistics_get; AIRY_ERR_PARAM (value is not finite).
+ * Errors: as airy_statistics_get; AIRY_ERR_PARAM (value is not finite; a standard deviation that is
+ *         not).
  */
 AIRY_API airy_status airy_coarse_noise(airy_queue *queue, airy_coarse_result *result,
                                        const airy_array *src, const airy_array *mask, double value);
@@ -198,7 +199,8 @@ typedef struct airy_hot_result {
  * @param src     any dtype and shape
  * @param mask    u8, shape of src, not 0 = left out; NULL: none
  * @param kappa   >= 0, finite
- * Errors: as airy_statistics_get; AIRY_ERR_PARAM (kappa; no finite element).
+ * Errors: as airy_statistics_get; AIRY_ERR_PARAM (kappa; no finite element; a standard
+ *         deviation that is not finite).
  */
 AIRY_API airy_status airy_hot_pixels(airy_queue *queue, uint8_t *hot, airy_hot_result *result,
                                      const airy_array *src, const airy_array *mask, double kappa);

@@ -49,14 +49,17 @@ out:
     return status;
 }
 
-/* Mean and deviation of what lies from lo to hi, about `value`. */
+/*
+ * Mean and deviation of what lies from lo to hi, about `value`; summed in steps, whose squares are
+ * finite where those of the values may not be.
+ */
 static uint64_t find_moments(double *mean, double *std, const struct values *v, double lo,
-                             double hi, double value)
+                             double hi, double value, double step)
 {
     double sum = 0, squares = 0;
     uint64_t count = 0;
     for (size_t i = 0; i < v->count; i++) {
-        const double x = v->x[i] - value;
+        const double x = (v->x[i] - value) / step;
         if (v->x[i] < lo || v->x[i] > hi)
             continue;
         sum += x;
@@ -64,8 +67,8 @@ static uint64_t find_moments(double *mean, double *std, const struct values *v, 
         count++;
     }
     const double offset = count ? sum / (double)count : 0;
-    *mean = value + offset;
-    *std = count ? sqrt(fmax(0, squares / (double)count - offset * offset)) : 0;
+    *mean = value + step * offset;
+    *std = count ? step * sqrt(fmax(0, squares / (double)count - offset * offset)) : 0;
     return count;
 }
 
@@ -84,7 +87,7 @@ static void measure(airy_coarse_result *r, const struct values *v, double value)
     r->coarse = v->count >= LEAST && equal >= v->count / 4 && near > v->count / 1000;
     double lo = value - 3.5 * step, hi = value + 3.5 * step;
     for (int round = 0; r->coarse && round < ROUNDS; round++) {
-        r->count = find_moments(&r->mean, &r->std, v, lo, hi, value);
+        r->count = find_moments(&r->mean, &r->std, v, lo, hi, value, step);
         if (r->count == count)
             break;
         count = r->count;
@@ -107,7 +110,10 @@ airy_status airy_coarse_noise(airy_queue *queue, airy_coarse_result *result, con
     if (status == AIRY_OK && v.count)
         measure(&r, &v, value);
     free(v.x);
-    if (status == AIRY_OK)
-        *result = r;
-    return status;
+    AIRY_TRY(status);
+    AIRY_FAIL_IF(r.coarse && !isfinite(r.std), AIRY_ERR_PARAM,
+                 "the standard deviation of the elements about %g is not finite; scale them down",
+                 value);
+    *result = r;
+    return AIRY_OK;
 }

@@ -25,6 +25,9 @@ static airy_status find_bounds(airy_hot_result *r, airy_queue *queue, const airy
         AIRY_TRY(airy_clip(queue, &clipped, src, mask, &params));
         r->sigma = clipped.kept.std;
     }
+    AIRY_FAIL_IF(!isfinite(r->sigma), AIRY_ERR_PARAM,
+                 "the standard deviation of the elements is not finite, for their squares are too "
+                 "large; scale them down");
     const double half = fmax(kappa * r->sigma, few.coarse ? 3.5 * few.step : 0);
     r->low = r->center - half;
     r->high = r->center + half;

@@ -746,6 +746,17 @@ static void check_not_coarse(struct check *c)
     src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
     CHECK_OK(c, airy_coarse_noise(c->queue, &r, src, NULL, 3));
     CHECK(c, !r.coarse && r.step == 0);
+    /* Steps whose squares are not finite, and a deviation that is not. */
+    for (size_t i = 0; i < N; i++)
+        x[i] = 0x1p600 * (double)(i % 2);
+    src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
+    CHECK_OK(c, airy_coarse_noise(c->queue, &r, src, NULL, 0));
+    CHECK(c, r.coarse && r.step == 0x1p600 && r.mean == 0x1p599 && r.std == 0x1p599);
+    for (size_t i = 0; i < N; i++)
+        x[i] = i % 2 ? 0x1.8p1023 : -0x1.8p1023;
+    src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
+    CHECK_FAILS(c, airy_coarse_noise(c->queue, &r, src, NULL, -0x1.8p1023), AIRY_ERR_PARAM,
+                "not finite");
     CHECK_FAILS(c, airy_coarse_noise(c->queue, &r, src, NULL, (double)NAN), AIRY_ERR_PARAM,
                 "value");
     CHECK_FAILS(c, airy_coarse_noise(c->queue, NULL, src, NULL, 0), AIRY_ERR_PARAM, "NULL");

@@ -348,12 +348,23 @@ static int find_labels(const struct label_params *p, struct found *f, struct wor
     return p->table && w->bits ? measure_images(p, f, w) : AIRY_EXIT_OK;
 }
 
+/* Squares of values beyond 1e154 are infinite, and so is what is made of their sum. */
+static int check_thresholds(const struct label_params *p, const struct found *f)
+{
+    for (size_t i = 0; p->has_sigma && i < f->runs.planes.count; i++)
+        if (f->clips[f->runs.at + i].kept.count && !isfinite(f->above[f->runs.at + i]))
+            return device_image_no_spread(&p->common, p->common.inputs.items[0]);
+    return AIRY_EXIT_OK;
+}
+
 /* All of a run but what is said of the images together. */
 static int label_run(const struct label_params *p, struct found *f)
 {
     struct work w = {.bits = NULL};
     const airy_status status = find_thresholds(p, f);
-    const int code = status == AIRY_OK ? find_labels(p, f, &w) : tool_failed(&p->common, status);
+    int code = status == AIRY_OK ? check_thresholds(p, f) : tool_failed(&p->common, status);
+    if (code == AIRY_EXIT_OK)
+        code = find_labels(p, f, &w);
     close_views(&w.bits, w.foreground, f->runs.planes.count);
     close_views(&w.cube, w.targets, f->runs.planes.count);
     return code;

@@ -513,6 +513,14 @@ json_t *statistics_json(const airy_statistics *s)
                      tool_json_number(s->std));
 }
 
+int device_image_no_spread(const struct common *common, const char *path)
+{
+    return tool_fail(common,
+                     "%s: the standard deviation is not finite, for the squares of its values are "
+                     "too large; scale the image down",
+                     path);
+}
+
 bool device_image_may_be_coarse(const airy_statistics *kept)
 {
     return kept->count == 0 || kept->min == kept->max ||

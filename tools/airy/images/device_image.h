@@ -118,5 +118,7 @@ json_t *statistics_json(const airy_statistics *s);
  * whole numbers of a deviation that is not large beside their steps.
  */
 bool device_image_may_be_coarse(const airy_statistics *kept);
+/* The message of an image whose standard deviation overflows. Exit code. */
+int device_image_no_spread(const struct common *common, const char *path);
 
 #endif

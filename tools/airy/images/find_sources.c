@@ -95,6 +95,8 @@ int find_simple(const struct sources_params *p, struct device_image *d, struct f
         return fail_empty(common, clip.clipped > 0);
     device_image_say_spread(d, common, common->inputs.items[0]);
     found->threshold = p->sigma * found->noise;
+    if (!isfinite(found->threshold))
+        return device_image_no_spread(common, common->inputs.items[0]);
     found->expected_false = expected_false(p->sigma, (double)(clip.kept.count + clip.clipped));
     const airy_label_params params = {.connectivity = p->connectivity ? (int)p->connectivity : 4,
                                       .has_above = true,
