@@ -307,9 +307,10 @@ static int compare_output(const struct pair *p, const struct output *out, json_t
 static json_t *run_json(const struct pair *p, int run)
 {
     const struct comparison *c = &p->runs[run], *first = &p->first[run];
-    return json_pack("{s:s, s:f, s:f, s:f, s:f}", "device", p->spec[run], "seconds",
-                     c->ended - c->begun, "first_seconds", first->ended - first->begun,
-                     "kernel_seconds", c->kernels, "copy_seconds", c->copies);
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "device", p->spec[run], "seconds",
+                     tool_json_number(c->ended - c->begun), "first_seconds",
+                     tool_json_number(first->ended - first->begun), "kernel_seconds",
+                     tool_json_number(c->kernels), "copy_seconds", tool_json_number(c->copies));
 }
 
 /* The first device's outputs become the command's; the others go. */

@@ -501,9 +501,10 @@ static void add_detector_json(json_t *json, const airy_detector *d)
                                       d->binning2 > 1 ? d->binning2 : 1));
     if (d->sensor.material[0] || d->sensor.attenuation > 0)
         json_object_set_new(json, "sensor",
-                            json_pack("{s:o, s:f, s:f}", "material",
+                            json_pack("{s:o, s:o, s:o}", "material",
                                       tool_json_string(d->sensor.material), "thickness",
-                                      d->sensor.thickness, "attenuation", d->sensor.attenuation));
+                                      tool_json_number(d->sensor.thickness), "attenuation",
+                                      tool_json_number(d->sensor.attenuation)));
 }
 
 static bool detector_from_json(airy_detector *d, const json_t *json)
@@ -533,13 +534,15 @@ json_t *geometry_json(const airy_geometry *g)
     json_t *shape = d->height && d->width
                         ? json_pack("[I,I]", (json_int_t)d->height, (json_int_t)d->width)
                         : json_null();
-    json_t *wavelength = g->wavelength > 0 ? json_real(g->wavelength) : json_null();
-    json_t *json = json_pack("{s:o, s:f, s:f, s:o, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:b}",
-                             "detector", tool_json_string(d->name), "pixel1", d->pixel1, "pixel2",
-                             d->pixel2, "shape", shape, "orientation",
-                             d->orientation ? d->orientation : 3, "dist", g->dist, "poni1",
-                             g->poni1, "poni2", g->poni2, "rot1", g->rot1, "rot2", g->rot2, "rot3",
-                             g->rot3, "wavelength", wavelength, "parallax", g->parallax);
+    json_t *wavelength = g->wavelength > 0 ? tool_json_number(g->wavelength) : json_null();
+    json_t *json = json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+                             "detector", tool_json_string(d->name), "pixel1",
+                             tool_json_number(d->pixel1), "pixel2", tool_json_number(d->pixel2),
+                             "shape", shape, "orientation", d->orientation ? d->orientation : 3,
+                             "dist", tool_json_number(g->dist), "poni1", tool_json_number(g->poni1),
+                             "poni2", tool_json_number(g->poni2), "rot1", tool_json_number(g->rot1),
+                             "rot2", tool_json_number(g->rot2), "rot3", tool_json_number(g->rot3),
+                             "wavelength", wavelength, "parallax", g->parallax);
     if (json)
         add_detector_json(json, d);
     return json;

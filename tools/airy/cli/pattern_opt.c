@@ -264,10 +264,12 @@ void pattern_rings_json(json_t *json, const struct pattern_params *p)
 {
     if (p->clip.given)
         json_object_set_new(json, "clip",
-                            json_pack("[f,I]", p->clip.threshold, (json_int_t)cycles_of(&p->clip)));
+                            json_pack("[o,I]", tool_json_number(p->clip.threshold),
+                                      (json_int_t)cycles_of(&p->clip)));
     if (p->quantile.given)
         json_object_set_new(json, "quantile",
-                            json_pack("[f,f]", p->quantile.percent[0], p->quantile.percent[1]));
+                            json_pack("[o,o]", tool_json_number(p->quantile.percent[0]),
+                                      tool_json_number(p->quantile.percent[1])));
 }
 
 void pattern_set_sample(airy_geometry *geometry, const struct pattern_params *params)

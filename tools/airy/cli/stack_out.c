@@ -373,14 +373,16 @@ int stack_out_report(const struct stack_out *out)
     if (out->common->json)
         return tool_print_json(
             out->common,
-            json_pack("{s:o, s:o*, s:I, s:[I,I,I], s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "output",
+            json_pack("{s:o, s:o*, s:I, s:[I,I,I], s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "output",
                       tool_json_string(out->path), "files",
                       out->files ? json_integer((json_int_t)out->files) : NULL, "frames",
                       (json_int_t)w->frames, "shape", (json_int_t)w->frames, (json_int_t)w->height,
                       (json_int_t)w->width, "dtype", airy_dtype_name(w->dtype), "codec",
                       airy_codec_name(w->codec.codec), "stored_bytes", (json_int_t)out->stored,
-                      "decoded_bytes", (json_int_t)decoded, "bytes_per_frame", stored / frames,
-                      "ratio", decoded / stored, "seconds", out->seconds));
+                      "decoded_bytes", (json_int_t)decoded, "bytes_per_frame",
+                      tool_json_number(stored / frames), "ratio",
+                      tool_json_number(decoded / stored), "seconds",
+                      tool_json_number(out->seconds)));
     size_text(size, out, decoded);
     tool_say(out->common, "%s: %zu frame%s of %zu x %zu %s%s, %s a frame (%s), %.1f frames/s, %s/s",
              out->path, w->frames, tool_s(w->frames), w->height, w->width,

@@ -10,12 +10,14 @@ json_t *tool_profile_rows(const airy_device *device)
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         const airy_profile_row *row = &rows[i];
-        json_t *bytes = row->bytes > 0 ? json_real(row->bytes) : json_null();
+        json_t *bytes = row->bytes > 0 ? tool_json_number(row->bytes) : json_null();
         json_array_append_new(
-            list, json_pack("{s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "name", row->name,
+            list, json_pack("{s:s, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", row->name,
                             "transfer", row->transfer, "count", (json_int_t)row->count, "min_ms",
-                            row->min, "median_ms", row->median, "max_ms", row->max, "mean_ms",
-                            row->mean, "std_ms", row->std, "total_ms", row->total, "bytes", bytes));
+                            tool_json_number(row->min), "median_ms", tool_json_number(row->median),
+                            "max_ms", tool_json_number(row->max), "mean_ms",
+                            tool_json_number(row->mean), "std_ms", tool_json_number(row->std),
+                            "total_ms", tool_json_number(row->total), "bytes", bytes));
     }
     airy_profile_free(rows);
     return list;

@@ -169,10 +169,11 @@ static int print_list(const struct common *common)
         if (status != AIRY_OK)
             return tool_failed(common, status);
         const double *c = info.cell;
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:s, s:[f,f,f,f,f,f], s:s}", "name", info.name,
-                                        "title", info.title, "group", info.group, "cell", c[0],
-                                        c[1], c[2], c[3], c[4], c[5], "source", info.source));
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s, s:[o,o,o,o,o,o], s:s}", "name", info.name, "title",
+                            info.title, "group", info.group, "cell", tool_json_number(c[0]),
+                            tool_json_number(c[1]), tool_json_number(c[2]), tool_json_number(c[3]),
+                            tool_json_number(c[4]), tool_json_number(c[5]), "source", info.source));
         if (!common->json)
             printf("%-13s %-21s %-9s a %.10g b %.10g c %.10g  %s\n", info.name, info.title,
                    info.group, c[0], c[1], c[2], info.source);
@@ -429,22 +430,23 @@ static json_t *rings_json(const struct job *job)
         const airy_calibrate_ring *r = &job->found.rings[i];
         const airy_calibrant_ring *c = &job->calibrant.rings[r->index];
         json_array_append_new(
-            rings,
-            json_pack("{s:I, s:[i,i,i], s:f, s:f, s:I, s:I, s:I, s:o, s:o, s:o}", "ring",
-                      (json_int_t)r->index + 1, "hkl", c->hkl[0], c->hkl[1], c->hkl[2],
-                      "d_angstrom", 1e10 * c->spacing, "2th_deg", r->tth / DEGREE, "sectors",
-                      (json_int_t)r->sectors, "points", (json_int_t)r->points, "used",
-                      (json_int_t)r->used, "rms_px", r->used ? json_real(r->rms) : json_null(),
-                      "mean_px", r->used ? json_real(r->mean) : json_null(), "fwhm_px",
-                      r->used ? json_real(r->width) : json_null()));
+            rings, json_pack("{s:I, s:[i,i,i], s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o}", "ring",
+                             (json_int_t)r->index + 1, "hkl", c->hkl[0], c->hkl[1], c->hkl[2],
+                             "d_angstrom", tool_json_number(1e10 * c->spacing), "2th_deg",
+                             tool_json_number(r->tth / DEGREE), "sectors", (json_int_t)r->sectors,
+                             "points", (json_int_t)r->points, "used", (json_int_t)r->used, "rms_px",
+                             r->used ? tool_json_number(r->rms) : json_null(), "mean_px",
+                             r->used ? tool_json_number(r->mean) : json_null(), "fwhm_px",
+                             r->used ? tool_json_number(r->width) : json_null()));
     }
     return rings;
 }
 
 static json_t *pair_json(const double pair[2])
 {
-    return isfinite(pair[0]) && isfinite(pair[1]) ? json_pack("[f,f]", pair[0], pair[1])
-                                                  : json_null();
+    return isfinite(pair[0]) && isfinite(pair[1])
+               ? json_pack("[o,o]", tool_json_number(pair[0]), tool_json_number(pair[1]))
+               : json_null();
 }
 
 static int report_json(const struct job *job)
@@ -456,7 +458,7 @@ static int report_json(const struct job *job)
     for (int k = 0; k < AIRY_CALIBRATE_COUNT; k++) {
         const char *name = airy_calibrate_value_name((airy_calibrate_value)k);
         if (f->refined[k])
-            json_object_set_new(errors, name, json_real(f->error[k]));
+            json_object_set_new(errors, name, tool_json_number(f->error[k]));
         else
             json_array_append_new(held, json_string(name));
         for (int l = 0; l < k && f->refined[k]; l++)
@@ -464,7 +466,7 @@ static int report_json(const struct job *job)
                 char pair[64];
                 snprintf(pair, sizeof(pair), "%s,%s",
                          airy_calibrate_value_name((airy_calibrate_value)l), name);
-                json_object_set_new(correlation, pair, json_real(f->correlation[l][k]));
+                json_object_set_new(correlation, pair, tool_json_number(f->correlation[l][k]));
             }
     }
     json_array_append_new(held, json_string("rot3"));
@@ -472,14 +474,15 @@ static int report_json(const struct job *job)
         if (f->doubts & doubts[i].bit)
             json_array_append_new(said, json_string(doubts[i].word));
     json_t *json = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:i, s:o, s:o}",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:i, s:o, s:o}",
         "output", p->output ? tool_json_string(p->output) : json_null(), "calibrant",
         tool_json_string(job->calibrant.name), "image",
         tool_json_string(p->geometry.common.inputs.items[0]), "geometry",
         geometry_json(&f->geometry), "errors", errors, "held", held, "correlation", correlation,
         "beam_px", pair_json(f->beam), "beam_error_px", pair_json(f->beam_error), "rms_px",
-        f->rms_px, "rms_deg", f->rms_rad / DEGREE, "points", (json_int_t)f->point_count, "used",
-        (json_int_t)f->used, "rounds", f->iterations, "doubts", said, "rings", rings_json(job));
+        tool_json_number(f->rms_px), "rms_deg", tool_json_number(f->rms_rad / DEGREE), "points",
+        (json_int_t)f->point_count, "used", (json_int_t)f->used, "rounds", f->iterations, "doubts",
+        said, "rings", rings_json(job));
     return tool_print_json(&p->geometry.common, json);
 }
 

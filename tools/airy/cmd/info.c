@@ -61,7 +61,7 @@ static json_t *entry_json(const airy_hdf5_entry *e)
         return json_pack("{s:o, s:o}", "path", tool_json_string(e->path), "broken_link",
                          tool_json_string(e->filters));
     json_t *chunk = e->chunk[0] ? shape_json(e->chunk, e->ndim) : json_null();
-    json_t *ratio = is_compressed(e) ? json_real((double)e->bytes / (double)e->stored_bytes)
+    json_t *ratio = is_compressed(e) ? tool_json_number((double)e->bytes / (double)e->stored_bytes)
                                      : json_null();
     return json_pack("{s:o, s:o, s:s, s:o, s:o, s:I, s:I, s:o}", "path", tool_json_string(e->path),
                      "shape", shape_json(e->shape, e->ndim), "dtype", e->dtype, "chunk", chunk,
@@ -153,13 +153,14 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
         json_t *geometry = meta.has_geometry ? geometry_json(&meta.geometry) : json_null();
         json_t *saturation = meta.has_saturation ? tool_json_number(meta.saturation) : json_null();
         json = json_pack(
-            "{s:o, s:[I,I,I], s:I, s:s, s:o, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset",
+            "{s:o, s:[I,I,I], s:I, s:s, s:o, s:s, s:I, s:o, s:o, s:o, s:b, s:o, s:o}", "dataset",
             tool_json_string(info.dataset), "shape", (json_int_t)info.frames,
             (json_int_t)info.height, (json_int_t)info.width, "lost_frames", (json_int_t)info.lost,
             "dtype", airy_dtype_name(info.dtype), "filter", tool_json_string(info.filters), "path",
-            stack_path_name(info.path), "files", (json_int_t)info.files, "bytes_per_frame", frame,
-            "ratio", stored > 0 ? all / stored : 0.0, "geometry", geometry, "mask", meta.has_mask,
-            "saturation", saturation, "frames_that_fit", limits_json(frame));
+            stack_path_name(info.path), "files", (json_int_t)info.files, "bytes_per_frame",
+            tool_json_number(frame), "ratio", tool_json_number(stored > 0 ? all / stored : 0.0),
+            "geometry", geometry, "mask", meta.has_mask, "saturation", saturation,
+            "frames_that_fit", limits_json(frame));
         if (meta.contradicted)
             json_object_set_new(json, "contradiction", tool_json_string(meta.unusable));
         json_object_set_new(json, "unwritten_frames", json_integer((json_int_t)unwritten));
@@ -595,10 +596,10 @@ static int info_detectors(const struct common *common)
         if (airy_detector_get(&d, i) != AIRY_OK)
             continue;
         if (common->json)
-            json_array_append_new(list,
-                                  json_pack("{s:s, s:[I,I], s:f, s:f}", "name", d.name, "shape",
-                                            (json_int_t)d.height, (json_int_t)d.width, "pixel1",
-                                            d.pixel1, "pixel2", d.pixel2));
+            json_array_append_new(
+                list, json_pack("{s:s, s:[I,I], s:o, s:o}", "name", d.name, "shape",
+                                (json_int_t)d.height, (json_int_t)d.width, "pixel1",
+                                tool_json_number(d.pixel1), "pixel2", tool_json_number(d.pixel2)));
         else
             printf("%-28s %5zu x %-5zu pixels of %.6g x %.6g um\n", d.name, d.height, d.width,
                    d.pixel1 * 1e6, d.pixel2 * 1e6);

@@ -359,12 +359,14 @@ static int draw(const struct job *job)
 
 static json_t *peak_json(const airy_oct_peak *peak, double step_um)
 {
-    json_t *json = json_pack("{s:f, s:f, s:f, s:f}", "bin", peak->position, "width_bins",
-                             peak->width, "theory_bins", peak->limit, "phase_rms", peak->phase_rms);
+    json_t *json = json_pack("{s:o, s:o, s:o, s:o}", "bin", tool_json_number(peak->position),
+                             "width_bins", tool_json_number(peak->width), "theory_bins",
+                             tool_json_number(peak->limit), "phase_rms",
+                             tool_json_number(peak->phase_rms));
     if (json && isfinite(step_um)) {
-        json_object_set_new(json, "depth_um", json_real(peak->position * step_um));
-        json_object_set_new(json, "width_um", json_real(peak->width * step_um));
-        json_object_set_new(json, "theory_um", json_real(peak->limit * step_um));
+        json_object_set_new(json, "depth_um", tool_json_number(peak->position * step_um));
+        json_object_set_new(json, "width_um", tool_json_number(peak->width * step_um));
+        json_object_set_new(json, "theory_um", tool_json_number(peak->limit * step_um));
     }
     return json;
 }
@@ -386,13 +388,17 @@ static int report_json(const struct job *job)
         json_object_set_new(json, "degree", json_integer(f->degree));
     if (f->degree == 3)
         json_object_set_new(json, "poly",
-                            json_pack("[f,f,f,f]", f->poly[0], f->poly[1], f->poly[2], f->poly[3]));
+                            json_pack("[o,o,o,o]", tool_json_number(f->poly[0]),
+                                      tool_json_number(f->poly[1]), tool_json_number(f->poly[2]),
+                                      tool_json_number(f->poly[3])));
     if (f->has_dispersion)
         json_object_set_new(json, "dispersion",
-                            json_pack("[f,f,f,f]", f->dispersion[0], f->dispersion[1],
-                                      f->dispersion[2], f->dispersion[3]));
+                            json_pack("[o,o,o,o]", tool_json_number(f->dispersion[0]),
+                                      tool_json_number(f->dispersion[1]),
+                                      tool_json_number(f->dispersion[2]),
+                                      tool_json_number(f->dispersion[3])));
     if (isfinite(um))
-        json_object_set_new(json, "depth_step_um", json_real(um));
+        json_object_set_new(json, "depth_step_um", tool_json_number(um));
     return tool_print_json(&job->p->common, json);
 }
 

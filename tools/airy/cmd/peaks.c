@@ -256,11 +256,11 @@ static int add_configuration(struct job *job)
 {
     const airy_peak_params *u = &job->used;
     json_t *json = json_loads(job->integration.configuration, 0, NULL);
-    json_t *peaks = json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "noise", u->noise,
-                              "cutoff_pick", u->cutoff_pick, "cutoff_peak", u->cutoff_peak, "patch",
-                              (json_int_t)u->patch, "connected", (json_int_t)u->connected,
-                              "max_pixels", (json_int_t)u->max_pixels, "max_peaks",
-                              (json_int_t)u->max_peaks);
+    json_t *peaks = json_pack(
+        "{s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "noise", tool_json_number(u->noise), "cutoff_pick",
+        tool_json_number(u->cutoff_pick), "cutoff_peak", tool_json_number(u->cutoff_peak), "patch",
+        (json_int_t)u->patch, "connected", (json_int_t)u->connected, "max_pixels",
+        (json_int_t)u->max_pixels, "max_peaks", (json_int_t)u->max_peaks);
     if (json && peaks) {
         pattern_rings_json(json, &job->params->integrate.pattern);
         json_object_set_new(json, "command", json_string("peaks"));
@@ -330,15 +330,16 @@ static int report(const struct job *job, const airy_peaks_run_info *info)
     if (common->json) {
         char *specs = team_specs(&job->integration.team);
         const int code = tool_print_json(
-            common,
-            json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:s}", "output",
-                      tool_json_string(path), "frames", (json_int_t)run->frames, "bad",
-                      (json_int_t)run->bad, "pixels", (json_int_t)info->pixels, "peaks",
-                      (json_int_t)info->peaks, "bytes", (json_int_t)size, "stored_bytes",
-                      (json_int_t)run->stored_bytes, "decoded_bytes",
-                      (json_int_t)run->decoded_bytes, "ratio", (double)run->stored_bytes / size,
-                      "ratio_decoded", (double)run->decoded_bytes / size, "seconds", run->seconds,
-                      "frames_per_second", rate, "device", specs ? specs : ""));
+            common, json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:s}",
+                              "output", tool_json_string(path), "frames", (json_int_t)run->frames,
+                              "bad", (json_int_t)run->bad, "pixels", (json_int_t)info->pixels,
+                              "peaks", (json_int_t)info->peaks, "bytes", (json_int_t)size,
+                              "stored_bytes", (json_int_t)run->stored_bytes, "decoded_bytes",
+                              (json_int_t)run->decoded_bytes, "ratio",
+                              tool_json_number((double)run->stored_bytes / size), "ratio_decoded",
+                              tool_json_number((double)run->decoded_bytes / size), "seconds",
+                              tool_json_number(run->seconds), "frames_per_second",
+                              tool_json_number(rate), "device", specs ? specs : ""));
         free(specs);
         return code;
     }

@@ -480,11 +480,15 @@ static int write_hot(struct reduction *r)
     airy_status status = load_mask(r, &mask);
     if (status == AIRY_OK)
         status = airy_hot_pixels(r->queue, image.data, &r->hot, r->result, mask, r->p->hot);
+    int code = AIRY_EXIT_OK;
+    if (status == AIRY_ERR_PARAM) /* of what the image's elements are */
+        code = tool_fail(common, "--hot, the %s of %s: %s", airy_projection_name(r->p->by),
+                         common->inputs.items[0], airy_last_error());
     if (status == AIRY_OK)
         status = airy_image_write(&image, r->p->output, common->force);
     airy_array_destroy(&mask);
     airy_image_free(&image);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    return status == AIRY_OK || code != AIRY_EXIT_OK ? code : tool_failed(common, status);
 }
 
 static int report_hot(const struct reduction *r)
@@ -494,12 +498,13 @@ static int report_hot(const struct reduction *r)
     const char *by = airy_projection_name(r->p->by);
     if (common->json)
         return tool_print_json(
-            common, json_pack("{s:o, s:s, s:I, s:[I, I], s:I, s:I, s:I, s:f, s:f, s:f, s:f}",
+            common, json_pack("{s:o, s:s, s:I, s:[I, I], s:I, s:I, s:I, s:o, s:o, s:o, s:o}",
                               "output", tool_json_string(r->p->output), "by", by, "frames",
                               (json_int_t)r->taken, "shape", (json_int_t)r->info.height,
                               (json_int_t)r->info.width, "above", (json_int_t)h->above, "below",
                               (json_int_t)h->below, "masked", (json_int_t)h->left_out, "median",
-                              h->center, "sigma", h->sigma, "low", h->low, "high", h->high));
+                              tool_json_number(h->center), "sigma", tool_json_number(h->sigma),
+                              "low", tool_json_number(h->low), "high", tool_json_number(h->high)));
     tool_say(common,
              "%s: %llu pixel%s above %.6g, %llu below %.6g (median %.6g, sigma %.4g of the %s), "
              "%llu masked or not finite",

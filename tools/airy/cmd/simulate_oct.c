@@ -683,12 +683,14 @@ static int report(const struct oct_sim_params *p, const struct simulated_oct *m,
                  bytes = lines * (double)simulated_oct_line_bytes(m);
     char text[32];
     if (p->common.json)
-        return tool_print_json(
-            &p->common, json_pack("{s:o, s:I, s:I, s:I, s:s, s:i, s:f, s:f, s:f}", "output",
-                                  tool_json_string(path), "frames", (json_int_t)p->frames, "lines",
-                                  (json_int_t)p->lines, "samples", (json_int_t)p->samples, "dtype",
-                                  airy_dtype_name(p->dtype), "bits", (int)p->bits, "bytes", bytes,
-                                  "depth_step_um", 5e5 / m->span, "seconds", seconds));
+        return tool_print_json(&p->common,
+                               json_pack("{s:o, s:I, s:I, s:I, s:s, s:i, s:o, s:o, s:o}", "output",
+                                         tool_json_string(path), "frames", (json_int_t)p->frames,
+                                         "lines", (json_int_t)p->lines, "samples",
+                                         (json_int_t)p->samples, "dtype", airy_dtype_name(p->dtype),
+                                         "bits", (int)p->bits, "bytes", tool_json_number(bytes),
+                                         "depth_step_um", tool_json_number(5e5 / m->span),
+                                         "seconds", tool_json_number(seconds)));
     tool_say(&p->common, "%s: %zu frame%s of %zu line%s of %zu samples, %s, %.0f lines/s", path,
              p->frames, tool_s(p->frames), p->lines, tool_s(p->lines), p->samples,
              tool_bytes(text, bytes), lines / seconds);

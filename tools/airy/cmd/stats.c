@@ -104,8 +104,9 @@ static int add_quantiles(const struct stats_params *p, const struct plane *d, js
         return tool_failed(&p->common, status);
     json_t *list = json_array();
     for (size_t i = 0; i < q->count; i++)
-        json_array_append_new(list, json_pack("{s:f, s:o}", "percent", q->percent[i], "value",
-                                              tool_json_number(values[i])));
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o}", "percent", tool_json_number(q->percent[i]),
+                                        "value", tool_json_number(values[i])));
     json_object_set_new(json, "quantiles", list);
     return AIRY_EXIT_OK;
 }
@@ -141,9 +142,9 @@ static int add_histogram(const struct stats_params *p, const struct plane *d,
         json_array_append_new(list, json_integer((json_int_t)counts[i]));
     free(counts);
     json_object_set_new(json, "histogram",
-                        json_pack("{s:f, s:f, s:I, s:I, s:o}", "lo", lo, "hi", hi, "below",
-                                  (json_int_t)rest.below, "above", (json_int_t)rest.above, "counts",
-                                  list));
+                        json_pack("{s:o, s:o, s:I, s:I, s:o}", "lo", tool_json_number(lo), "hi",
+                                  tool_json_number(hi), "below", (json_int_t)rest.below, "above",
+                                  (json_int_t)rest.above, "counts", list));
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 

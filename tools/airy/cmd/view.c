@@ -390,10 +390,10 @@ static int run_view(void *user)
     if (code == AIRY_EXIT_OK && p->common.json)
         return tool_print_json(
             &p->common,
-            json_pack("{s:o, s:[I,I], s:[f,f], s:o, s:b}", "output", tool_json_string(p->output),
-                      "shape", (json_int_t)picture.height, (json_int_t)picture.width, "limits", lo,
-                      hi, "unit", *frame.unit ? tool_json_string(frame.unit) : json_null(), "log",
-                      p->log));
+            json_pack("{s:o, s:[I,I], s:[o,o], s:o, s:b}", "output", tool_json_string(p->output),
+                      "shape", (json_int_t)picture.height, (json_int_t)picture.width, "limits",
+                      tool_json_number(lo), tool_json_number(hi), "unit",
+                      *frame.unit ? tool_json_string(frame.unit) : json_null(), "log", p->log));
     const int digits = tick_digits(6, lo, hi, 0.01 * (hi - lo));
     if (code == AIRY_EXIT_OK)
         tool_say(&p->common, "%s: %zu x %zu pixels, colours from %.*g to %.*g%s", p->output,

@@ -27,16 +27,19 @@ static void add_sky(const struct common *common, json_t *json, const airy_image 
     airy_sky_info info;
     json_t *wcs = json_null(), *beam = json_null();
     if (airy_sky_create(&sky, image) == AIRY_OK && airy_sky_get_info(sky, &info) == AIRY_OK) {
-        wcs = json_pack("{s:o, s:o, s:o, s:o, s:[f,f], s:[f,f], s:f}", "longitude",
+        wcs = json_pack("{s:o, s:o, s:o, s:o, s:[o,o], s:[o,o], s:o}", "longitude",
                         tool_json_string(info.longitude), "latitude",
                         tool_json_string(info.latitude), "frame", tool_json_string(info.frame),
                         "equinox", tool_json_number(info.equinox), "reference_deg",
-                        info.reference[0], info.reference[1], "reference_px", info.reference_px[0],
-                        info.reference_px[1], "pixel_deg2", info.pixel_deg2);
+                        tool_json_number(info.reference[0]), tool_json_number(info.reference[1]),
+                        "reference_px", tool_json_number(info.reference_px[0]),
+                        tool_json_number(info.reference_px[1]), "pixel_deg2",
+                        tool_json_number(info.pixel_deg2));
         if (info.has_beam)
-            beam = json_pack("{s:f, s:f, s:f, s:f}", "major_deg", info.beam_major_deg, "minor_deg",
-                             info.beam_minor_deg, "angle_deg", info.beam_angle_deg, "area_px",
-                             info.beam_px);
+            beam = json_pack(
+                "{s:o, s:o, s:o, s:o}", "major_deg", tool_json_number(info.beam_major_deg),
+                "minor_deg", tool_json_number(info.beam_minor_deg), "angle_deg",
+                tool_json_number(info.beam_angle_deg), "area_px", tool_json_number(info.beam_px));
         catalog_say_warnings(common, &info);
     }
     airy_sky_destroy(&sky);

@@ -54,20 +54,22 @@ static int explain_json(const struct integration *job, const struct explanation 
     const airy_integrator_info *matrix = &e->matrix;
     const airy_run_info *plan = &e->plan;
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, "
-        "s:I}, s:{s:I, s:I, s:I, s:I}, s:f}",
+        "{s:s, s:s, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[o,o]}, s:{s:I, s:I, s:I, s:I}, s:{s:I, "
+        "s:I, s:I, s:I}, s:o}",
         "device", e->specs, "layout", layout_name(job->layout.layout), "why", job->layout.why,
         "engine", matrix->engine, "matrix", "pixels", (json_int_t)matrix->pixels, "valid_pixels",
         (json_int_t)matrix->valid_pixels, "entries", (json_int_t)matrix->entries, "bins",
-        (json_int_t)matrix->bins, "range", matrix->lower, matrix->upper, "memory",
-        "matrix_host_bytes", (json_int_t)matrix->host_bytes, "matrix_device_bytes",
-        (json_int_t)matrix->device_bytes, "slots_host_bytes", (json_int_t)plan->host_bytes,
-        "slots_device_bytes", (json_int_t)plan->device_bytes, "run", "frames",
-        (json_int_t)job->frames, "batch", (json_int_t)plan->batch, "slots", (json_int_t)plan->slots,
-        "readers", (json_int_t)plan->readers, "frames_per_second", e->rate);
+        (json_int_t)matrix->bins, "range", tool_json_number(matrix->lower),
+        tool_json_number(matrix->upper), "memory", "matrix_host_bytes",
+        (json_int_t)matrix->host_bytes, "matrix_device_bytes", (json_int_t)matrix->device_bytes,
+        "slots_host_bytes", (json_int_t)plan->host_bytes, "slots_device_bytes",
+        (json_int_t)plan->device_bytes, "run", "frames", (json_int_t)job->frames, "batch",
+        (json_int_t)plan->batch, "slots", (json_int_t)plan->slots, "readers",
+        (json_int_t)plan->readers, "frames_per_second", tool_json_number(e->rate));
     if (matrix->azimuth_bins)
         json_object_set_new(json_object_get(json, "matrix"), "azimuth_range",
-                            json_pack("[f,f]", matrix->azimuth_lower, matrix->azimuth_upper));
+                            json_pack("[o,o]", tool_json_number(matrix->azimuth_lower),
+                                      tool_json_number(matrix->azimuth_upper)));
     pattern_rings_json(json, &job->params->pattern);
     return tool_print_json(job->common, json);
 }

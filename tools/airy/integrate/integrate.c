@@ -440,14 +440,15 @@ static int report(const struct integration *job, const airy_run_info *info, doub
     say_threads(job, info->threads);
     if (common->json) {
         json_t *json = json_pack(
-            "{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
+            "{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "output",
             *first ? tool_json_string(first) : json_null(), "device", specs ? specs : "?", "layout",
             layout_name(job->layout.layout), "frames", (json_int_t)info->frames, "bad",
             (json_int_t)info->bad, "lost", (json_int_t)job->lost, "resumed",
-            (json_int_t)info->resumed, "seconds", info->seconds, "setup_seconds", setup,
-            "frames_per_second", good / seconds, "gigabytes_per_second", decoded / seconds * 1e-9,
-            "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
-            (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0);
+            (json_int_t)info->resumed, "seconds", tool_json_number(info->seconds), "setup_seconds",
+            tool_json_number(setup), "frames_per_second", tool_json_number(good / seconds),
+            "gigabytes_per_second", tool_json_number(decoded / seconds * 1e-9), "stored_bytes",
+            (json_int_t)info->stored_bytes, "decoded_bytes", (json_int_t)info->decoded_bytes,
+            "ratio", tool_json_number(stored > 0 ? decoded / stored : 0.0));
         free(specs);
         if (several)
             json_object_set_new(json, "last_output", tool_json_string(last));

@@ -608,27 +608,29 @@ static int report_json(const struct service *s, const struct outcome *o, const c
     const struct counts *n = &o->counts;
     const double seconds = r->seconds > 0 ? r->seconds : 1e-9;
     json_t *json = json_pack(
-        "{s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:f, s:f, "
-        "s:f, s:f, s:I, s:I, s:I}",
+        "{s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:o, "
+        "s:o, s:o, s:I, s:I, s:I}",
         "series", tool_json_unsigned(r->id), "complete", o->code != AIRY_EXIT_FAILED, "expected",
         (json_int_t)r->expected, "received", (json_int_t)r->received, "integrated",
         (json_int_t)n->integrated, "resumed", (json_int_t)n->resumed, "bad", (json_int_t)n->bad,
         "lost", (json_int_t)n->lost, "dropped", (json_int_t)n->dropped, "left_out",
         (json_int_t)n->left_out, "duplicates", (json_int_t)r->duplicates, "beyond",
         (json_int_t)r->beyond, "broken", (json_int_t)r->broken, "stray", (json_int_t)r->stray,
-        "ended", r->ended, "seconds", r->seconds, "setup_seconds", s->setup, "frames_per_second",
-        (double)r->received / seconds, "megabytes_per_second", (double)r->bytes / seconds * 1e-6,
-        "conflicts", (json_int_t)r->conflicts, "refused", (json_int_t)r->refused, "overfull",
-        (json_int_t)r->overfull);
+        "ended", r->ended, "seconds", tool_json_number(r->seconds), "setup_seconds",
+        tool_json_number(s->setup), "frames_per_second",
+        tool_json_number((double)r->received / seconds), "megabytes_per_second",
+        tool_json_number((double)r->bytes / seconds * 1e-6), "conflicts", (json_int_t)r->conflicts,
+        "refused", (json_int_t)r->refused, "overfull", (json_int_t)r->overfull);
     if (!json)
         return tool_fail(s->common, "out of memory for the report");
     json_object_set_new(json, "output", file ? tool_json_string(file) : json_null());
     if (*s->why)
         json_object_set_new(json, "failure", tool_json_string(s->why));
-    json_object_set_new(json, "latency_ms",
-                        json_pack("{s:f, s:f, s:f, s:f}", "first", o->info.first * 1e3, "p50",
-                                  o->info.p50 * 1e3, "p99", o->info.p99 * 1e3, "max",
-                                  o->info.max * 1e3));
+    json_object_set_new(
+        json, "latency_ms",
+        json_pack("{s:o, s:o, s:o, s:o}", "first", tool_json_number(o->info.first * 1e3), "p50",
+                  tool_json_number(o->info.p50 * 1e3), "p99", tool_json_number(o->info.p99 * 1e3),
+                  "max", tool_json_number(o->info.max * 1e3)));
     if (s->publisher)
         json_object_set_new(json, "published", json_integer((json_int_t)o->published));
     return tool_print_json(s->common, json);

@@ -403,11 +403,13 @@ static int print_rows(const struct common *common, const airy_profile_row *rows,
     for (size_t i = 0; i < count; i++) {
         const airy_profile_row *r = &rows[i];
         json_array_append_new(
-            list, json_pack("{s:s, s:b, s:I, s:f, s:n, s:f, s:f, s:f, s:f, s:o, s:i}", "name",
-                            r->name, "transfer", r->transfer, "count", (json_int_t)r->count,
-                            "min_ms", r->min, "median_ms", "max_ms", r->max, "mean_ms", r->mean,
-                            "std_ms", r->std, "total_ms", r->total, "bytes",
-                            r->bytes > 0 ? json_real(r->bytes) : json_null(), "ranks", ranks));
+            list,
+            json_pack("{s:s, s:b, s:I, s:o, s:n, s:o, s:o, s:o, s:o, s:o, s:i}", "name", r->name,
+                      "transfer", r->transfer, "count", (json_int_t)r->count, "min_ms",
+                      tool_json_number(r->min), "median_ms", "max_ms", tool_json_number(r->max),
+                      "mean_ms", tool_json_number(r->mean), "std_ms", tool_json_number(r->std),
+                      "total_ms", tool_json_number(r->total), "bytes",
+                      r->bytes > 0 ? tool_json_number(r->bytes) : json_null(), "ranks", ranks));
     }
     const int code = tool_write_profile(common, list);
     json_decref(list);

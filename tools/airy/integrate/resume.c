@@ -137,11 +137,13 @@ static json_t *option_values(const json_t *words)
         for (int again = 2; json_object_get(values, name) && again < 100; again++)
             snprintf(name, sizeof(name), "%.*s (%d)", (int)(length < 40 ? length : 40), word + 2,
                      again);
-        json_object_set_new(values, name,
-                            !argument                        ? json_true()
-                            : opt_number(argument, &pair[0]) ? json_pack("f", pair[0])
-                            : opt_two(argument, pair)        ? json_pack("[f,f]", pair[0], pair[1])
-                                                             : tool_json_string(argument));
+        json_object_set_new(
+            values, name,
+            !argument                        ? json_true()
+            : opt_number(argument, &pair[0]) ? json_pack("o", tool_json_number(pair[0]))
+            : opt_two(argument, pair)
+                ? json_pack("[o,o]", tool_json_number(pair[0]), tool_json_number(pair[1]))
+                : tool_json_string(argument));
         if (!json_object_get(values, name)) /* not a finite number */
             json_object_set_new(values, name, tool_json_string(argument ? argument : ""));
     }

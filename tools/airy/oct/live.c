@@ -379,10 +379,11 @@ int oct_live_feed(const struct oct_params *p, struct oct_source *source)
             code = tool_fail(common, "%s", l.message);
         else if (airy_ring_get_info(l.ring, &info) == AIRY_OK)
             code = tool_print_json(
-                common, json_pack("{s:s, s:I, s:I, s:I, s:f, s:f}", "ring", p->feed, "frames",
+                common, json_pack("{s:s, s:I, s:I, s:I, s:o, s:o}", "ring", p->feed, "frames",
                                   (json_int_t)l.frames, "given", (json_int_t)info.given, "dropped",
-                                  (json_int_t)info.dropped, "seconds", seconds, "lines_per_second",
-                                  (double)l.frames * (double)l.lines / seconds));
+                                  (json_int_t)info.dropped, "seconds", tool_json_number(seconds),
+                                  "lines_per_second",
+                                  tool_json_number((double)l.frames * (double)l.lines / seconds)));
     }
     airy_ring_destroy(&l.ring);
     free(l.memory);

@@ -415,13 +415,14 @@ static airy_oct_stream_info live_info(const struct oct_job *job)
 static json_t *live_json(const struct oct_job *job)
 {
     const airy_oct_stream_info info = live_info(job);
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:{s:f, s:f, s:f}, s:I, s:I}", "line_rate",
-                     job->p->has_rate ? json_real(job->p->line_rate) : json_null(), "in",
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:{s:o, s:o, s:o}, s:I, s:I}", "line_rate",
+                     job->p->has_rate ? tool_json_number(job->p->line_rate) : json_null(), "in",
                      (json_int_t)info.in, "out", (json_int_t)info.out, "dropped",
                      (json_int_t)info.dropped, "failed", (json_int_t)info.failed, "latency_us",
-                     "p50", (double)info.latency_p50_ns * 1e-3, "p99",
-                     (double)info.latency_p99_ns * 1e-3, "max", (double)info.latency_max_ns * 1e-3,
-                     "buffers", (json_int_t)info.slots, "memory_bytes", (json_int_t)info.memory);
+                     "p50", tool_json_number((double)info.latency_p50_ns * 1e-3), "p99",
+                     tool_json_number((double)info.latency_p99_ns * 1e-3), "max",
+                     tool_json_number((double)info.latency_max_ns * 1e-3), "buffers",
+                     (json_int_t)info.slots, "memory_bytes", (json_int_t)info.memory);
 }
 
 static void say_live(const struct oct_job *job)
@@ -444,9 +445,10 @@ static json_t *peak_json(const struct oct_job *job)
     const double um = oct_depth_um(&job->info);
     if (!isfinite(job->sink.peak.value))
         return json_null();
-    return json_pack("{s:f, s:I, s:I, s:o}", "value", job->sink.peak.value, "line",
-                     (json_int_t)job->sink.peak.line, "bin", (json_int_t)job->sink.peak.bin,
-                     "depth_um", um > 0 ? json_real(um * (double)job->sink.peak.bin) : json_null());
+    return json_pack("{s:o, s:I, s:I, s:o}", "value", tool_json_number(job->sink.peak.value),
+                     "line", (json_int_t)job->sink.peak.line, "bin", (json_int_t)job->sink.peak.bin,
+                     "depth_um",
+                     um > 0 ? tool_json_number(um * (double)job->sink.peak.bin) : json_null());
 }
 
 static int report(const struct oct_job *job)
@@ -459,17 +461,19 @@ static int report(const struct oct_job *job)
     const double rate = job->seconds > 0 ? (double)lines / job->seconds : 0;
     if (job->common->json) {
         json_t *json = json_pack(
-            "{s:I, s:I, s:I, s:I, s:I, s:o, s:[f,f], s:s, s:s, s:s, s:o, s:o, s:I, s:f, s:f}",
+            "{s:I, s:I, s:I, s:I, s:I, s:o, s:[o,o], s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o}",
             "frames", (json_int_t)frames, "raw_frames",
             (json_int_t)(frames * info->frames_per_result), "lines", (json_int_t)info->out_lines,
             "depth", (json_int_t)info->depth, "samples", (json_int_t)job->plan.samples,
-            "depth_step_um", um > 0 ? json_real(um) : json_null(),
-            um > 0 ? "depth_um" : "depth_bins", (double)first * bin, (double)last * bin, "dtype",
-            airy_dtype_name(job->plan.to), "device", airy_device_spec(job->device), "method",
-            info->method, "display",
-            job->plan.display ? json_pack("[f,f]", job->plan.low, job->plan.high) : json_null(),
-            "peak", peak_json(job), "batch_frames", (json_int_t)job->batch, "seconds", job->seconds,
-            "lines_per_second", rate);
+            "depth_step_um", um > 0 ? tool_json_number(um) : json_null(),
+            um > 0 ? "depth_um" : "depth_bins", tool_json_number((double)first * bin),
+            tool_json_number((double)last * bin), "dtype", airy_dtype_name(job->plan.to), "device",
+            airy_device_spec(job->device), "method", info->method, "display",
+            job->plan.display ? json_pack("[o,o]", tool_json_number(job->plan.low),
+                                          tool_json_number(job->plan.high))
+                              : json_null(),
+            "peak", peak_json(job), "batch_frames", (json_int_t)job->batch, "seconds",
+            tool_json_number(job->seconds), "lines_per_second", tool_json_number(rate));
         if (json && oct_is_live(job->p))
             json_object_set_new(json, "camera", live_json(job));
         if (json && job->p->output)
@@ -537,16 +541,17 @@ static int explain(struct oct_job *job)
     const double rate = measure_rate(job);
     return tool_print_json(
         job->common,
-        json_pack("{s:s, s:s, s:I, s:I, s:s, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:f}", "device",
+        json_pack("{s:s, s:s, s:I, s:I, s:s, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:o}", "device",
                   airy_device_spec(job->device), "method", info->method, "samples",
                   (json_int_t)job->plan.samples, "lines", (json_int_t)job->plan.lines, "dtype",
                   airy_dtype_name(job->plan.dtype), "frames",
                   job->source.frames == UINT64_MAX ? json_null()
                                                    : json_integer((json_int_t)job->source.frames),
                   "frames_per_result", (json_int_t)info->frames_per_result, "depth",
-                  (json_int_t)info->depth, "depth_step_um", um > 0 ? json_real(um) : json_null(),
-                  "batch_frames", (json_int_t)job->batch, "slots", (json_int_t)slots,
-                  "buffer_bytes", (json_int_t)bytes, "lines_per_second", rate));
+                  (json_int_t)info->depth, "depth_step_um",
+                  um > 0 ? tool_json_number(um) : json_null(), "batch_frames",
+                  (json_int_t)job->batch, "slots", (json_int_t)slots, "buffer_bytes",
+                  (json_int_t)bytes, "lines_per_second", tool_json_number(rate)));
 }
 
 static int open_device(struct oct_job *job)

@@ -325,12 +325,13 @@ static int print_report(const struct stream_params *p, const struct stream_repor
     }
     return tool_print_json(
         common,
-        json_pack("{s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:f, s:f, s:b, s:b}", "sockets",
+        json_pack("{s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:b, s:b}", "sockets",
                   (int)p->to.count, "series", (json_int_t)r->series, "images", (json_int_t)r->sent,
-                  "lost", (json_int_t)r->lost, "bytes", (json_int_t)r->bytes, "seconds", r->seconds,
-                  "images_per_second", rate, "bytes_per_second", bytes, "late", (json_int_t)r->late,
-                  "latest_ms", r->latest * 1e3, "blocked_seconds", r->blocked, "preloaded", kept,
-                  "stopped", r->stopped));
+                  "lost", (json_int_t)r->lost, "bytes", (json_int_t)r->bytes, "seconds",
+                  tool_json_number(r->seconds), "images_per_second", tool_json_number(rate),
+                  "bytes_per_second", tool_json_number(bytes), "late", (json_int_t)r->late,
+                  "latest_ms", tool_json_number(r->latest * 1e3), "blocked_seconds",
+                  tool_json_number(r->blocked), "preloaded", kept, "stopped", r->stopped));
 }
 
 static int play(struct stream_source *s)
