@@ -9,7 +9,7 @@
 /* A figure is slower when its median ratio is below this and no round was as fast as the other. */
 #define SLOWER 0.97
 
-enum { MAX_ROUNDS = 100, MAX_FIGURES = 4096, OURS = 0, OTHERS = 1 };
+enum { MAX_ROUNDS = 100, OURS = 0, OTHERS = 1 };
 
 /* One figure of all rounds; a round without it holds NaN. */
 struct figure {
@@ -23,7 +23,7 @@ struct against {
     const struct common *common;
     struct bench_words words;
     struct figure *figures;
-    size_t count, rounds, done;
+    size_t count, room, rounds, done;
     json_t *answers; /* keeps the rows alive */
 };
 
@@ -82,13 +82,24 @@ static bool same_figure(const json_t *one, const json_t *other)
     return true;
 }
 
-/* Find the figure of a row; again: how many rows like it the answer has before it. */
+static bool make_room(struct against *a)
+{
+    const size_t room = a->room ? 2 * a->room : 64;
+    struct figure *figures = realloc(a->figures, room * sizeof(*figures));
+    if (!figures)
+        return false;
+    a->figures = figures;
+    a->room = room;
+    return true;
+}
+
+/* Find the figure of a row; again: how many rows like it the answer has before it. NULL: memory is short. */
 static struct figure *find_figure(struct against *a, json_t *row, size_t again)
 {
     for (size_t i = 0; i < a->count; i++)
         if (same_figure(a->figures[i].row, row) && again-- == 0)
             return &a->figures[i];
-    if (a->count == MAX_FIGURES)
+    if (a->count == a->room && !make_room(a))
         return NULL;
     struct figure *figure = &a->figures[a->count++];
     figure->row = row;
@@ -98,7 +109,7 @@ static struct figure *find_figure(struct against *a, json_t *row, size_t again)
     return figure;
 }
 
-static void add_answer(struct against *a, const json_t *answer, int build)
+static int add_answer(struct against *a, const json_t *answer, int build)
 {
     const size_t count = json_array_size(answer);
     for (size_t i = 0; i < count; i++) {
@@ -108,9 +119,12 @@ static void add_answer(struct against *a, const json_t *answer, int build)
             again += same_figure(json_array_get(answer, k), row);
         struct figure *figure = find_figure(a, row, again);
         const json_t *value = json_object_get(row, "value");
-        if (figure && json_is_number(value))
+        if (!figure)
+            return tool_fail(a->common, "out of memory for the figures of %zu rows", count);
+        if (json_is_number(value))
             figure->values[build][a->done] = json_number_value(value);
     }
+    return AIRY_EXIT_OK;
 }
 
 static int run_build(struct against *a, int build)
@@ -131,7 +145,7 @@ static int run_build(struct against *a, int build)
     else if (!json_is_array(answer))
         code = tool_fail(a->common, "%s printed no rows of a benchmark", name);
     else
-        add_answer(a, answer, build);
+        code = add_answer(a, answer, build);
     if (answer)
         json_array_append_new(a->answers, answer);
     return code;
@@ -227,9 +241,8 @@ int bench_against(const struct bench_params *params)
                         .common = &params->geometry.common,
                         .rounds = params->has_rounds ? params->rounds : 5,
                         .answers = json_array()};
-    a.figures = calloc(MAX_FIGURES, sizeof(*a.figures));
     fill_words(&a);
-    int code = a.figures && !a.words.lost ? AIRY_EXIT_OK : tool_fail(a.common, "out of memory");
+    int code = !a.words.lost ? AIRY_EXIT_OK : tool_fail(a.common, "out of memory");
     tool_catch_interrupts();
     for (; code == AIRY_EXIT_OK && a.done < a.rounds; a.done++) {
         tool_say(a.common, "round %zu of %zu", a.done + 1, a.rounds);
