@@ -63,6 +63,9 @@ typedef struct airy_stack_info {
     const char *channel;  /**< of several channels the one that the frames are of; "": there are
                                none. Both live as long as the stack. */
     const char *channels; /**< names of all of them, "threshold_1, threshold_2" */
+    const char *const *channel_names; /**< [channel_count] the same one by one, for names that have
+                                           ", " in them; they live as long as the stack */
+    size_t channel_count;             /**< 0: there are none */
 } airy_stack_info;
 
 /**

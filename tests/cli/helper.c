@@ -38,8 +38,8 @@
  * helper series MASTER SOURCE EACH [IMAGES]
  *     the frames of SOURCE::/entry/data/data in files of EACH frames, MASTER_1.h5 and on, and
  *     MASTER.h5 with links to them; it says that there are IMAGES
- * helper channels FILE
- *     u16 frames [3 images][2 channels, low and high][4][5] in chunks of one; pixels are
+ * helper channels FILE [NAME]
+ *     u16 frames [3 images][2 channels, low (or NAME) and high][4][5] in chunks of one; pixels are
  *     100 * image + 10 * channel + 1; those of the last image were never written
  * helper feed PIPE FILE COUNT
  *     write COUNT bytes of FILE into PIPE, say "taken" when they were read out of it, and fall silent
@@ -715,10 +715,10 @@ static int make_series(const char *name, const char *source, const char *each, c
     return good && H5Fclose(file) >= 0 ? 0 : fail("the series cannot be written");
 }
 
-static int make_channels(const char *path)
+static int make_channels(const char *path, const char *first)
 {
     const hsize_t shape[4] = {3, 2, 4, 5}, chunk[4] = {1, 1, 4, 5}, two = 2;
-    const char *const names[2] = {"low", "high"};
+    const char *const names[2] = {first, "high"};
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
                 links = H5Pcreate(H5P_LINK_CREATE), creation = H5Pcreate(H5P_DATASET_CREATE),
                 space = H5Screate_simple(4, shape, NULL), list = H5Screate_simple(1, &two, NULL),
@@ -782,7 +782,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "series") == 0 && (argc == 5 || argc == 6))
         return make_series(argv[2], argv[3], argv[4], argc == 6 ? argv[5] : NULL);
     if (strcmp(what, "channels") == 0)
-        return make_channels(argv[2]);
+        return make_channels(argv[2], argc == 4 ? argv[3] : "low");
     if (strcmp(what, "feed") == 0 && argc == 5)
         return feed(argv[2], argv[3], argv[4]);
     if (strcmp(what, "catalog") == 0 && argc == 4)

@@ -132,6 +132,20 @@ static void list_names(char *text, size_t size, const struct names *names)
     }
 }
 
+/* The names instead of those of an earlier dataset. */
+static airy_status keep_names(airy_stack *stack, const struct names *names)
+{
+    const char **list = malloc(names->count * (sizeof(*list) + LONGEST_NAME));
+    AIRY_FAIL_IF(!list, AIRY_ERR_MEMORY, "out of memory for %zu names of channels", names->count);
+    char *texts = memcpy(list + names->count, names->text, names->count * LONGEST_NAME);
+    for (size_t i = 0; i < names->count; i++)
+        list[i] = texts + i * LONGEST_NAME;
+    free(stack->channel_names);
+    stack->channel_names = list;
+    stack->channel_count = names->count;
+    return AIRY_OK;
+}
+
 /* By its name, or by its number from 1 on; names->count: there is none. */
 static size_t find_channel(const struct names *names, const char *wanted)
 {
@@ -184,7 +198,7 @@ airy_status airy_stack_find_channel(airy_stack *stack, struct stack_channel *cha
                  "%s::%s has no channel '%s'; its channels are %s", path, name, wanted, list);
     memcpy(stack->channel, names.text[channel->index], sizeof(stack->channel));
     memcpy(stack->channels, list, sizeof(stack->channels));
-    return AIRY_OK;
+    return keep_names(stack, &names);
 }
 
 airy_status airy_stack_take_channel(airy_stack *stack, const struct stack_channel *channel,

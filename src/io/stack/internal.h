@@ -100,6 +100,8 @@ struct airy_stack {
     const char *wanted_channel;         /* while it is made; NULL: none was asked for */
     char channel[AIRY_STACK_CHANNEL];   /* that its frames are of; "": there are no channels */
     char channels[AIRY_STACK_CHANNELS]; /* the names of all, with ", " between */
+    const char **channel_names;         /* [channel_count] the texts lie behind the pointers */
+    size_t channel_count;
     unsigned held; /* airy_geometry_part: files that are looked into when they are read must state
                       these as `like` does, the header of like_path */
     struct airy_header like;

@@ -402,6 +402,7 @@ void airy_stack_destroy(airy_stack **stack)
     for (size_t i = 0; i < dead->part_count; i++)
         free(dead->parts[i].path);
     free(dead->parts);
+    free(dead->channel_names);
     free(dead);
 }
 
@@ -424,6 +425,8 @@ airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info)
                               .filters = first->filters ? first->filters : "none",
                               .lost = stack->lost,
                               .channel = stack->channel,
-                              .channels = stack->channels};
+                              .channels = stack->channels,
+                              .channel_names = stack->channel_names,
+                              .channel_count = stack->channel_count};
     return AIRY_OK;
 }

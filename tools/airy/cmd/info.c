@@ -121,16 +121,11 @@ static json_t *limits_json(double frame)
 /* ["threshold_1", "threshold_2"]; null where there are none. */
 static json_t *channels_json(const airy_stack_info *info)
 {
-    if (!*info->channel)
+    if (info->channel_count == 0)
         return json_null();
     json_t *list = json_array();
-    for (const char *at = info->channels; *at;) {
-        const char *end = strstr(at, ", ");
-        char name[128];
-        snprintf(name, sizeof(name), "%.*s", end ? (int)(end - at) : (int)strlen(at), at);
-        json_array_append_new(list, tool_json_string(name));
-        at = end ? end + 2 : at + strlen(at);
-    }
+    for (size_t i = 0; i < info->channel_count; i++)
+        json_array_append_new(list, tool_json_string(info->channel_names[i]));
     return list;
 }
 
@@ -166,7 +161,7 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
         json_object_set_new(json, "unwritten_frames", json_integer((json_int_t)unwritten));
         json_object_set_new(json, "channels", channels_json(&info));
         json_object_set_new(json, "channel",
-                            *info.channel ? tool_json_string(info.channel) : json_null());
+                            info.channel_count ? tool_json_string(info.channel) : json_null());
     } else {
         snprintf(why, 512, "%s", airy_last_error());
     }

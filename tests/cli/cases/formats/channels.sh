@@ -23,3 +23,5 @@ done
 # frames that were never written are no part of a whole
 "$airy" stats c.h5 --channel high >/dev/null 2>said && exit 8
 grep -q 'never written' said
+# a name with the words between two names in it is one name
+"$helper" channels d.h5 'low, 4 keV' && "$airy" info d.h5 --channel 'low, 4 keV' --json | grep -A3 '"channels"'
