@@ -83,13 +83,6 @@ static const char *plane_row(const struct job *job, size_t image, size_t z, size
            y * job->planes_step[2];
 }
 
-/* Which blocks of AIRY_CONVOLVE_LOOK columns have equal elements in rows `at` and at + 1 of a tile. */
-struct pairs {
-    size_t at;
-    uint64_t blocks; /* a bit each */
-};
-_Static_assert(TILE_X / AIRY_CONVOLVE_LOOK <= 64, "blocks of a tile");
-
 #define W       float
 #define NAME(f) f##_f32
 #define LOADS   load_f32
@@ -243,7 +236,7 @@ static airy_status run_lines(airy_queue *queue, struct job *job)
     job->tile_y = airy_align_up(job->tile_y, AIRY_CONVOLVE_ROWS);
     job->line_step = line_step(job->tile_x, elem);
     job->source_step = line_step(job->tile_x + a[2].taps - 1, elem);
-    cut_tiles(job, a[0].n, ring, a[1].taps + AIRY_CONVOLVE_ROWS - 1);
+    cut_tiles(job, a[0].n, ring + 1, a[1].taps + AIRY_CONVOLVE_ROWS - 1);
     const airy_status status = run_tiles(queue, job, tiles_of(plan)->lines, "convolve_lines");
     free(weights);
     return status;
@@ -272,7 +265,7 @@ static airy_status run_columns(airy_queue *queue, struct job *job)
     job->tile_y = 1;
     job->line_step = line_step(job->tile_x, airy_dtype_size(plan->dst->dtype));
     job->source_step = 0;
-    cut_tiles(job, 1, a[0].n + 1, a[0].taps + AIRY_CONVOLVE_ROWS - 1);
+    cut_tiles(job, 1, a[0].n + 2, a[0].taps + AIRY_CONVOLVE_ROWS - 1);
     const airy_status status = run_tiles(queue, job, tiles_of(plan)->columns, "convolve_columns");
     free(weights);
     return status;

@@ -96,12 +96,12 @@ static void NAME(direct_tile)(const struct job *job, void *scratch, const struct
     }
 }
 
-/* Whether any of AIRY_CONVOLVE_LOOK elements is that of b at its place and not 0: few instructions. */
+/* Whether any of AIRY_CONVOLVE_LOOK elements is equal to that of b at its place: few instructions. */
 static bool NAME(any_same)(const W *a, const W *b)
 {
     unsigned any = 0;
     for (size_t q = 0; q < AIRY_CONVOLVE_LOOK; q++)
-        any |= (unsigned)(a[q] == b[q]) & (unsigned)(a[q] != (W)0);
+        any |= a[q] == b[q];
     return any != 0;
 }
 
@@ -138,54 +138,91 @@ static void NAME(keep_runs)(W *out, const W *line, size_t taps, size_t n)
     }
 }
 
-/* The same of columns [i, n): one element of each of `taps` > 1 rows. */
-static void NAME(keep_columns)(W *out, const W *const *row, size_t taps, size_t i, size_t n)
+/*
+ * The same of columns: results of n columns, each of which looks at `taps` rows one behind the
+ * other. Of each taps - 1 results the rows number taps - 2 and taps - 1 from the first result on are
+ * the pair that all of them look at.
+ *   blocks   a bit for each AIRY_CONVOLVE_LOOK columns: some of them have equal elements in the pair
+ *   above    in these, how many rows above the pair are equal to it without a gap; -1: a result
+ *            before, or the pair, has others
+ */
+struct NAME(columns) {
+    size_t taps, n;
+    W *above;
+    uint64_t blocks;
+};
+_Static_assert(TILE_X / AIRY_CONVOLVE_LOOK <= 64, "blocks of a tile");
+
+/* The blocks in which rows a and b have equal elements other than 0. */
+static uint64_t NAME(look)(const W *a, const W *b, size_t n)
 {
-    enum { EACH = 16 };
-    for (; i < n; i += EACH) {
-        const size_t count = airy_min_size(EACH, n - i);
-        uint8_t same[EACH];
+    uint64_t blocks = 0;
+    for (size_t i = 0; i < n; i += AIRY_CONVOLVE_LOOK) {
+        const size_t end = airy_min_size(i + AIRY_CONVOLVE_LOOK, n);
         unsigned any = 0;
-        for (size_t q = 0; q < count; q++)
-            any |= same[q] = row[0][i + q] == row[1][i + q] && row[0][i + q] != (W)0;
-        for (size_t j = 2; j < taps && any; j++) {
-            any = 0;
-            for (size_t q = 0; q < count; q++)
-                any |= same[q] &= row[0][i + q] == row[j][i + q];
+        if (end - i == AIRY_CONVOLVE_LOOK && !NAME(any_same)(a + i, b + i))
+            continue;
+        for (size_t q = i; q < end; q++)
+            any |= a[q] == b[q] && a[q] != (W)0;
+        blocks |= (uint64_t)any << i / AIRY_CONVOLVE_LOOK;
+    }
+    return blocks;
+}
+
+/* Count what stands above the pair, rows taps - 2 and taps - 1, of columns [i, end). */
+static void NAME(count_above)(W *restrict above, const W *const *row, size_t taps, size_t i,
+                              size_t end)
+{
+    const W *restrict value = row[taps - 2], *restrict next = row[taps - 1];
+    for (size_t q = i; q < end; q++)
+        above[q] = value[q] == next[q] && value[q] != (W)0 ? (W)0 : (W)-1;
+    unsigned any = 1;
+    for (size_t k = 0; k + 2 < taps && any; k++) {
+        const W *restrict before = row[taps - 3 - k];
+        any = 0;
+        for (size_t q = i; q < end; q++) {
+            const W rows = before[q] == value[q] ? (W)(k + 1) : (W)k;
+            above[q] = above[q] == (W)k ? rows : above[q];
+            any |= above[q] == (W)(k + 1);
         }
-        for (size_t q = 0; q < count && any; q++)
-            out[i + q] = same[q] ? row[0][i + q] : out[i + q];
     }
 }
 
-/* Look for equal elements of n columns of two rows, the first of which is number `at`. */
-static struct pairs NAME(look)(const W *a, const W *b, size_t at, size_t n)
+/*
+ * Results of n columns that look at `least` rows above the pair, and at `last` as their last row.
+ * Whether results below these may look at equal elements alone.
+ */
+static bool NAME(keep_block)(W *restrict out, W *restrict above, const W *restrict value,
+                             const W *restrict last, size_t least, size_t n)
 {
-    struct pairs pairs = {.at = at};
-    size_t i = 0;
-    for (; i + AIRY_CONVOLVE_LOOK <= n; i += AIRY_CONVOLVE_LOOK)
-        pairs.blocks |= (uint64_t)NAME(any_same)(a + i, b + i) << i / AIRY_CONVOLVE_LOOK;
-    for (; i < n; i++)
-        pairs.blocks |= (uint64_t)(a[i] == b[i] && a[i] != (W)0) << i / AIRY_CONVOLVE_LOOK;
-    return pairs;
+    unsigned any = 0;
+    for (size_t q = 0; q < n; q++) {
+        above[q] = last[q] == value[q] ? above[q] : (W)-1;
+        out[q] = above[q] >= (W)least ? value[q] : out[q];
+        any |= above[q] >= (W)0;
+    }
+    return any != 0;
 }
 
-/*
- * The same of `count` results of n columns, the first of which looks at `taps` rows from row[0] on,
- * number `first`. Pairs are those of the two rows at the multiple of taps - 1 that a result looks at.
- */
-static void NAME(keep_rows)(struct pairs *pairs, W *const *out, size_t count, const W *const *row,
-                            size_t first, size_t taps, size_t n)
+/* `count` results, the first of which is number `first` and looks at the rows from row[0] on. */
+static void NAME(keep_columns)(struct NAME(columns) * c, W *const *out, size_t count,
+                               const W *const *row, size_t first)
 {
-    const size_t step = taps - 1;
-    for (size_t k = 0; k < count && taps > 1; k++) {
-        const size_t at = (first + k + step - 1) / step * step;
-        if (at != pairs->at)
-            *pairs = NAME(look)(row[at - first], row[at - first + 1], at, n);
-        for (size_t i = 0; pairs->blocks != 0 && i < n; i += AIRY_CONVOLVE_LOOK)
-            if (pairs->blocks >> i / AIRY_CONVOLVE_LOOK & 1)
-                NAME(keep_columns)
-        (out[k], row + k, taps, i, airy_min_size(i + AIRY_CONVOLVE_LOOK, n));
+    const size_t step = c->taps - 1;
+    for (size_t k = 0; k < count && step > 0; k++, row++) {
+        const size_t behind = (first + k) % step, pair = step - 1 - behind;
+        if (behind == 0)
+            c->blocks = NAME(look)(row[pair], row[pair + 1], c->n);
+        for (size_t i = 0; i < c->n && c->blocks; i += AIRY_CONVOLVE_LOOK) {
+            const size_t end = airy_min_size(i + AIRY_CONVOLVE_LOOK, c->n);
+            if (!(c->blocks >> i / AIRY_CONVOLVE_LOOK & 1))
+                continue;
+            if (behind == 0)
+                NAME(count_above)(c->above, row, c->taps, i, end);
+            if (!NAME(keep_block)(out[k] + i, c->above + i, row[pair] + i, row[step] + i, pair,
+                                  end - i))
+                c->blocks &= ~(UINT64_C(1) << i / AIRY_CONVOLVE_LOOK);
+        }
     }
 }
 
@@ -201,7 +238,7 @@ static void NAME(lines_tile)(const struct job *job, void *scratch, const struct 
     const W **row = scratch;
     W *line = (W *)(void *)((char *)scratch + job->lines_at), *ring = line + job->source_step;
     const W *from = line;
-    struct pairs pairs = {.at = SIZE_MAX};
+    struct NAME(columns) columns = {.taps = ay->taps, .n = n, .above = ring + rank * turn * step};
     size_t made = 0;
     for (size_t y = t->y0, count; y < t->y1; y += count) {
         W *out[AIRY_CONVOLVE_ROWS];
@@ -227,7 +264,7 @@ static void NAME(lines_tile)(const struct job *job, void *scratch, const struct 
              1, n, r > 0);
         }
         if (job->plan->unit)
-            NAME(keep_rows)(&pairs, out, count, row, first, ay->taps, n);
+            NAME(keep_columns)(&columns, out, count, row, first);
     }
 }
 
@@ -243,7 +280,7 @@ static void NAME(columns_tile)(const struct job *job, void *scratch, const struc
                n * sizeof(W));
     for (size_t i = 0; i < n; i++)
         outside[i] = (W)job->outside;
-    struct pairs pairs = {.at = SIZE_MAX};
+    struct NAME(columns) columns = {.taps = az->taps, .n = n, .above = outside + step};
     for (size_t z = 0, count; z < az->out; z += count) {
         W *out[AIRY_CONVOLVE_ROWS];
         count = airy_min_size(az->out - z, AIRY_CONVOLVE_ROWS);
@@ -257,7 +294,7 @@ static void NAME(columns_tile)(const struct job *job, void *scratch, const struc
             out[k] = (W *)(void *)result_row(job, t->image, z + k, t->y0) + t->x0;
         NAME(sum_block)(job, out, count, row, 1, az->taps, job->weights, 1, n, false);
         if (job->plan->unit)
-            NAME(keep_rows)(&pairs, out, count, row, z, az->taps, n);
+            NAME(keep_columns)(&columns, out, count, row, z);
     }
 }
 
