@@ -154,7 +154,7 @@ bool check_case(struct check *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(name, sizeof(name), format, args);
     va_end(args);
-    if (!is_wanted(s, name))
+    if (!is_wanted(s, name) || (s->every && s->met++ % s->every != 0))
         return false;
     if (s->list) {
         printf("%s/%s on %s\n", s->family, name, c->spec);
@@ -278,6 +278,12 @@ bool check_fails(struct check *c, const char *file, int line, const char *expr, 
                         part);
 }
 
+static void begin_family(struct check_state *s, const char *name)
+{
+    s->family = name;
+    s->met = 0;
+}
+
 /* The runner's own cases: a device opens, and has all its memory back at the end. */
 static void run_device(struct check *c, const struct options *o, const char *spec)
 {
@@ -302,11 +308,11 @@ static void run_device(struct check *c, const struct options *o, const char *spe
         check_cl_share(c->device);
     printf("# device %s: %s; %s; %u units\n", c->spec, info.name, info.driver, info.units);
     for (size_t i = o->part; i < FAMILIES; i += o->parts ? o->parts : 1) {
-        s->family = families[i].name;
+        begin_family(s, families[i].name);
         families[i].run(c);
         check_end(c);
     }
-    s->family = "runner";
+    begin_family(s, "runner");
     char held[96] = "";
     if (check_case(c, "memory_given_back")) {
         airy_memory_info memory = {0};
@@ -359,6 +365,7 @@ static void print_usage(void)
            "  --all-devices   run on every device that is usable\n"
            "  --shared        on PoCL, too, kernels tell results in memory of the host\n"
            "  --part I/N      part I of N, 1 to N: every N-th family\n"
+           "  --every N       the first of every N cases of each family\n"
            "  --threads N     size of the CPU pool\n"
            "  --bench         time the cases that have timings\n"
            "  --json FILE     write results, timings and each case's processor time\n"
@@ -376,7 +383,6 @@ static bool parse_count(const char *text, uint64_t limit, uint64_t *value)
     return false;
 }
 
-/* 0 go on, else the exit status + 1. */
 /* "2/4" */
 static bool parse_part(struct options *o, const char *text)
 {
@@ -390,19 +396,16 @@ static bool parse_part(struct options *o, const char *text)
     return true;
 }
 
+/* 0 go on, else the exit status + 1. */
 static int parse(struct options *o, struct check_state *s, int argc, char **argv)
 {
-    static const struct option table[] = {{"device", required_argument, NULL, 'd'},
-                                          {"all-devices", no_argument, NULL, 'a'},
-                                          {"shared", no_argument, NULL, 'm'},
-                                          {"part", required_argument, NULL, 'p'},
-                                          {"threads", required_argument, NULL, 't'},
-                                          {"bench", no_argument, NULL, 'b'},
-                                          {"json", required_argument, NULL, 'j'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {
+        {"device", required_argument, NULL, 'd'}, {"all-devices", no_argument, NULL, 'a'},
+        {"shared", no_argument, NULL, 'm'},       {"part", required_argument, NULL, 'p'},
+        {"every", required_argument, NULL, 'e'},  {"threads", required_argument, NULL, 't'},
+        {"bench", no_argument, NULL, 'b'},        {"json", required_argument, NULL, 'j'},
+        {"seed", required_argument, NULL, 's'},   {"list", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     uint64_t number = 0;
     for (int option; (option = getopt_long(argc, argv, "", table, NULL)) != -1;) {
         switch (option) {
@@ -418,6 +421,11 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
         case 'p':
             if (!parse_part(o, optarg))
                 return 3;
+            break;
+        case 'e':
+            if (!parse_count(optarg, 1000, &number))
+                return 3;
+            s->every = (unsigned)number;
             break;
         case 't':
             if (!parse_count(optarg, 1024, &number))

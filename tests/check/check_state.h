@@ -33,11 +33,13 @@ struct check_state {
     /* options */
     char **filters;
     size_t filter_count;
+    unsigned every; /* of a family every such case that is meant; 0: all */
     bool list;
 
     /* the case that runs; name empty: none */
     char name[CHECK_NAME];
     const char *family;
+    size_t met; /* cases of the family that are meant, so far */
     bool failed, skipped;
     int messages;
     uint64_t stream, drawn; /* of random numbers: hash of the name, position */
