@@ -501,7 +501,7 @@ static void check_refusals(struct check *c)
     CHECK_FAILS(c, airy_frame_reader_create(&reader, path, NULL), AIRY_ERR_NOT_FOUND, "none.raw");
     CHECK_FAILS(c, airy_frame_reader_create(NULL, path, NULL), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_frame_reader_create(&reader, check_tmp(c), NULL), AIRY_ERR_IO,
-                "no regular file");
+                "not a regular file");
     CHECK_FAILS(c, airy_frame_reader_get_info(NULL, NULL), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_frame_reader_read(NULL, path, 1, &got), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_frame_reader_skip(NULL, 1), AIRY_ERR_PARAM, "missing");

@@ -421,7 +421,7 @@ static void check_refused(struct check *c)
     plan_path(path, folder);
     airy_oct_config config = {.params = {.samples = 4}};
     CHECK_FAILS(c, airy_oct_config_read(&config, path), AIRY_ERR_NOT_FOUND, "cannot open");
-    CHECK_FAILS(c, airy_oct_config_read(&config, folder), AIRY_ERR_IO, "no regular file");
+    CHECK_FAILS(c, airy_oct_config_read(&config, folder), AIRY_ERR_IO, "not a regular file");
     CHECK_FAILS(c, airy_oct_config_read(NULL, path), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_oct_config_write(NULL, path, true), AIRY_ERR_PARAM, "missing");
     CHECK_OK(c, airy_oct_config_write(&config, path, false));

@@ -333,13 +333,13 @@ static void check_refused(struct check *c)
     const char *pipe = tmp_path(c, "pipe.h5"); /* that nobody writes */
     if (CHECK(c, mkfifo(pipe, 0600) == 0)) {
         refuse(c, path, "pipe", AIRY_ERR_NOT_FOUND, "'pipe.h5' is missing or cut");
-        refuse(c, pipe, NULL, AIRY_ERR_IO, "is a pipe, no regular file");
+        refuse(c, pipe, NULL, AIRY_ERR_IO, "is a pipe, not a regular file");
     }
-    refuse(c, "/dev/null", NULL, AIRY_ERR_IO, "is a device, no regular file");
+    refuse(c, "/dev/null", NULL, AIRY_ERR_IO, "is a device, not a regular file");
     refuse(c, path, NULL, AIRY_ERR_FORMAT, "choose one");
     refuse(c, path, "", AIRY_ERR_PARAM, "expected FILE or FILE::DATASET");
     refuse(c, "/proc/none/x.h5", NULL, AIRY_ERR_NOT_FOUND, "No such file");
-    refuse(c, "/", NULL, AIRY_ERR_IO, "is a folder, no regular file");
+    refuse(c, "/", NULL, AIRY_ERR_IO, "is a folder, not a regular file");
     refuse(c, stack_spill(c, "junk.h5", "not HDF5", 8), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
     refuse(c, stack_spill(c, "empty.h5", "", 0), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
     refuse(c, stack_spill(c, "short.h5", "\211HDF\r\n\032\n", 8), NULL, AIRY_ERR_FORMAT,

@@ -79,7 +79,7 @@ airy_status airy_file_stat(struct stat *about, const char *path)
     AIRY_FAIL_IF(stat(path, about) != 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
                  "cannot open '%s': %s", path, strerror(errno));
     const char *other = airy_file_other_kind(about->st_mode);
-    AIRY_FAIL_IF(other, AIRY_ERR_IO, "'%s' is %s, no regular file", path, other);
+    AIRY_FAIL_IF(other, AIRY_ERR_IO, "'%s' is %s, not a regular file", path, other);
     return AIRY_OK;
 }
 
@@ -94,7 +94,7 @@ airy_status airy_file_open(int *fd, uint64_t *size, const char *path)
     const bool regular = fstat(opened, &about) == 0 && S_ISREG(about.st_mode);
     if (!regular)
         close(opened);
-    AIRY_FAIL_IF(!regular, AIRY_ERR_IO, "'%s' is no regular file any more", path);
+    AIRY_FAIL_IF(!regular, AIRY_ERR_IO, "'%s' is not a regular file any more", path);
     *fd = opened;
     *size = (uint64_t)about.st_size;
     return AIRY_OK;
@@ -112,7 +112,7 @@ static airy_status check_own(int fd, const char *path)
     AIRY_FAIL_IF(fstat(fd, &about) != 0, AIRY_ERR_IO, "cannot open '%s': %s", path,
                  strerror(errno));
     AIRY_FAIL_IF(!S_ISREG(about.st_mode), AIRY_ERR_IO,
-                 "'%s' is no regular file, and is not written to; remove it", path);
+                 "'%s' is not a regular file, and is not written to; remove it", path);
     AIRY_FAIL_IF(about.st_uid != geteuid(), AIRY_ERR_IO,
                  "'%s' belongs to another user (%lu), and is not written to; copy it, or remove it",
                  path, (unsigned long)about.st_uid);

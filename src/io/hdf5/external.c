@@ -133,8 +133,8 @@ static bool check_file(struct look *l, const char *name)
     const char *other = airy_file_other_kind(about.st_mode);
     if (other)
         snprintf(l->why, sizeof(l->why),
-                 "its data lie in '%s', which is %s, no regular file; write them into a file", path,
-                 other);
+                 "its data lie in '%s', which is %s, not a regular file; write them into a file",
+                 path, other);
     else if (!realpath(path, real) || !is_allowed(l, real))
         snprintf(
             l->why, sizeof(l->why),

@@ -55,7 +55,7 @@ static H5FD_t *probe_open(const char *name, unsigned flags, hid_t fapl, haddr_t 
     const bool there = stat(name, &about) == 0;
     const char *other = there ? airy_file_other_kind(about.st_mode) : NULL;
     if (other) { /* a link may name a pipe, which must not be waited for */
-        PUSH("'%s' is %s, no regular file", name, other);
+        PUSH("'%s' is %s, not a regular file", name, other);
         return NULL;
     }
     const int fd = there ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -66,7 +66,7 @@ static H5FD_t *probe_open(const char *name, unsigned flags, hid_t fapl, haddr_t 
     airy_probe *probe = NULL;
     char *path = NULL;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
-        PUSH("'%s' is no regular file", name);
+        PUSH("'%s' is not a regular file", name);
         goto fail;
     }
     probe = calloc(1, sizeof(*probe));

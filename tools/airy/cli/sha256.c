@@ -93,7 +93,7 @@ void sha256_end(struct sha256 *hash, char hex[65])
         snprintf(hex + 8 * i, 9, "%08x", (unsigned)hash->state[i]);
 }
 
-/* What is no regular file may have no end. */
+/* What is not a regular file may have no end. */
 static FILE *open_regular(const char *path, off_t most)
 {
     struct stat about;

@@ -32,9 +32,9 @@ static const char *advice(const struct common *common, airy_status status, const
         return "; check the name of the host";
     if (strstr(sentence, "is being written by another process"))
         return "; wait until that has ended, or end it";
-    if (strstr(sentence, "is a pipe, no regular file"))
+    if (strstr(sentence, "is a pipe, not a regular file"))
         return "; write it into a file first";
-    if (strstr(sentence, "no regular file"))
+    if (strstr(sentence, "not a regular file"))
         return common->command->max_inputs > 2 ? "; give a file, or a folder's files as "
                                                  "'FOLDER/*.cbf'"
                                                : "; give a file";

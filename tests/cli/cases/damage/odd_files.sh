@@ -1,4 +1,4 @@
-# what is no regular file is said, and a pipe that nobody writes is not waited for
+# a file that is not a regular one is named, and a pipe that nobody writes is not waited for
 names="pipe pipe.npy pipe.edf pipe.h5 pipe.png pipe.cbf pipe.conv pipe.npy.gz"
 mkfifo $names || exit 1
 for name in $names; do timeout 60 $airy stats $name; echo $?; done 2>&1
