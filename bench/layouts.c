@@ -99,11 +99,6 @@ static const char *word_of(const struct layout_figure *figure)
                                                 : "ranks";
 }
 
-size_t layout_count(const struct layout_figure *figure)
-{
-    return figure->layout == LAYOUT_THREADS ? figure->threads : figure->processes;
-}
-
 /* Run the job and add its times to the figure, which stays without runs where ranks cannot run. */
 static int run_job(struct series *series, struct layout_figure *figure, struct bench_job *job)
 {
@@ -170,13 +165,6 @@ static int run_figure(struct series *series, struct layout_figure *figure)
     return differs ? tool_fail(bench->common, "layout %s on %s: %s is not what layout %s gives",
                                figure->name, series->spec, differs, series->figures[0].name)
                    : AIRY_EXIT_OK;
-}
-
-double layout_rate(const struct layout_figure *figure, double part)
-{
-    double seconds[LAYOUT_RUNS];
-    memcpy(seconds, figure->seconds, sizeof(seconds));
-    return figure->frames / tool_percentile(seconds, figure->runs, part);
 }
 
 /* Return the figure that the speed-up is against: one thread, or one process on the device. */

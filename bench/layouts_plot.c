@@ -5,6 +5,18 @@
 #include "layouts.h"
 #include "plot/gnuplot.h"
 
+size_t layout_count(const struct layout_figure *figure)
+{
+    return figure->layout == LAYOUT_THREADS ? figure->threads : figure->processes;
+}
+
+double layout_rate(const struct layout_figure *figure, double part)
+{
+    double seconds[LAYOUT_RUNS];
+    memcpy(seconds, figure->seconds, sizeof(seconds));
+    return figure->frames / tool_percentile(seconds, figure->runs, part);
+}
+
 /* Colours that stay apart for colour-blind eyes and in grey. Source: Okabe and Ito, 2008. */
 static unsigned colour_of(enum bench_job_kind kind, enum layout layout)
 {

@@ -79,21 +79,10 @@ LAYERS = {
     "tools/airy": ["cli", "cmd", "result", "stream", "integrate", "oct"],
 }
 
-INTEGRATE = "the files of the command integrate call it back; they are to become a job of the library"
 # (file, another file that it may need in spite of the rules, the reason). An entry is an error if nothing fails without it.
 EXCEPTIONS = [
     ("src/core/device.c", "src/cpu/cpu_backend.c", "the list of back ends: core names each of them here and nowhere else"),
     ("src/core/device.c", "src/opencl/cl_backend.c", "the list of back ends: core names each of them here and nowhere else"),
-    ("tools/airy/integrate/follow.c", "tools/airy/integrate/integrate.c", INTEGRATE),
-    ("tools/airy/integrate/follow_files.c", "tools/airy/integrate/integrate.c", INTEGRATE),
-    ("tools/airy/integrate/follow_stack.c", "tools/airy/integrate/integrate.c", INTEGRATE),
-    ("tools/airy/integrate/follow_take.c", "tools/airy/integrate/integrate.c", INTEGRATE),
-    ("tools/airy/integrate/live_stream.c", "tools/airy/integrate/integrate.c", INTEGRATE),
-    ("tools/airy/integrate/live_stream_opt.c", "tools/airy/integrate/integrate.c", INTEGRATE),
-    ("tools/airy/integrate/ranks.c", "tools/airy/integrate/integrate.c", INTEGRATE),
-    ("tools/airy/integrate/ranks_files.c", "tools/airy/integrate/integrate.c", INTEGRATE),
-    ("tools/airy/integrate/ranks_files.c", "tools/airy/integrate/ranks.c", INTEGRATE),
-    ("bench/layouts_plot.c", "bench/layouts.c", "bench layouts is to go"),
 ]
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)

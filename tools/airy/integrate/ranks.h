@@ -51,6 +51,11 @@ int ranks_gather(struct ranks_run *run, airy_run_info *info, int code);
 /* Add what a rank has done, for all of them. */
 void ranks_add(airy_run_info *sum, const airy_run_info *one);
 
+/* The name of the file of a number, with the tail behind it: OUT.h5 -> OUT_0003.h5.partial. */
+enum { RANKS_FILE_NAME = 4300 };
+void ranks_file_name(char name[RANKS_FILE_NAME], const char *output, size_t number,
+                     const char *tail);
+
 /* --per-rank (ranks_files.c): how many files, into job->files. Exit code. */
 int ranks_choose_files(struct integration *job);
 /* Work, with the file of each rank its own, and then of those that are behind. */
@@ -62,7 +67,5 @@ int ranks_files_run(struct ranks_run *run, airy_run_info *info);
 int ranks_files_before(const struct integration *job, size_t *before);
 /* Remove those of them that the new result, which is complete, does not have. */
 void ranks_files_surplus(const struct integration *job, size_t before);
-/* The unfinished files. */
-void ranks_files_remove(const struct ranks_run *run);
 
 #endif

@@ -13,28 +13,17 @@
 
 #include "integrate/ranks.h"
 
-enum { NAME = 4300 };
-
-/* OUT.h5 -> OUT_0003.h5 */
-static void name_file(char name[NAME], const char *output, size_t number, const char *tail)
-{
-    const char *dot = strrchr(output, '.'); /* .h5, .hdf5 or .nxs: it is there */
-    const size_t length = (size_t)(dot - output), stem = length < NAME ? length : NAME - 1;
-    memcpy(name, output, stem);
-    snprintf(name + stem, NAME - stem, "_%04zu%s%s", number, dot, tail);
-}
-
 static bool is_there(const char *output, size_t number, const char *tail)
 {
-    char name[NAME];
-    name_file(name, output, number, tail);
+    char name[RANKS_FILE_NAME];
+    ranks_file_name(name, output, number, tail);
     return tool_exists(name);
 }
 
 /* Files that OUT.partial is spread over; 0: it is one file, or not there. */
 static size_t count_files(const char *output)
 {
-    char partial[NAME], *text = NULL;
+    char partial[RANKS_FILE_NAME], *text = NULL;
     snprintf(partial, sizeof(partial), "%s.partial", output);
     if (!tool_exists(partial) ||
         airy_hdf5_text(&text, partial, "/entry/integrate/files") != AIRY_OK)
@@ -52,7 +41,7 @@ static size_t count_files(const char *output)
  */
 static size_t count_shown(const char *output, const char *tail)
 {
-    char *text = NULL, name[NAME], master[NAME], *rest = NULL;
+    char *text = NULL, name[RANKS_FILE_NAME], master[RANKS_FILE_NAME], *rest = NULL;
     struct stat is;
     snprintf(master, sizeof(master), "%s%s", output, tail);
     if (lstat(master, &is) != 0 || !S_ISREG(is.st_mode) ||
@@ -63,7 +52,7 @@ static size_t count_shown(const char *output, const char *tail)
     const size_t folder = slash ? (size_t)(slash - output) + 1 : 0;
     for (char *line = strtok_r(text, "\n", &rest); line && count < RANKS_FILES_MAX;
          line = strtok_r(NULL, "\n", &rest)) {
-        name_file(name, output, count, "");
+        ranks_file_name(name, output, count, "");
         const size_t length = strlen(name + folder);
         const bool ours = strncmp(line, name + folder, length) == 0 &&
                           (!line[length] || (*tail && strcmp(line + length, tail) == 0));
@@ -85,8 +74,8 @@ int ranks_files_before(const struct integration *job, size_t *before)
     const size_t whole = count_shown(p->output, ""), begun = count_shown(p->output, ".partial");
     *before = whole > begun ? whole : begun;
     for (size_t i = job->files; i < *before && code == AIRY_EXIT_OK; i++) {
-        char name[NAME];
-        name_file(name, p->output, i, "");
+        char name[RANKS_FILE_NAME];
+        ranks_file_name(name, p->output, i, "");
         if (!tool_exists(name))
             continue;
         code = tool_keep_inputs(job->common, name);
@@ -105,10 +94,10 @@ static bool remove_regular(const char *name)
 void ranks_files_surplus(const struct integration *job, size_t before)
 {
     static const char *const tails[] = {"", ".partial"};
-    char name[NAME], first[NAME] = "";
+    char name[RANKS_FILE_NAME], first[RANKS_FILE_NAME] = "";
     size_t removed = 0;
     for (size_t i = 2 * job->files; i < 2 * before; i++) {
-        name_file(name, job->params->output, i / 2, tails[i % 2]);
+        ranks_file_name(name, job->params->output, i / 2, tails[i % 2]);
         if (remove_regular(name) && removed++ == 0)
             memcpy(first, name, sizeof(first));
     }
@@ -125,7 +114,7 @@ static int choose(struct integration *job, size_t *files)
     const struct common *common = job->common;
     const size_t there = p->resume ? count_files(p->output) : 0, rows = integration_rows(job),
                  ranks = world_alone(p->world) ? 1 : (size_t)p->world->place.size;
-    char partial[NAME];
+    char partial[RANKS_FILE_NAME];
     snprintf(partial, sizeof(partial), "%s.partial", p->output);
     *files = there;
     if (there > RANKS_FILES_MAX || there > rows)
@@ -144,8 +133,8 @@ static int choose(struct integration *job, size_t *files)
     *files = *files < most ? *files : most ? most : 1;
     int code = AIRY_EXIT_OK;
     for (size_t i = 0; i < *files && code == AIRY_EXIT_OK; i++) {
-        char name[NAME];
-        name_file(name, p->output, i, "");
+        char name[RANKS_FILE_NAME];
+        ranks_file_name(name, p->output, i, "");
         code = tool_keep_stack(common, name, job->stack);
     }
     return code;
@@ -168,7 +157,7 @@ int ranks_choose_files(struct integration *job)
 struct part {
     airy_run_params run;
     size_t rows, frames;
-    char path[NAME];
+    char path[RANKS_FILE_NAME];
 };
 
 static void make_part(struct part *part, const struct integration *job, size_t number)
@@ -181,13 +170,13 @@ static void make_part(struct part *part, const struct integration *job, size_t n
     part->run.first = job->run.first + from * step;
     part->run.last = to == rows ? job->run.last : job->run.first + to * step;
     part->frames = (part->run.last - part->run.first - 1) / job->run.step + 1;
-    name_file(part->path, job->params->output, number, "");
+    ranks_file_name(part->path, job->params->output, number, "");
 }
 
 /* Fail unless a complete file is a part of this run: of its configuration, and of these frames. */
 static int check_complete(const struct integration *job, const struct part *part)
 {
-    char *text = NULL, where[NAME + 64];
+    char *text = NULL, where[RANKS_FILE_NAME + 64];
     airy_image index = {0};
     snprintf(where, sizeof(where), "%s::/entry/integrate/frame/index", part->path);
     const bool same = airy_hdf5_text(&text, part->path, "/entry/integrate/configuration") ==
@@ -241,13 +230,13 @@ static int write_master(const struct ranks_run *run, bool complete)
     const struct integration *job = run->job;
     const size_t count = job->files;
     const char *output = job->params->output;
-    char(*names)[NAME] = calloc(count, sizeof(*names));
+    char(*names)[RANKS_FILE_NAME] = calloc(count, sizeof(*names));
     const char **list = calloc(count, sizeof(*list));
-    char partial[NAME];
+    char partial[RANKS_FILE_NAME];
     int code = names && list ? AIRY_EXIT_OK : tool_fail(job->common, "out of memory");
     snprintf(partial, sizeof(partial), "%s.partial", output);
     for (size_t i = 0; code == AIRY_EXIT_OK && i < count; i++) {
-        name_file(names[i], output, i, is_there(output, i, ".partial") ? ".partial" : "");
+        ranks_file_name(names[i], output, i, is_there(output, i, ".partial") ? ".partial" : "");
         list[i] = names[i];
     }
     if (code == AIRY_EXIT_OK) {
@@ -321,7 +310,7 @@ static int any_differs(const struct ranks_run *run, bool *differs)
     airy_image images[2] = {{0}, {0}};
     airy_status status = AIRY_OK;
     for (size_t i = 0; i < 2 && status == AIRY_OK; i++) {
-        char where[NAME + 64];
+        char where[RANKS_FILE_NAME + 64];
         snprintf(where, sizeof(where), "%s.partial::/entry/integrate/frame/%s",
                  run->job->params->output, names[i]);
         status = airy_image_read_real(&images[i], where);
@@ -356,15 +345,6 @@ static int finish(struct ranks_run *run)
     if (code == AIRY_EXIT_OK && world_first(world))
         code = write_master(run, true);
     return code;
-}
-
-void ranks_files_remove(const struct ranks_run *run)
-{
-    for (size_t i = 0; i < run->job->files; i++) {
-        char name[NAME];
-        name_file(name, run->job->params->output, i, ".partial");
-        unlink(name);
-    }
 }
 
 int ranks_files_run(struct ranks_run *run, airy_run_info *info)
