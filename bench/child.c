@@ -14,14 +14,20 @@ void bench_words_add(struct bench_words *words, const char *format, ...)
 {
     va_list args;
     char *word = NULL, **list = realloc(words->list, (words->count + 2) * sizeof(*list));
-    words->list = list ? list : words->list;
-    va_start(args, format);
-    if (list && vasprintf(&word, format, args) >= 0) {
-        list[words->count++] = word;
-        list[words->count] = NULL;
-    } else
+    if (!list) {
         words->lost = true;
+        return;
+    }
+    words->list = list;
+    va_start(args, format);
+    const bool made = vasprintf(&word, format, args) >= 0;
     va_end(args);
+    if (!made) {
+        words->lost = true;
+        return;
+    }
+    list[words->count++] = word;
+    list[words->count] = NULL;
 }
 
 void bench_words_add_given(struct bench_words *words, const struct common *common)

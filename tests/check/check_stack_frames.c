@@ -310,15 +310,8 @@ static void check_channels(struct check *c)
 /* Names that nobody could type, or that would lead elsewhere: a number and a warning instead. */
 static void check_damaged_names(struct check *c)
 {
-    static const char *const damaged[] = {"",
-                                          "\xff_1",
-                                          "a\nb",
-                                          "../a",
-                                          "\xc2\x9b"
-                                          "1m",
-                                          "\xe2\x82",
-                                          "\x1b[31mred",
-                                          "\x7f"};
+    static const char *const damaged[] = {"",          "\xff_1",   "a\nb",        "../a",
+                                          "\xc2\x9b-", "\xe2\x82", "\x1b[31mred", "\x7f"};
     const char *said = tmp_path(c, "said");
     char text[2048];
     for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
