@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/size.h"
 #include "base/number.h"
 #include "io/stack/header_geometry.h"
 #include "io/image/formats.h"
@@ -37,7 +38,9 @@ static bool next_comment(char *value, size_t size, const char **text, const char
             continue;
         from += n;
         from += strspn(from, " \t:=");
-        snprintf(value, size, "%.*s", (int)strcspn(from, "\r\n"), from);
+        const size_t length = airy_min_size(strcspn(from, "\r\n"), size - 1);
+        memcpy(value, from, length);
+        value[length] = 0;
         *text = from + strcspn(from, "\n");
         return true;
     }

@@ -199,13 +199,13 @@ void tool_say_device(const struct common *common, const airy_device *device)
 
 bool tool_beside(char path[TOOL_PATH], const char *name)
 {
-    const ssize_t length = readlink("/proc/self/exe", path, TOOL_PATH);
-    char *slash = length > 0 && length < TOOL_PATH ? memrchr(path, '/', (size_t)length) : NULL;
-    const size_t room = slash ? (size_t)(path + TOOL_PATH - slash - 1) : 0;
-    if (strlen(name) < room) {
-        strcpy(slash + 1, name);
+    char own[TOOL_PATH];
+    const ssize_t length = readlink("/proc/self/exe", own, sizeof(own));
+    const char *slash =
+        length > 0 && (size_t)length < sizeof(own) ? memrchr(own, '/', (size_t)length) : NULL;
+    const int folder = slash ? (int)(slash + 1 - own) : 0;
+    if (slash && snprintf(path, TOOL_PATH, "%.*s%s", folder, own, name) < TOOL_PATH)
         return true;
-    }
     errno = length < 0 ? errno : ENAMETOOLONG;
     return false;
 }
