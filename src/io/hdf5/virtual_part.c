@@ -187,17 +187,95 @@ hid_t airy_virtual_first(const struct airy_endless *e, hsize_t indices)
     return -1;
 }
 
-hid_t airy_virtual_project(hid_t to, hid_t from, const struct airy_part *asked)
+/* What is selected at indices [begin, end) of the first axis, as a new dataspace, or -1. */
+static hid_t select_rows(hid_t space, hsize_t begin, hsize_t end)
+{
+    hsize_t shape[H5S_MAX_RANK], start[H5S_MAX_RANK] = {0};
+    const hid_t rows = H5Scopy(space);
+    const int ndim = rows < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
+    bool good = ndim > 0;
+    if (good) {
+        end = end < shape[0] ? end : shape[0];
+        start[0] = begin < end ? begin : 0;
+        shape[0] = end - start[0];
+        good = begin < end
+                   ? H5Sselect_hyperslab(rows, H5S_SELECT_AND, start, NULL, shape, NULL) >= 0
+                   : H5Sselect_none(rows) >= 0;
+    }
+    if (good)
+        return rows;
+    if (rows >= 0)
+        H5Sclose(rows);
+    return -1;
+}
+
+/* The number of points that are selected below an index of the first axis; -1: not known. */
+static hssize_t count_below(hid_t space, hsize_t end)
+{
+    const hid_t rows = select_rows(space, 0, end);
+    const hssize_t count = rows < 0 ? -1 : H5Sget_select_npoints(rows);
+    if (rows >= 0)
+        H5Sclose(rows);
+    return count;
+}
+
+/* The first index of the first axis below which more than `points` points are selected, less one. */
+static hsize_t find_row(hid_t space, hssize_t points)
+{
+    hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
+    if (H5Sget_select_bounds(space, low, high) < 0)
+        return 0;
+    while (low[0] < high[0]) {
+        const hsize_t middle = low[0] + (high[0] - low[0]) / 2;
+        if (count_below(space, middle + 1) > points)
+            high[0] = middle;
+        else
+            low[0] = middle + 1;
+    }
+    return low[0];
+}
+
+/* The number of points of a selection that lie in the part; -1: not known. */
+static hssize_t count_in(hid_t space, const struct airy_part *part)
 {
     hsize_t count[H5S_MAX_RANK];
-    for (int i = 0; i < asked->ndim; i++)
-        count[i] = asked->last[i] - asked->first[i] + 1;
-    const hid_t part = H5Scopy(to);
-    hid_t selected = -1;
-    if (part >= 0 && H5Sget_simple_extent_ndims(to) == asked->ndim &&
-        H5Sselect_hyperslab(part, H5S_SELECT_SET, asked->first, NULL, count, NULL) >= 0)
-        selected = H5Sselect_project_intersection(to, from, part);
-    if (part >= 0)
-        H5Sclose(part);
-    return selected;
+    hssize_t points = -1;
+    const hid_t both = H5Scopy(space);
+    for (int i = 0; i < part->ndim; i++)
+        count[i] = part->last[i] - part->first[i] + 1;
+    if (both >= 0 && H5Sget_simple_extent_ndims(space) == part->ndim &&
+        H5Sselect_hyperslab(both, H5S_SELECT_AND, part->first, NULL, count, NULL) >= 0)
+        points = H5Sget_select_npoints(both);
+    if (both >= 0)
+        H5Sclose(both);
+    return points;
+}
+
+/* A selection of few blocks: each step below takes as long as there are blocks. */
+static bool is_of_few(hid_t space)
+{
+    enum { MOST = 1 << 16 };
+    const H5S_sel_type type = H5Sget_select_type(space);
+    const hssize_t blocks = type == H5S_SEL_HYPERSLABS ? H5Sget_select_hyper_nblocks(space) : 0;
+    return type == H5S_SEL_ALL || (blocks > 0 && blocks <= MOST);
+}
+
+/*
+ * Points follow one another as in memory, so those of some rows of `to` are numbered without a gap,
+ * and so are those that belong to them in `from`: whole rows there, or it is not told.
+ * (H5Sselect_project_intersection of libhdf5 1.10 reads behind what it has allocated.)
+ */
+hid_t airy_virtual_project(hid_t to, hid_t from, const struct airy_part *asked)
+{
+    const hssize_t points = is_of_few(to) && is_of_few(from) ? count_in(to, asked) : -1;
+    const hssize_t begin = points < 0 ? -1 : count_below(to, asked->first[0]),
+                   end = begin < 0 ? -1 : count_below(to, asked->last[0] + 1);
+    if (end < 0 || end - begin != points)
+        return -1;
+    if (points == 0)
+        return select_rows(from, 0, 0);
+    const hsize_t first = find_row(from, begin), last = find_row(from, end - 1);
+    return count_below(from, first) == begin && count_below(from, last + 1) == end
+               ? select_rows(from, first, last + 1)
+               : -1;
 }

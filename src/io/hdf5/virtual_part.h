@@ -31,8 +31,8 @@ hid_t airy_virtual_first(const struct airy_endless *e, hsize_t indices);
 /* How many elements one index of its axis has. */
 hsize_t airy_virtual_elements(const struct airy_endless *e);
 /*
- * What is selected in `from` for the part of the selection `to` that `asked` shows, as a dataspace;
- * -1: libhdf5 cannot tell. Lock held.
+ * Find what is selected in `from` for the part of the selection `to` that `asked` shows, as a
+ * dataspace; -1 where that is not whole rows of the first axis. Lock held.
  */
 hid_t airy_virtual_project(hid_t to, hid_t from, const struct airy_part *asked);
 
