@@ -8,6 +8,7 @@
 #include "images/image_util.h"
 #include "cli/memory_limits.h"
 #include "cli/stack_opt.h"
+#include "result/patterns.h"
 
 struct info_params {
     struct common common;
@@ -248,10 +249,8 @@ static void print_stack(const json_t *stack)
 static void add_rows(json_t *result, const char *file)
 {
     enum { LISTED = 100 };
-    char where[4400];
     airy_image image = {0};
-    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", file);
-    if (airy_image_read(&image, where) != AIRY_OK)
+    if (patterns_read_column(&image, file, "status") != AIRY_OK)
         return;
     const size_t count = tool_count(image.shape, image.ndim);
     size_t done = 0, bad = 0;
@@ -296,13 +295,10 @@ static json_t *result_json(const char *file, const airy_hdf5_entry *entries, siz
             json_object_set_new(json, names[i][0], tool_json_string(text));
         free(text);
     }
-    char *text = NULL;
-    if (airy_hdf5_text(&text, file, "/entry/integrate/configuration") == AIRY_OK) {
-        json_t *configuration = json_loads(text, 0, NULL);
-        if (configuration)
-            json_object_set_new(json, "configuration", configuration);
-    }
-    free(text);
+    airy_status status;
+    json_t *configuration = patterns_read_configuration(&status, file);
+    if (configuration)
+        json_object_set_new(json, "configuration", configuration);
     add_rows(json, file);
     return json;
 }

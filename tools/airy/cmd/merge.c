@@ -5,6 +5,7 @@
 
 #include "integrate/integrate.h"
 #include "integrate/overlap.h"
+#include "result/patterns.h"
 
 struct merge_params {
     struct common common;
@@ -58,16 +59,14 @@ static const struct opt merge_options[] = {
 /* The configuration of a result, or NULL after a message. */
 static json_t *read_configuration(const struct common *common, const char *path)
 {
-    char *text = NULL;
-    const airy_status status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");
+    airy_status status;
+    json_t *json = patterns_read_configuration(&status, path);
     if (status == AIRY_ERR_NOT_FOUND && tool_exists(path))
         tool_fail(common, "%s; is it a result of 'airy integrate'?", airy_last_error());
     else if (status != AIRY_OK)
         tool_failed(common, status);
     if (status != AIRY_OK)
         return NULL;
-    json_t *json = json_loads(text, 0, NULL);
-    free(text);
     if (!json_is_object(json)) {
         json_decref(json);
         tool_fail(common, "%s: its configuration is not one of this program", path);

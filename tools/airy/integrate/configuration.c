@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "integrate/integrate.h"
+#include "result/patterns.h"
 #include "cli/sha256.h"
 
 enum { HASHED_WHOLE = 64 << 20 }; /* bytes; beyond, files are hashed by name, size and time */
@@ -202,7 +203,6 @@ static json_t *json_of_file(char why[TEXT_WHY], const char *path)
 /* Of a previous result, or of a JSON file. NULL, and *code: it cannot be read. */
 static json_t *load_configuration(const struct common *common, const char *path, int *code)
 {
-    char *text = NULL;
     *code = AIRY_EXIT_OK;
     if (tool_has_suffix(path, ".json")) {
         char why[TEXT_WHY];
@@ -213,13 +213,10 @@ static json_t *load_configuration(const struct common *common, const char *path,
             *code = tool_fail(common, "--config %s: %s; check the file", path, why);
         return json;
     }
-    const airy_status status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");
-    if (status != AIRY_OK) {
+    airy_status status;
+    json_t *json = patterns_read_configuration(&status, path);
+    if (status != AIRY_OK)
         *code = tool_failed(common, status);
-        return NULL;
-    }
-    json_t *json = json_loads(text, 0, NULL);
-    free(text);
     return json;
 }
 

@@ -4,6 +4,7 @@
 
 #include "images/image_util.h"
 #include "integrate/integrate.h"
+#include "result/patterns.h"
 
 enum { LOOKS = 8 }; /* frames that are read where nothing tells which ones have such values */
 
@@ -16,22 +17,13 @@ double integration_gap_least(const struct integration *job)
     return image_limit(dtype) - (size > 2 ? 2 : size == 2 ? 1 : 0);
 }
 
-/* A column of the frames of a result, where there is one. */
-static bool read_column(airy_image *column, const char *result, const char *name)
-{
-    char where[4300];
-    if (!result)
-        return false;
-    snprintf(where, sizeof(where), "%.4100s::/entry/integrate/frame/%s", result, name);
-    return airy_image_read_real(column, where) == AIRY_OK;
-}
-
 /* Rows of a result whose largest pixel that counted is such a value. */
 static void find_rows(struct gap_rows *rows, const struct integration *job, const char *result)
 {
     airy_image max = {0};
     const double least = integration_gap_least(job);
-    if (rows->known || isinf(least) || !read_column(&max, result, "max"))
+    if (rows->known || isinf(least) || !result ||
+        patterns_read_column(&max, result, "max") != AIRY_OK)
         return;
     rows->known = true;
     for (size_t i = 0; i < tool_count(max.shape, max.ndim); i++)
@@ -117,7 +109,7 @@ void integration_say_dummy_unused(const struct integration *job, const char *res
     double sum = 0;
     if (!p->bad.has_dummy || job->files ||
         !bad_pixels_can_be(&p->bad, job->info.dtype) /* else it is said already */
-        || !read_column(&invalid, result, "invalid"))
+        || !result || patterns_read_column(&invalid, result, "invalid") != AIRY_OK)
         return;
     for (size_t i = 0; i < tool_count(invalid.shape, invalid.ndim); i++)
         sum += airy_image_value(&invalid, i);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "airy/image.h"
-#include "airy/stack.h"
+#include "result/patterns.h"
 
 /* Frames first, first + step, ... last of a row; rows with the same key are of the same files. */
 struct span {
@@ -70,16 +70,6 @@ static uint64_t group_of(const json_t *configuration)
     return 1;
 }
 
-static json_t *configuration_of(const char *path)
-{
-    char *text = NULL;
-    json_t *json = airy_hdf5_text(&text, path, "/entry/integrate/configuration") == AIRY_OK
-                       ? json_loads(text, 0, NULL)
-                       : NULL;
-    free(text);
-    return json;
-}
-
 static bool add_span(struct spans *s, struct span span)
 {
     if (s->count == s->room) {
@@ -94,13 +84,6 @@ static bool add_span(struct spans *s, struct span span)
     return true;
 }
 
-static bool read_frame_values(airy_image *values, const char *path, const char *name)
-{
-    char where[4400];
-    snprintf(where, sizeof(where), "%.4300s::/entry/integrate/frame/%s", path, name);
-    return airy_image_read_real(values, where) == AIRY_OK && values->ndim == 1;
-}
-
 /* The spans of the good rows of a result. false: memory is short. */
 static bool add_rows(struct spans *s, size_t result, const json_t *configuration)
 {
@@ -112,7 +95,8 @@ static bool add_rows(struct spans *s, size_t result, const json_t *configuration
     bool fits = true;
     if (!frames || sscanf(frames, "%llu:%llu:%llu", &first, &end, &step) != 3 || step == 0)
         step = 1;
-    if (read_frame_values(&index, path, "index") && read_frame_values(&status, path, "status") &&
+    if (patterns_read_column(&index, path, "index") == AIRY_OK && index.ndim == 1 &&
+        patterns_read_column(&status, path, "status") == AIRY_OK && status.ndim == 1 &&
         index.shape[0] == status.shape[0])
         for (size_t i = 0; fits && i < index.shape[0]; i++) {
             const double number = airy_image_value(&index, i);
@@ -187,7 +171,8 @@ static void warn_of(const struct spans *s)
 /* The key and the rows of a result. false: memory is short. */
 static bool add_result(struct spans *s, size_t result)
 {
-    json_t *configuration = configuration_of(s->common->inputs.items[result]);
+    airy_status status;
+    json_t *configuration = patterns_read_configuration(&status, s->common->inputs.items[result]);
     s->keys[result] = key_of_inputs(configuration);
     if (!s->keys[result])
         s->keys[result] = key_of_file(s->common->inputs.items[result]);

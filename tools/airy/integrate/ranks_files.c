@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "integrate/ranks.h"
+#include "result/patterns.h"
 
 static bool is_there(const char *output, size_t number, const char *tail)
 {
@@ -176,13 +177,12 @@ static void make_part(struct part *part, const struct integration *job, size_t n
 /* Fail unless a complete file is a part of this run: of its configuration, and of these frames. */
 static int check_complete(const struct integration *job, const struct part *part)
 {
-    char *text = NULL, where[RANKS_FILE_NAME + 64];
+    char *text = NULL;
     airy_image index = {0};
-    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/index", part->path);
     const bool same = airy_hdf5_text(&text, part->path, "/entry/integrate/configuration") ==
                           AIRY_OK &&
                       strcmp(text, job->run.configuration ? job->run.configuration : "{}") == 0 &&
-                      airy_image_read_real(&index, where) == AIRY_OK &&
+                      patterns_read_column(&index, part->path, "index") == AIRY_OK &&
                       tool_count(index.shape, index.ndim) == part->rows &&
                       airy_image_value(&index, 0) == (double)part->run.first;
     free(text);
@@ -309,12 +309,10 @@ static int any_differs(const struct ranks_run *run, bool *differs)
     static const char *const names[] = {"status", "invalid"};
     airy_image images[2] = {{0}, {0}};
     airy_status status = AIRY_OK;
-    for (size_t i = 0; i < 2 && status == AIRY_OK; i++) {
-        char where[RANKS_FILE_NAME + 64];
-        snprintf(where, sizeof(where), "%s.partial::/entry/integrate/frame/%s",
-                 run->job->params->output, names[i]);
-        status = airy_image_read_real(&images[i], where);
-    }
+    char partial[RANKS_FILE_NAME];
+    snprintf(partial, sizeof(partial), "%s.partial", run->job->params->output);
+    for (size_t i = 0; i < 2 && status == AIRY_OK; i++)
+        status = patterns_read_column(&images[i], partial, names[i]);
     const size_t rows = status == AIRY_OK ? tool_count(images[1].shape, images[1].ndim) : 0;
     for (size_t i = 0; i < rows; i++)
         *differs |= airy_image_value(&images[0], i) == 0 && airy_image_value(&images[1], i) > 0;

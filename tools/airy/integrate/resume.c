@@ -6,6 +6,7 @@
 
 #include "integrate/integrate.h"
 #include "integrate/kept_rows.h"
+#include "result/patterns.h"
 
 /* Differences as "key: old, new" in one sentence. */
 struct differences {
@@ -213,12 +214,10 @@ static bool is_open_ended(const json_t *configuration)
 /* [*count] frame/status of a result, malloc'ed: -1 pending, 0 good, 1 bad. NULL: unreadable. */
 static int8_t *read_status(const char *path, size_t *count)
 {
-    char where[4400];
     airy_image image = {0};
     int8_t *status = NULL;
     *count = 0;
-    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", path);
-    if (airy_image_read_real(&image, where) != AIRY_OK)
+    if (patterns_read_column(&image, path, "status") != AIRY_OK)
         return NULL;
     const size_t n = tool_count(image.shape, image.ndim);
     status = calloc(n ? n : 1, sizeof(*status));

@@ -89,16 +89,30 @@ static const char *find_dataset(const char *path, const char *const names[2])
     return found;
 }
 
+airy_status patterns_read_column(airy_image *column, const char *path, const char *name)
+{
+    char where[4600];
+    snprintf(where, sizeof(where), "%.4400s::/entry/integrate/frame/%s", path, name);
+    return airy_image_read_real(column, where);
+}
+
+json_t *patterns_read_configuration(airy_status *status, const char *path)
+{
+    char *text = NULL;
+    *status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");
+    json_t *json = *status == AIRY_OK ? json_loads(text, 0, NULL) : NULL;
+    free(text);
+    return json;
+}
+
 /*
  * Rows that failed or are not done yet (frame/status is not 0) become NaN; files without a status
  * have none.
  */
 static int hide_rows(struct patterns *patterns, const struct common *common, const char *path)
 {
-    char where[4400];
     airy_image image = {0};
-    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", path);
-    if (airy_image_read_real(&image, where) != AIRY_OK)
+    if (patterns_read_column(&image, path, "status") != AIRY_OK)
         return AIRY_EXIT_OK;
     if (tool_count(image.shape, image.ndim) != patterns->frames) {
         airy_image_free(&image);
@@ -352,10 +366,8 @@ static void label_axis(struct patterns *patterns, const char *path, const char *
 static int read_places(struct place *places, const struct patterns *patterns,
                        const struct common *common, const char *path, const char *name)
 {
-    char where[4500];
     airy_image image = {0};
-    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/%s", path, name);
-    if (airy_image_read_real(&image, where) != AIRY_OK)
+    if (patterns_read_column(&image, path, name) != AIRY_OK)
         return patterns_lacks(common, path, "axis", name);
     int code = AIRY_EXIT_OK;
     const size_t values = tool_count(image.shape, image.ndim);
