@@ -187,47 +187,50 @@ hid_t airy_virtual_first(const struct airy_endless *e, hsize_t indices)
     return -1;
 }
 
-/* What is selected at indices [begin, end) of the first axis, as a new dataspace, or -1. */
-static hid_t select_rows(hid_t space, hsize_t begin, hsize_t end)
+/* Make a dataspace of what is selected in a box; -1 where libhdf5 fails. */
+static hid_t intersect(hid_t space, const hsize_t *start, const hsize_t *count)
 {
-    hsize_t shape[H5S_MAX_RANK], start[H5S_MAX_RANK] = {0};
-    const hid_t rows = H5Scopy(space);
-    const int ndim = rows < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
-    bool good = ndim > 0;
-    if (good) {
-        end = end < shape[0] ? end : shape[0];
-        start[0] = begin < end ? begin : 0;
-        shape[0] = end - start[0];
-        good = begin < end
-                   ? H5Sselect_hyperslab(rows, H5S_SELECT_AND, start, NULL, shape, NULL) >= 0
-                   : H5Sselect_none(rows) >= 0;
-    }
-    if (good)
-        return rows;
-    if (rows >= 0)
-        H5Sclose(rows);
+    const hid_t both = H5Scopy(space);
+    if (both < 0 || H5Sselect_hyperslab(both, H5S_SELECT_AND, start, NULL, count, NULL) >= 0)
+        return both;
+    H5Sclose(both);
     return -1;
 }
 
-/* The number of points that are selected below an index of the first axis; -1: not known. */
-static hssize_t count_below(hid_t space, hsize_t end)
+/* Count the selected points of a dataspace, and close it; -1 where it is none. */
+static hssize_t count_points(hid_t space)
 {
-    const hid_t rows = select_rows(space, 0, end);
-    const hssize_t count = rows < 0 ? -1 : H5Sget_select_npoints(rows);
-    if (rows >= 0)
-        H5Sclose(rows);
-    return count;
+    const hssize_t points = space < 0 ? -1 : H5Sget_select_npoints(space);
+    if (space >= 0)
+        H5Sclose(space);
+    return points;
 }
 
-/* The first index of the first axis below which more than `points` points are selected, less one. */
-static hsize_t find_row(hid_t space, hssize_t points)
+/* Make a dataspace of what is selected at indices [begin, end) of the first axis; begin < end. */
+static hid_t select_rows(hid_t space, hsize_t begin, hsize_t end)
+{
+    hsize_t count[H5S_MAX_RANK], start[H5S_MAX_RANK] = {begin};
+    if (H5Sget_simple_extent_dims(space, count, NULL) < 1)
+        return -1;
+    count[0] = (end < count[0] ? end : count[0]) - begin;
+    return intersect(space, start, count);
+}
+
+/* Count the points that are selected below an index of the first axis; -1: not known. */
+static hssize_t count_below(hid_t space, hsize_t end)
+{
+    return end ? count_points(select_rows(space, 0, end)) : 0;
+}
+
+/* Find the index of the first axis at which the point of this number is, from 0 on. */
+static hsize_t find_row(hid_t space, hssize_t number)
 {
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
     if (H5Sget_select_bounds(space, low, high) < 0)
         return 0;
     while (low[0] < high[0]) {
         const hsize_t middle = low[0] + (high[0] - low[0]) / 2;
-        if (count_below(space, middle + 1) > points)
+        if (count_below(space, middle + 1) > number)
             high[0] = middle;
         else
             low[0] = middle + 1;
@@ -235,23 +238,18 @@ static hsize_t find_row(hid_t space, hssize_t points)
     return low[0];
 }
 
-/* The number of points of a selection that lie in the part; -1: not known. */
+/* Count the points of a selection that lie in the part; -1: not known. */
 static hssize_t count_in(hid_t space, const struct airy_part *part)
 {
     hsize_t count[H5S_MAX_RANK];
-    hssize_t points = -1;
-    const hid_t both = H5Scopy(space);
     for (int i = 0; i < part->ndim; i++)
         count[i] = part->last[i] - part->first[i] + 1;
-    if (both >= 0 && H5Sget_simple_extent_ndims(space) == part->ndim &&
-        H5Sselect_hyperslab(both, H5S_SELECT_AND, part->first, NULL, count, NULL) >= 0)
-        points = H5Sget_select_npoints(both);
-    if (both >= 0)
-        H5Sclose(both);
-    return points;
+    return H5Sget_simple_extent_ndims(space) == part->ndim
+               ? count_points(intersect(space, part->first, count))
+               : -1;
 }
 
-/* A selection of few blocks: each step below takes as long as there are blocks. */
+/* Return whether a selection has few blocks: each step below takes as long as there are blocks. */
 static bool is_of_few(hid_t space)
 {
     enum { MOST = 1 << 16 };
@@ -272,8 +270,11 @@ hid_t airy_virtual_project(hid_t to, hid_t from, const struct airy_part *asked)
                    end = begin < 0 ? -1 : count_below(to, asked->last[0] + 1);
     if (end < 0 || end - begin != points)
         return -1;
-    if (points == 0)
-        return select_rows(from, 0, 0);
+    if (points == 0) {
+        const hid_t nothing = H5Scopy(from);
+        H5Sselect_none(nothing);
+        return nothing;
+    }
     const hsize_t first = find_row(from, begin), last = find_row(from, end - 1);
     return count_below(from, first) == begin && count_below(from, last + 1) == end
                ? select_rows(from, first, last + 1)
