@@ -104,10 +104,9 @@ int bench_memory(struct bench *bench);
 int bench_oct(struct bench *bench);
 int bench_peaks(struct bench *bench);
 
-/* The words of a command line, NULL behind the last. */
+/* The words of a command line, malloc'ed each. */
 struct bench_words {
-    char **list;
-    size_t count;
+    struct opt_list list;
     bool lost; /* memory was short */
 };
 void bench_words_add(struct bench_words *words, const char *format, ...)

@@ -13,21 +13,14 @@
 void bench_words_add(struct bench_words *words, const char *format, ...)
 {
     va_list args;
-    char *word = NULL, **list = realloc(words->list, (words->count + 2) * sizeof(*list));
-    if (!list) {
-        words->lost = true;
-        return;
-    }
-    words->list = list;
+    char *word = NULL;
     va_start(args, format);
     const bool made = vasprintf(&word, format, args) >= 0;
     va_end(args);
-    if (!made) {
-        words->lost = true;
+    if (made && opt_list_add(&words->list, word))
         return;
-    }
-    list[words->count++] = word;
-    list[words->count] = NULL;
+    words->lost = true;
+    free(made ? word : NULL);
 }
 
 void bench_words_add_given(struct bench_words *words, const struct common *common)
@@ -42,23 +35,26 @@ void bench_words_add_given(struct bench_words *words, const struct common *commo
 
 void bench_words_free(struct bench_words *words)
 {
-    for (size_t i = 0; i < words->count; i++)
-        free(words->list[i]);
-    free(words->list);
+    for (size_t i = 0; i < words->list.count; i++)
+        free((char *)words->list.items[i]);
+    free(words->list.items);
 }
 
 int bench_child_start(struct bench_child *child, const char *program, int errors,
                       const struct bench_words *words)
 {
-    if (words->lost)
+    const size_t count = words->list.count;
+    char **list = words->lost ? NULL : calloc(count + 1, sizeof(*list)); /* NULL behind the last */
+    if (!list)
         return ENOMEM;
+    memcpy(list, words->list.items, count * sizeof(*list));
     *child = (struct bench_child){.output = memfd_create("airy-answer", MFD_CLOEXEC),
                                   .asked = tool_now()};
-    const int failed = child->output < 0
-                           ? errno
-                           : tool_spawn(&child->pid, child->output, errors, program, words->list);
+    const int failed =
+        child->output < 0 ? errno : tool_spawn(&child->pid, child->output, errors, program, list);
     if (failed && child->output >= 0)
         close(child->output);
+    free(list);
     return failed;
 }
 

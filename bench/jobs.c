@@ -85,10 +85,10 @@ static void add_merge(struct bench_words *words, const struct bench_job *job)
 static int start(struct bench_child *child, int errors, struct bench_words *words)
 {
     char airy[TOOL_PATH] = "";
-    const bool is_airy = words->count && strcmp(words->list[0], "airy") == 0;
+    const bool is_airy = words->list.count && strcmp(words->list.items[0], "airy") == 0;
     int failed = words->lost ? ENOMEM : is_airy && !tool_beside(airy, "airy") ? errno : 0;
     if (!failed)
-        failed = bench_child_start(child, is_airy ? airy : words->list[0], errors, words);
+        failed = bench_child_start(child, is_airy ? airy : words->list.items[0], errors, words);
     bench_words_free(words);
     return failed;
 }
