@@ -139,8 +139,8 @@ static void NAME(keep_runs)(W *out, const W *line, size_t taps, size_t n)
 }
 
 /*
- * The same of columns: results of n columns, each of which looks at `taps` rows one behind the
- * other. Of each taps - 1 results the rows number taps - 2 and taps - 1 from the first result on are
+ * What keeping equal elements of n columns needs: each result is made of `taps` rows that follow one
+ * another. Of each taps - 1 results the rows number taps - 2 and taps - 1 from the first result on are
  * the pair that all of them look at.
  *   blocks   a bit for each AIRY_CONVOLVE_LOOK columns: some of them have equal elements in the pair
  *   above    in these, how many rows above the pair are equal to it without a gap; -1: a result
