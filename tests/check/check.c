@@ -267,6 +267,12 @@ bool check_status(struct check *c, const char *file, int line, const char *expr,
                         airy_status_name(want), got == AIRY_OK ? "" : airy_last_error());
 }
 
+bool check_count(struct check *c, const char *file, int line, const char *expr, size_t got,
+                 size_t want)
+{
+    return got == want || check_failed(c, file, line, "%s: got %zu, want %zu", expr, got, want);
+}
+
 bool check_fails(struct check *c, const char *file, int line, const char *expr, airy_status got,
                  airy_status want, const char *part)
 {

@@ -44,9 +44,14 @@ bool check_failed(struct check *c, const char *file, int line, const char *forma
 
 #define CHECK(c, cond)    ((cond) ? true : check_failed((c), __FILE__, __LINE__, "%s", #cond))
 #define CHECK_OK(c, expr) check_status((c), __FILE__, __LINE__, #expr, (expr), AIRY_OK)
+/* Two counts are the same; the report says both. */
+#define CHECK_COUNT(c, got, want)                                                                  \
+    check_count((c), __FILE__, __LINE__, #got, (size_t)(got), (size_t)(want))
 /* The call fails with this status, and its sentence contains `part`. */
 #define CHECK_FAILS(c, expr, status, part)                                                         \
     check_fails((c), __FILE__, __LINE__, #expr, (expr), (status), (part))
+bool check_count(struct check *c, const char *file, int line, const char *expr, size_t got,
+                 size_t want);
 bool check_status(struct check *c, const char *file, int line, const char *expr, airy_status got,
                   airy_status want);
 bool check_fails(struct check *c, const char *file, int line, const char *expr, airy_status got,

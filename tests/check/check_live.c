@@ -633,7 +633,9 @@ static void check_mended(struct check *c, const struct played *played, airy_live
         for (size_t i = 0; i < FRAMES; i++)
             CHECK_OK(c, put(live, played, i));
         CHECK_OK(c, airy_live_finish(live, &info));
-        CHECK(c, info.resumed == resumed && info.put == FRAMES - resumed && info.bad == 0);
+        CHECK_COUNT(c, info.resumed, resumed);
+        CHECK_COUNT(c, info.put, FRAMES - resumed);
+        CHECK_COUNT(c, info.bad, 0);
         check_grown(c, played->out, played->want);
     }
     airy_live_destroy(&live);
@@ -685,13 +687,14 @@ static void check_spoil_waiting(struct check *c)
     close_played(&played);
 }
 
-static void await_done(airy_live *live, size_t rows)
+static void await_done(struct check *c, airy_live *live, size_t rows)
 {
     airy_live_info info = {0};
     for (int tries = 0; tries < 3000 && info.done < rows; tries++) {
         airy_live_get_info(live, &info);
-        usleep(info.done < rows ? 2000 : 0);
+        usleep(info.done < rows ? 20000 : 0);
     }
+    CHECK(c, info.done == rows);
 }
 
 static const char *two_images(size_t frame)
@@ -738,7 +741,7 @@ static void check_spoil_written(struct check *c, bool grows)
         CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
         for (size_t i = 0; i < FRAMES; i++)
             CHECK_OK(c, put(live, &played, i));
-        await_done(live, FRAMES);
+        await_done(c, live, FRAMES);
         for (int tries = 0; tries < 1000 && status_of(&played, 5) != 0; tries++)
             usleep(10000); /* rows of a growing file are written some time after */
         CHECK_OK(c, airy_live_spoil(live, 5));
@@ -770,7 +773,7 @@ static void check_spoil_failed(struct check *c, bool finished)
         CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
         for (size_t i = 0; i < 10; i++)
             CHECK_OK(c, put(live, &played, i));
-        await_done(live, 10);
+        await_done(c, live, 10);
         struct rlimit before;
         void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
         limit_files(&before, 0);
@@ -833,7 +836,7 @@ static void check_spoil_torn(struct check *c)
         if (!CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params)))
             break;
         CHECK_OK(c, put(live, &played, 5));
-        await_done(live, 1);
+        await_done(c, live, 1);
         const size_t gaps = gaps_of(&played, 5);
         struct rlimit before;
         void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
