@@ -40,7 +40,7 @@ static void *team_work(void *user)
         const size_t item = atomic_fetch_add(&run->next, 1);
         if (item >= run->team->count)
             break;
-        status = tool_interrupted() ? AIRY_ERR_STOPPED
+        status = tool_interrupted() ? AIRY_ERR_CANCELLED
                                     : run->team->work(run->team->user, thread->number, item);
     }
     if (status != AIRY_OK) {

@@ -14,7 +14,7 @@ struct bench_team {
     airy_status (*work)(void *user, unsigned thread, size_t item);
     void *user;
 };
-/* The first failure of a thread, which has been said then; AIRY_ERR_STOPPED after Ctrl-C. */
+/* The first failure of a thread, which has been said then; AIRY_ERR_CANCELLED after Ctrl-C. */
 airy_status bench_team_run(const struct bench_team *team);
 
 struct bench_file {

@@ -34,7 +34,7 @@ static airy_status find_most(const struct bench *bench, size_t limit, bool blurr
     size_t can = 0, cannot = limit;
     while (cannot - can > 1 + can / 256) {
         if (tool_interrupted())
-            return AIRY_ERR_STOPPED;
+            return AIRY_ERR_CANCELLED;
         const size_t middle = can + (cannot - can) / 2;
         const airy_status status = attempt(bench, middle, blurred);
         if (status != AIRY_OK && status != AIRY_ERR_MEMORY)

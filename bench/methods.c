@@ -165,7 +165,7 @@ airy_status bench_methods(struct bench *bench)
         struct way *way = &ways->list[i];
         double *best = &fastest[way->pattern.bins.azimuth != 0];
         tool_say(bench->common, "%s ...", way->name);
-        status = tool_interrupted() ? AIRY_ERR_STOPPED : measure_way(bench, way);
+        status = tool_interrupted() ? AIRY_ERR_CANCELLED : measure_way(bench, way);
         if (status == AIRY_OK) {
             const double rate = rate_of(way);
             *best = rate > *best ? rate : *best;

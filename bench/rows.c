@@ -92,7 +92,7 @@ airy_status bench_loop(const struct bench *bench, struct timing *t, const struct
     t->host_peak = host_peak();
     t->device_peak = airy_device_memory(bench->device, &memory) == AIRY_OK ? (double)memory.peak
                                                                            : 0;
-    return tool_interrupted() && status == AIRY_OK ? AIRY_ERR_STOPPED : status;
+    return tool_interrupted() && status == AIRY_OK ? AIRY_ERR_CANCELLED : status;
 }
 
 airy_status bench_repeat(const struct bench *bench, struct timing *t,

@@ -121,7 +121,7 @@ static airy_status write_stack(void *user)
     if (stack_out_run(&out) == AIRY_EXIT_OK)
         return AIRY_OK;
     atomic_store(&job->bench->said, true); /* by stack_out_run */
-    return AIRY_ERR_STOPPED;
+    return AIRY_ERR_CANCELLED;
 }
 
 /* The same bytes as they are into a file of its own, each worker by one thread. */

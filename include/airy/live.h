@@ -108,9 +108,10 @@ AIRY_API airy_status airy_live_create(airy_live **live, const char *path,
  * that do not decode) is a bad row, and no error here.
  *
  * @param timeout  s to wait for room
- * Errors: AIRY_ERR_FULL; AIRY_ERR_PARAM (a number for the second time, one beyond `frames`, or,
- *         where those are not known, more than 2^20 beyond the highest so far); AIRY_ERR_STOPPED
- *         (progress said so, or airy_live_finish was called); that of a run that failed.
+ * Errors: AIRY_ERR_TIMED_OUT; AIRY_ERR_PARAM (a number for the second time, one beyond `frames`,
+ *         or, where those are not known, more than 2^20 beyond the highest so far);
+ *         AIRY_ERR_CANCELLED (by progress, or airy_live_finish was called); that of a run that
+ *         failed.
  */
 AIRY_API airy_status airy_live_put(airy_live *live, const airy_live_frame *frame, double timeout);
 /** A frame that will not come: its row is bad, with this message. timeout, errors as above. */
@@ -122,7 +123,7 @@ AIRY_API airy_status airy_live_lose(airy_live *live, uint64_t number, const char
  * given later. The run ends with AIRY_ERR_CORRUPT, also with run.skip_bad, and run.resume makes the
  * row anew. The call does not wait.
  * Errors: AIRY_ERR_PARAM (a number that airy_live_put does not take), AIRY_ERR_MEMORY,
- *         AIRY_ERR_STOPPED (airy_live_finish was called).
+ *         AIRY_ERR_CANCELLED (airy_live_finish was called).
  */
 AIRY_API airy_status airy_live_spoil(airy_live *live, uint64_t number);
 AIRY_API void airy_live_get_info(airy_live *live, airy_live_info *info);
@@ -132,7 +133,7 @@ AIRY_API void airy_live_get_info(airy_live *live, airy_live_info *info);
  * run.resume with the frames given again or with the detector's own file.
  *
  * @param info  out, also on failure; or NULL
- * Errors: AIRY_ERR_CORRUPT (bad rows), AIRY_ERR_STOPPED (rows that never came, or no frame at
+ * Errors: AIRY_ERR_CORRUPT (bad rows), AIRY_ERR_CANCELLED (rows that never came, or no frame at
  *         all), those of the run.
  */
 AIRY_API airy_status airy_live_finish(airy_live *live, airy_live_info *info);

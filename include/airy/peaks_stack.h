@@ -28,7 +28,7 @@ typedef struct airy_peaks_run_info {
  * @param info     out, also on failure; may be NULL
  * A frame that cannot be read or decoded, or of which more pixels stand out than the finder lists,
  * is bad: without skip_bad it ends the run, and there is no file.
- * Errors: as airy_integrate_stack (pipeline.h); AIRY_ERR_STOPPED leaves no file.
+ * Errors: as airy_integrate_stack (pipeline.h); AIRY_ERR_CANCELLED leaves no file.
  */
 AIRY_API airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
                                       const airy_peak_finder *const *finders, size_t count,

@@ -134,10 +134,10 @@ AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *
  * @param count        of integrators, at least 1
  * @param info         out, also on failure
  * Errors: AIRY_ERR_EXISTS (with force, too: a PATH.partial that is no partial result), AIRY_ERR_IO,
- *         AIRY_ERR_CORRUPT (the first bad frame, without skip_bad;
- *         all rows before it are in the partial file), AIRY_ERR_MEMORY, AIRY_ERR_STOPPED (progress
- *         said so; the partial file stays), AIRY_ERR_PARAM (integrators that differ). A device
- *         that fails ends the run; with several the sentence names it.
+ *         AIRY_ERR_CORRUPT (the first bad frame, without skip_bad; all rows before it are in the
+ *         partial file), AIRY_ERR_MEMORY, AIRY_ERR_CANCELLED (by progress; the partial file stays),
+ *         AIRY_ERR_PARAM (integrators that differ). A device that fails ends the run; with several
+ *         the sentence names it.
  */
 AIRY_API airy_status airy_integrate_stack(const char *path, const airy_stack *stack,
                                           airy_integrator *const *integrators, size_t count,
@@ -158,8 +158,8 @@ AIRY_API airy_status airy_integrate_stack(const char *path, const airy_stack *st
  * partial file. airy_run_finish gives the file its final name.
  *
  * Errors: as airy_integrate_stack; airy_run_work: AIRY_ERR_NOT_FOUND without PATH.partial,
- *         AIRY_ERR_FORMAT where it belongs to another run; airy_run_finish: AIRY_ERR_STOPPED where
- *         rows are missing (the partial file stays), AIRY_ERR_IO while a process is at work.
+ *         AIRY_ERR_FORMAT where it belongs to another run; airy_run_finish: AIRY_ERR_CANCELLED
+ *         where rows are missing (the partial file stays), AIRY_ERR_IO while a process is at work.
  */
 AIRY_API airy_status airy_run_create(const char *path, const airy_stack *stack,
                                      const airy_integrator *integrator,

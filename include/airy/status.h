@@ -43,8 +43,8 @@ typedef enum airy_status {
     AIRY_ERR_CORRUPT = -9,     /**< compressed data do not decode */
     AIRY_ERR_NOT_FOUND = -10,  /**< no such file, dataset, detector, key */
     AIRY_ERR_EXISTS = -11,     /**< the output is there already */
-    AIRY_ERR_STOPPED = -12,    /**< the caller asked to stop */
-    AIRY_ERR_FULL = -13,       /**< no room came free in the time that was given */
+    AIRY_ERR_CANCELLED = -12,  /**< the run ended before its work was done, as the caller asked */
+    AIRY_ERR_TIMED_OUT = -13,  /**< what was waited for did not happen in the time that was given */
     AIRY_ERR_UNWRITTEN = -14   /**< the file has room for a frame that was never written */
 } airy_status;
 

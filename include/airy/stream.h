@@ -241,7 +241,7 @@ typedef struct airy_stream_handler {
  * The next one begins with a start message of a series_id that is not smaller (detectors count up;
  * of any series_id when nothing came for `grace`). Other messages of another series are stray: they
  * end nothing.
- * Errors: AIRY_ERR_STOPPED (stop was said), AIRY_ERR_NOT_FOUND (handler->idle is over),
+ * Errors: AIRY_ERR_CANCELLED (stop was said), AIRY_ERR_NOT_FOUND (handler->idle is over),
  *         AIRY_ERR_MEMORY, AIRY_ERR_IO (sockets).
  */
 AIRY_API airy_status airy_stream_serve(airy_stream_receiver *receiver,

@@ -19,11 +19,21 @@ enum { MAX_SENTENCE = 1024 };
 static _Thread_local char last_error[MAX_SENTENCE];
 
 static const char *const status_names[] = {
-    "AIRY_OK",          "AIRY_ERR_PARAM",       "AIRY_ERR_SHAPE",
-    "AIRY_ERR_DTYPE",   "AIRY_ERR_UNSUPPORTED", "AIRY_ERR_MEMORY",
-    "AIRY_ERR_DEVICE",  "AIRY_ERR_IO",          "AIRY_ERR_FORMAT",
-    "AIRY_ERR_CORRUPT", "AIRY_ERR_NOT_FOUND",   "AIRY_ERR_EXISTS",
-    "AIRY_ERR_STOPPED", "AIRY_ERR_FULL",        "AIRY_ERR_UNWRITTEN",
+    "AIRY_OK",
+    "AIRY_ERR_PARAM",
+    "AIRY_ERR_SHAPE",
+    "AIRY_ERR_DTYPE",
+    "AIRY_ERR_UNSUPPORTED",
+    "AIRY_ERR_MEMORY",
+    "AIRY_ERR_DEVICE",
+    "AIRY_ERR_IO",
+    "AIRY_ERR_FORMAT",
+    "AIRY_ERR_CORRUPT",
+    "AIRY_ERR_NOT_FOUND",
+    "AIRY_ERR_EXISTS",
+    "AIRY_ERR_CANCELLED",
+    "AIRY_ERR_TIMED_OUT",
+    "AIRY_ERR_UNWRITTEN",
 };
 
 const char *airy_status_name(airy_status status)

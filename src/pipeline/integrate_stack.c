@@ -39,7 +39,7 @@ static airy_status do_rows(struct airy_run *run)
     }
     run->out->stopped = run->stopped &&
                         (run->out->frames < run->row_count || (claimed && !run->exhausted));
-    AIRY_FAIL_IF(run->out->stopped, AIRY_ERR_STOPPED, "stopped after %zu of %zu frames",
+    AIRY_FAIL_IF(run->out->stopped, AIRY_ERR_CANCELLED, "stopped after %zu of %zu frames",
                  run->resumed + run->out->frames, run->resumed + run->row_count);
     return AIRY_OK;
 }
@@ -105,7 +105,7 @@ static airy_status finish_file(struct airy_run *run, const char *path)
     const size_t pending = airy_pattern_file_pending(run->file);
     run->out->frames = done_rows(run);
     run->out->stopped = pending > 0;
-    AIRY_FAIL_IF(pending, AIRY_ERR_STOPPED, "'%s.partial': %zu of %zu rows are not written", path,
+    AIRY_FAIL_IF(pending, AIRY_ERR_CANCELLED, "'%s.partial': %zu of %zu rows are not written", path,
                  pending, airy_run_groups(run));
     if (run->params->own_normalizations)
         AIRY_TRY(airy_pattern_file_separate(run->file));

@@ -527,8 +527,8 @@ static airy_status check_open(const airy_live *live, const struct wish *wish)
     const struct airy_run *run = &live->run;
     if (run->failed || run->bad_batch != SIZE_MAX)
         return airy_fail_restore(run->status, run->message);
-    AIRY_FAIL_IF(run->stopped, AIRY_ERR_STOPPED, "the live run was stopped");
-    AIRY_FAIL_IF(live->feed.closed || (live->ending && !wish->own), AIRY_ERR_STOPPED,
+    AIRY_FAIL_IF(run->stopped, AIRY_ERR_CANCELLED, "the live run was stopped");
+    AIRY_FAIL_IF(live->feed.closed || (live->ending && !wish->own), AIRY_ERR_CANCELLED,
                  "the live run is being finished");
     return AIRY_OK;
 }
@@ -569,7 +569,7 @@ static airy_status admit(airy_live *live, struct seat *seat, const struct wish *
         }
         if (deadline && now >= deadline) {
             live->refused++;
-            return airy_fail(AIRY_ERR_FULL, "frame number = %llu: no room came free in time",
+            return airy_fail(AIRY_ERR_TIMED_OUT, "frame number = %llu: no room came free in time",
                              (unsigned long long)number);
         }
         if (deadline)
@@ -724,7 +724,7 @@ airy_status airy_live_spoil(airy_live *live, uint64_t number)
     const size_t row = (size_t)number;
     pthread_mutex_lock(&live->run.lock);
     const airy_status status = live->finished
-                                   ? airy_fail(AIRY_ERR_STOPPED, "the live run is being finished")
+                                   ? airy_fail(AIRY_ERR_CANCELLED, "the live run is being finished")
                                    : check_number(live, number);
     if (status == AIRY_OK && !has_mark(live, SPOILED, row)) {
         set_mark(live, SPOILED, row);
@@ -822,8 +822,8 @@ static airy_status check_whole(airy_live *live)
     const struct airy_run *run = &live->run;
     size_t first = 0;
     const size_t missing = missing_rows(live, &first);
-    AIRY_FAIL_IF(live->highest == 0, AIRY_ERR_STOPPED, "no frame came");
-    AIRY_FAIL_IF(missing, AIRY_ERR_STOPPED, "%zu frames never came, the first is number %zu",
+    AIRY_FAIL_IF(live->highest == 0, AIRY_ERR_CANCELLED, "no frame came");
+    AIRY_FAIL_IF(missing, AIRY_ERR_CANCELLED, "%zu frames never came, the first is number %zu",
                  missing, first);
     AIRY_FAIL_IF(!live->params.run.skip_bad && run->out->bad, AIRY_ERR_CORRUPT,
                  "%zu bad frames, the first: %s", run->out->bad, run->out->first_error);
@@ -846,7 +846,7 @@ static airy_status finish_live(airy_live *live)
     const airy_status lost = fill ? lose_missing(live) : AIRY_OK;
     AIRY_TRY(end_feed(live)); /* a failed run says why by itself */
     AIRY_TRY(lost);
-    AIRY_FAIL_IF(live->run.stopped, AIRY_ERR_STOPPED, "stopped after %zu frames",
+    AIRY_FAIL_IF(live->run.stopped, AIRY_ERR_CANCELLED, "stopped after %zu frames",
                  live->run.resumed + live->run.out->frames);
     AIRY_FAIL_IF(live->spoils, AIRY_ERR_CORRUPT, "%zu rows are of two frames each", live->spoils);
     AIRY_TRY(check_whole(live));

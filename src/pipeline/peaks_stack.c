@@ -631,7 +631,7 @@ static airy_status do_frames(struct run *run)
     if (run->status != AIRY_OK)
         return airy_fail_restore(run->status, run->message);
     run->out->run.stopped = run->stopped;
-    AIRY_FAIL_IF(run->stopped, AIRY_ERR_STOPPED, "stopped after %zu of %zu frames",
+    AIRY_FAIL_IF(run->stopped, AIRY_ERR_CANCELLED, "stopped after %zu of %zu frames",
                  run->out->run.frames, run->frames);
     return run->writer ? airy_sparse_writer_finish(run->writer) : AIRY_OK;
 }

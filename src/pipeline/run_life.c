@@ -54,7 +54,7 @@ airy_status airy_run_join(struct airy_run *run)
         lane->threads = NULL;
         lane->thread_count = 0;
     }
-    const bool given_up = run->failed && run->status == AIRY_ERR_STOPPED;
+    const bool given_up = run->failed && run->status == AIRY_ERR_CANCELLED;
     if (!given_up && (run->failed || run->bad_batch != SIZE_MAX))
         return airy_fail_restore(run->status, run->message);
     for (size_t i = 0; i < run->team.lanes; i++)

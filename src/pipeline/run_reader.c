@@ -323,7 +323,7 @@ static void show_slow_reading(struct airy_run *run, const struct airy_slot *slot
     pthread_mutex_lock(&run->lock);
     if (run->stopped && !run->failed && slot->taken < slot->frames) {
         run->failed = true;
-        run->status = AIRY_ERR_STOPPED;
+        run->status = AIRY_ERR_CANCELLED;
         airy_run_wake(run);
     }
 }

@@ -913,7 +913,7 @@ static void serve_series(struct serve *s)
         more = end_series(s);
     }
     if (more && s->status == AIRY_OK)
-        s->status = AIRY_ERR_STOPPED;
+        s->status = AIRY_ERR_CANCELLED;
     s->quit = true;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
@@ -975,7 +975,7 @@ airy_status airy_stream_serve(airy_stream_receiver *receiver, const airy_stream_
     pthread_mutex_destroy(&s.lock);
     airy_stream_seen_clear(&s.seen);
     free(s.receivers);
-    if (s.status == AIRY_ERR_STOPPED)
-        return airy_fail(AIRY_ERR_STOPPED, "stopped");
+    if (s.status == AIRY_ERR_CANCELLED)
+        return airy_fail(AIRY_ERR_CANCELLED, "stopped");
     return s.status == AIRY_OK ? AIRY_OK : airy_fail_restore(s.status, s.sentence);
 }

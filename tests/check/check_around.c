@@ -296,7 +296,7 @@ static void check_scan_resume(struct check *c)
                                   .user = &limit};
         snprintf(partial, sizeof(partial), "%s.partial", s.out);
         CHECK_FAILS(c, airy_integrate_stack(s.out, s.stack, &s.integrator, 1, &params, &info),
-                    AIRY_ERR_STOPPED, "of 11");
+                    AIRY_ERR_CANCELLED, "of 11");
         const double *map = read_result(c, partial, "map/total", ROWS * COLUMNS);
         CHECK(c, map[0] > 0 && isnan(map[ROWS * COLUMNS - 1]) && isnan(map[FRAMES - 1]));
         airy_run_params other = params;

@@ -27,8 +27,8 @@ static void check_names(struct check *c)
         return;
     CHECK(c, strcmp(airy_status_name(AIRY_OK), "AIRY_OK") == 0);
     CHECK(c, strcmp(airy_status_name(AIRY_ERR_MEMORY), "AIRY_ERR_MEMORY") == 0);
-    CHECK(c, strcmp(airy_status_name(AIRY_ERR_STOPPED), "AIRY_ERR_STOPPED") == 0);
-    CHECK(c, strcmp(airy_status_name(AIRY_ERR_FULL), "AIRY_ERR_FULL") == 0);
+    CHECK(c, strcmp(airy_status_name(AIRY_ERR_CANCELLED), "AIRY_ERR_CANCELLED") == 0);
+    CHECK(c, strcmp(airy_status_name(AIRY_ERR_TIMED_OUT), "AIRY_ERR_TIMED_OUT") == 0);
     CHECK(c, strcmp(airy_status_name((airy_status)-99), "AIRY_ERR_?") == 0);
     static const airy_status of_frame[] = {AIRY_ERR_CORRUPT, AIRY_ERR_IO, AIRY_ERR_FORMAT,
                                            AIRY_ERR_NOT_FOUND, AIRY_ERR_UNWRITTEN};

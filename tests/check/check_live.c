@@ -274,7 +274,7 @@ static void check_refusals(struct check *c)
         CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_PARAM, "NULL");
         CHECK_OK(c, airy_live_finish(live, NULL)); /* skip_bad: the others are bad rows */
         frame = (airy_live_frame){.number = 4, .bytes = played.chunks[4], .size = 4};
-        CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_STOPPED, "being finished");
+        CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_CANCELLED, "being finished");
         CHECK_FAILS(c, airy_live_finish(live, NULL), AIRY_ERR_PARAM, "finished before");
     }
     airy_live_destroy(&live);
@@ -331,7 +331,7 @@ static void check_lost(struct check *c)
             if (i != 5 && i != 40)
                 CHECK_OK(c, put(live, &played, i));
         CHECK_OK(c, airy_live_lose(live, 40, "the channel closed", HUGE_VAL));
-        CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_STOPPED,
+        CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_CANCELLED,
                     "1 frames never came, the first is number 5");
         CHECK(c, info.put == FRAMES - 2 && info.done == FRAMES - 2 && info.bad == 0);
         CHECK(c, info.lost == 1 && info.missing == 1 && info.first > 0 && info.first <= info.max);
@@ -504,7 +504,7 @@ static void check_growing_resume(struct check *c)
         params.run.resume = true;
         CHECK_FAILS(c, airy_live_create(&second, played.out, played.integrators, 1, &params),
                     AIRY_ERR_IO, "is being written by another process");
-        CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_STOPPED,
+        CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_CANCELLED,
                     "21 frames never came, the first is number 0");
         airy_live_destroy(&live);
         CHECK(c, rows_done(partial) == 19);
@@ -556,9 +556,9 @@ static void check_full(struct check *c)
             status = airy_live_put(live, &frame, 0.05);
             given += status == AIRY_OK;
         }
-        CHECK(c, status == AIRY_ERR_FULL && strstr(airy_last_error(), "no room"));
+        CHECK(c, status == AIRY_ERR_TIMED_OUT && strstr(airy_last_error(), "no room"));
         CHECK(c, given >= 2 && given <= 4); /* two batches of at most two frames */
-        CHECK_FAILS(c, airy_live_lose(live, given, "x", 0), AIRY_ERR_FULL, "no room");
+        CHECK_FAILS(c, airy_live_lose(live, given, "x", 0), AIRY_ERR_TIMED_OUT, "no room");
         pthread_mutex_unlock(&gate);
         for (; given < FRAMES; given++)
             CHECK_OK(c, put(live, &played, given));
@@ -598,10 +598,10 @@ static void check_ends(struct check *c)
             const airy_status status = airy_live_finish(live, &info);
             if (!stops)
                 pthread_join(giver.thread, NULL);
-            CHECK(c, stops ? status == AIRY_ERR_STOPPED
-                           : status == AIRY_OK || status == AIRY_ERR_STOPPED);
-            CHECK(c, giver.status == AIRY_OK || giver.status == AIRY_ERR_STOPPED);
-            CHECK(c, !stops || (giver.status == AIRY_ERR_STOPPED && info.done >= 10));
+            CHECK(c, stops ? status == AIRY_ERR_CANCELLED
+                           : status == AIRY_OK || status == AIRY_ERR_CANCELLED);
+            CHECK(c, giver.status == AIRY_OK || giver.status == AIRY_ERR_CANCELLED);
+            CHECK(c, !stops || (giver.status == AIRY_ERR_CANCELLED && info.done >= 10));
         }
         airy_live_destroy(&live);
         close_played(&played);
@@ -676,7 +676,7 @@ static void check_spoil_waiting(struct check *c)
                     "2 rows are of two frames each");
         CHECK(c, info.put == FRAMES && info.done == FRAMES && info.bad == 2);
         CHECK(c, seen.count == FRAMES && seen.bad >= 1); /* 66 may have been handed on before */
-        CHECK_FAILS(c, airy_live_spoil(live, 5), AIRY_ERR_STOPPED, "being finished");
+        CHECK_FAILS(c, airy_live_spoil(live, 5), AIRY_ERR_CANCELLED, "being finished");
         CHECK_FAILS(c, airy_live_spoil(NULL, 5), AIRY_ERR_PARAM, "NULL");
         airy_live_destroy(&live);
         CHECK(c, status_of(&played, 3) == 1 && status_of(&played, 66) == 1);
@@ -723,7 +723,7 @@ static void check_spoil_resumed(struct check *c, const struct played *played,
         CHECK_FAILS(c, airy_live_cancel(NULL, &info), AIRY_ERR_PARAM, "NULL");
         CHECK_FAILS(c, airy_live_cancel(live, &info), AIRY_ERR_PARAM, "finished before");
         CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_PARAM, "finished before");
-        CHECK_FAILS(c, put(live, played, 5), AIRY_ERR_STOPPED, "being finished");
+        CHECK_FAILS(c, put(live, played, 5), AIRY_ERR_CANCELLED, "being finished");
     }
     airy_live_destroy(&live);
 }

@@ -442,7 +442,7 @@ static void check_groups_resume(struct check *c)
             .group = 6, .batch = 4, .slots = 2, .progress = stop_after, .user = &limit};
         run_job(c, &job, want, (airy_run_params){.group = 6}, &info);
         CHECK_FAILS(c, airy_integrate_stack(got, job.stack, &job.integrator, 1, &params, &info),
-                    AIRY_ERR_STOPPED, "of 40 frames");
+                    AIRY_ERR_CANCELLED, "of 40 frames");
         /* Frames of a group that was not complete are added again. */
         const size_t done = info.frames / 6 * 6;
         params = (airy_run_params){.group = 6, .batch = 4, .resume = true};
@@ -454,7 +454,7 @@ static void check_groups_resume(struct check *c)
         params = (airy_run_params){
             .group = 6, .batch = 4, .force = true, .progress = stop_after, .user = &limit};
         CHECK_FAILS(c, airy_integrate_stack(got, job.stack, &job.integrator, 1, &params, &info),
-                    AIRY_ERR_STOPPED, "of 40 frames");
+                    AIRY_ERR_CANCELLED, "of 40 frames");
         params = (airy_run_params){.group = 5, .resume = true, .force = true};
         CHECK_FAILS(c, airy_integrate_stack(got, job.stack, &job.integrator, 1, &params, &info),
                     AIRY_ERR_FORMAT, "shape");

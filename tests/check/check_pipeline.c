@@ -284,7 +284,7 @@ static void check_resume(struct check *c)
     airy_run_params params = {.batch = 3, .progress = stop_after, .user = &limit};
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
     CHECK_FAILS(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info),
-                AIRY_ERR_STOPPED, "of 40 frames");
+                AIRY_ERR_CANCELLED, "of 40 frames");
     CHECK(c, info.stopped && info.frames >= 10 && info.frames < FRAMES);
     CHECK(c, access(out, F_OK) != 0 && access(partial, F_OK) == 0);
     const size_t done = info.frames;
@@ -339,7 +339,7 @@ static void check_resume_bad(struct check *c)
         .batch = 8, .slots = 1, .skip_bad = true, .progress = stop_after, .user = &limit};
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
     CHECK_FAILS(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info),
-                AIRY_ERR_STOPPED, "of 50 frames");
+                AIRY_ERR_CANCELLED, "of 50 frames");
     params = (airy_run_params){.batch = 8, .skip_bad = true, .resume = true};
     CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info));
     CHECK(c, info.bad == 2 && info.frames + info.resumed == FRAMES);

@@ -655,7 +655,7 @@ static void check_run_failures(struct check *c)
             run_stack(&r, NULL,
                       &(airy_run_params){.progress = stop_at_once, .batch = 1, .skip_bad = true},
                       &info),
-            AIRY_ERR_STOPPED, "stopped after");
+            AIRY_ERR_CANCELLED, "stopped after");
         CHECK_FAILS(c, airy_peaks_stack(NULL, r.stack, NULL, 1, NULL, NULL), AIRY_ERR_PARAM,
                     "finders is missing");
         const airy_peak_params little = {.max_pixels = 3};

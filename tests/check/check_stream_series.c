@@ -457,7 +457,7 @@ static void check_stopped(struct check *c)
     if (!check_case(c, "stream_series_stopped") || !loop_open(&l, c, 1))
         return;
     l.stop = true;
-    CHECK_FAILS(c, loop_serve(&l), AIRY_ERR_STOPPED, "stopped");
+    CHECK_FAILS(c, loop_serve(&l), AIRY_ERR_CANCELLED, "stopped");
     loop_close(&l);
 }
 

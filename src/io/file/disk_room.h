@@ -27,7 +27,7 @@ struct airy_disk_owner {
 airy_status airy_disk_check(const char *path, uint64_t size, const struct airy_disk_owner *owner);
 /*
  * Reserve the first `size` bytes of a file. A file system that cannot reserve leaves it sparse.
- * Errors: AIRY_ERR_IO, AIRY_ERR_STOPPED.
+ * Errors: AIRY_ERR_IO, AIRY_ERR_CANCELLED.
  */
 airy_status airy_disk_reserve(int fd, uint64_t size, const struct airy_disk_owner *owner);
 

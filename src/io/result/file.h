@@ -72,7 +72,7 @@ size_t airy_pattern_rows_size(const struct airy_pattern_spec *spec);
  * the difference otherwise). Without resume and force neither PATH nor PATH.partial may be there
  * (AIRY_ERR_EXISTS). AIRY_ERR_IO: too little room on the disk (the rows' space is reserved here,
  * where the file system can; src/io/file/disk_room.h), unwritable folder, another process writes the
- * file. AIRY_ERR_STOPPED: spec->owner said so.
+ * file. AIRY_ERR_CANCELLED: spec->owner said so.
  */
 airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path,
                                      const struct airy_pattern_spec *spec, bool force, bool resume);

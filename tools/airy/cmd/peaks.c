@@ -368,7 +368,7 @@ static int run_job(struct job *job)
                                                 (const airy_peak_finder *const *)job->finders,
                                                 in->team.count, &in->run, &info);
     progress_end(&progress);
-    if (status == AIRY_ERR_STOPPED)
+    if (status == AIRY_ERR_CANCELLED)
         return tool_fail(common, "stopped after %zu of %zu frames, %s; start again",
                          info.run.frames, in->frames,
                          tool_left(common, job->params->integrate.output));

@@ -134,8 +134,8 @@ static void skip_frame(const struct integration *job, size_t index, struct ascii
 }
 
 /*
- * The pattern of a row; *good: of how many frames it is. AIRY_ERR_STOPPED: interrupted before it was
- * whole.
+ * Give the pattern of a row, and in *good of how many frames it is. AIRY_ERR_CANCELLED: interrupted
+ * before it was whole.
  */
 static airy_status integrate_row(struct lane *lane, const struct integration *job, size_t row,
                                  size_t *good, struct ascii_result *result,
@@ -164,7 +164,7 @@ static airy_status integrate_row(struct lane *lane, const struct integration *jo
             gaps |= status == AIRY_OK && lane->sums.about.max >= lane->gap_least;
         }
         if (status == AIRY_OK && !progress_step(progress, i + 1, job->frames) && i + 1 < last)
-            return AIRY_ERR_STOPPED;
+            return AIRY_ERR_CANCELLED;
     }
     if (gaps && result->gaps.count++ == 0)
         result->gaps.first = row;
@@ -583,7 +583,7 @@ static int row_failed(const struct integration *job, size_t row, airy_status sta
                       const struct ascii_result *result)
 {
     const size_t index = index_of(job, row * group_of(job));
-    if (status == AIRY_ERR_STOPPED)
+    if (status == AIRY_ERR_CANCELLED)
         return tool_fail(job->common, "stopped after %zu of %zu frames; go on with --frames %zu:",
                          result->written + result->bad, job->frames, index);
     if (status == AIRY_ERR_CORRUPT)
@@ -604,7 +604,7 @@ static int run_rows(struct lane *lane, const struct integration *job, struct asc
         if (status == AIRY_OK && good)
             code = put_row(lane, job, row, good, result);
         if (status == AIRY_OK && code == AIRY_EXIT_OK && tool_interrupted() && row + 1 < rows) {
-            status = AIRY_ERR_STOPPED;
+            status = AIRY_ERR_CANCELLED;
             row++;
         }
         if (status != AIRY_OK)

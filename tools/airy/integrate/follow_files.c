@@ -159,7 +159,7 @@ static enum taken check_kept(struct follow *f, const airy_stack *stack, const ch
         if (!stack || airy_stack_read(stack, i, f->pixels, f->frame_bytes) != AIRY_OK)
             continue;
         const airy_status status = kept_rows_compare(f->kept, row, f->pixels, &same);
-        if (status == AIRY_ERR_STOPPED)
+        if (status == AIRY_ERR_CANCELLED)
             return LATER;
         if (status != AIRY_OK)
             return follow_fail(f, integrate_failed(f->job->common, status));

@@ -92,7 +92,7 @@ static enum taken check_rows(struct follow *f, const airy_stack *stack, const ai
     if (!there)
         return f->last ? fail_absent(f) : LATER;
     const airy_status status = kept_rows_check(f->kept, stack, f->pixels, &other);
-    if (status == AIRY_ERR_STOPPED || (airy_status_is_of_frame(status) && !f->last))
+    if (status == AIRY_ERR_CANCELLED || (airy_status_is_of_frame(status) && !f->last))
         return LATER;
     if (status != AIRY_OK)
         return follow_fail(f, integrate_failed(f->job->common, status));

@@ -37,8 +37,8 @@ enum taken follow_give(struct follow *f, size_t row, const void *bytes, size_t s
     airy_status status;
     do
         status = airy_live_put(f->live, &frame, 0.5);
-    while (status == AIRY_ERR_FULL && !tool_interrupted());
-    if (status == AIRY_ERR_FULL || status == AIRY_ERR_STOPPED)
+    while (status == AIRY_ERR_TIMED_OUT && !tool_interrupted());
+    if (status == AIRY_ERR_TIMED_OUT || status == AIRY_ERR_CANCELLED)
         return LATER;
     if (status == AIRY_ERR_IO)
         return follow_fail(f, follow_fail_file(f, airy_last_error()));

@@ -428,7 +428,7 @@ static int run_hdf5(struct integration *job, airy_run_info *info)
     const airy_status status = airy_integrate_stack(
         job->params->output, job->stack, job->team.integrators, job->team.count, &job->run, info);
     progress_end(&progress);
-    if (status == AIRY_ERR_STOPPED)
+    if (status == AIRY_ERR_CANCELLED)
         return integrate_stopped(job, info->frames + info->resumed);
     return status == AIRY_OK ? AIRY_EXIT_OK : integrate_failed(common, status);
 }

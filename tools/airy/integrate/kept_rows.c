@@ -203,7 +203,7 @@ static airy_status compare_group(struct kept_rows *kept, const airy_stack *stack
         airy_accumulator_clear(kept->group_sums);
     for (size_t i = first; i < last && status == AIRY_OK; i++) {
         status = tool_interrupted()
-                     ? AIRY_ERR_STOPPED
+                     ? AIRY_ERR_CANCELLED
                      : add_frame(kept, stack, job->run.first + i * job->run.step, pixels);
         if (!airy_status_is_of_frame(status))
             continue;

@@ -34,7 +34,7 @@ struct kept_other {
  * each file where there are at most 1,000; of groups of frames so many of these as have 1,000 frames
  * together, and the newest and the first in any case. pixels: room for a frame. Errors: those of a
  * frame that cannot be read (airy_status_is_of_frame), of the device and the memory;
- * AIRY_ERR_STOPPED: interrupted.
+ * AIRY_ERR_CANCELLED: interrupted.
  */
 airy_status kept_rows_check(struct kept_rows *kept, const airy_stack *stack, void *pixels,
                             struct kept_other *other);

@@ -325,7 +325,7 @@ static airy_status on_start(void *user, const airy_stream_message *m)
     tool_hold(false, false);
     if (code != AIRY_EXIT_OK)
         fail_series(s, m->series_id, "%s", sentence);
-    return code == AIRY_EXIT_OK ? AIRY_OK : AIRY_ERR_STOPPED;
+    return code == AIRY_EXIT_OK ? AIRY_OK : AIRY_ERR_CANCELLED;
 }
 
 /* The start message says what pixels are like, and the first image how they are compressed. */
@@ -434,9 +434,9 @@ static airy_status lose(struct service *s, uint64_t row, const char *why)
     if (!s->params->stream.drop)
         return lose_within(s, row, why, HUGE_VAL);
     const airy_status status = lose_within(s, row, why, 0);
-    return status != AIRY_ERR_FULL ? status
-           : note_dropped(s, row)  ? AIRY_OK
-                                   : lose_within(s, row, DROPPED, HUGE_VAL);
+    return status != AIRY_ERR_TIMED_OUT ? status
+           : note_dropped(s, row)       ? AIRY_OK
+                                        : lose_within(s, row, DROPPED, HUGE_VAL);
 }
 
 static airy_status put(struct service *s, const airy_live_frame *frame)
@@ -444,14 +444,14 @@ static airy_status put(struct service *s, const airy_live_frame *frame)
     const double poll = 0.1; /* s */
     for (;;) {
         const airy_status status = airy_live_put(s->live, frame, s->params->stream.drop ? 0 : poll);
-        if (status != AIRY_ERR_FULL)
+        if (status != AIRY_ERR_TIMED_OUT)
             return status;
         if (s->params->stream.drop)
             return note_dropped(s, frame->number)
                        ? AIRY_OK
                        : lose_within(s, frame->number, DROPPED, HUGE_VAL);
         if (tool_interrupted())
-            return AIRY_ERR_STOPPED;
+            return AIRY_ERR_CANCELLED;
     }
 }
 
@@ -586,7 +586,7 @@ static int incomplete(struct service *s, const airy_stream_report *series,
                       const airy_live_info *info, airy_status status)
 {
     char way[4600], sentence[1024];
-    const bool rows = status == AIRY_ERR_STOPPED || status == AIRY_ERR_CORRUPT;
+    const bool rows = status == AIRY_ERR_CANCELLED || status == AIRY_ERR_CORRUPT;
     snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
     way_on(s, info, way);
     return fail_series(s, series->id, "%s%s%s%s", rows ? "is not complete: " : "", sentence, way,
@@ -846,9 +846,9 @@ static int serve(struct service *s, airy_stream_receiver *receiver)
              s->common->inputs.count > 1 ? " and others" : "");
     s->silent = tool_now();
     const airy_status status = airy_stream_serve(receiver, &handler);
-    if (status == AIRY_ERR_STOPPED && (s->named || s->done > 0))
+    if (status == AIRY_ERR_CANCELLED && (s->named || s->done > 0))
         return s->code; /* Ctrl-C is how a service ends */
-    if (status == AIRY_ERR_STOPPED)
+    if (status == AIRY_ERR_CANCELLED)
         return tool_fail(s->common, "stopped before a series came");
     if (status == AIRY_ERR_NOT_FOUND)
         return tool_fail(s->common, "%zu of %zu series came: %s (--timeout)", s->done,

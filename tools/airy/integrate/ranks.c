@@ -133,7 +133,7 @@ static int work(struct ranks_run *run, airy_run_info *info)
     ranks_take(run, &job->run);
     const airy_status status = airy_run_work(job->params->output, job->stack, job->team.integrators,
                                              job->team.count, &job->run, info);
-    if (status == AIRY_OK || status == AIRY_ERR_STOPPED)
+    if (status == AIRY_OK || status == AIRY_ERR_CANCELLED)
         return AIRY_EXIT_OK;
     return integrate_failed(job->common, status);
 }

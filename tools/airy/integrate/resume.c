@@ -304,7 +304,7 @@ static int check_rows(const struct integration *job, struct kept_rows *kept, voi
     struct kept_other other;
     const airy_status status = kept_rows_check(kept, job->stack, pixels, &other);
     const bool several = job->run.group > 1, unread = other.why[0] != '\0';
-    if (status == AIRY_ERR_STOPPED)
+    if (status == AIRY_ERR_CANCELLED)
         return tool_fail(job->common, "stopped before the first frame; %s is as it was", partial);
     if (airy_status_is_of_frame(status))
         return tool_fail(job->common, "a frame that %s has a row of: %s", partial,

@@ -32,7 +32,7 @@ static airy_status read_stored(void *bytes, struct stream_file *file, const airy
         file->fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (file->fd < 0) {
             tool_fail(common, "%s: cannot be opened: %s", place->path, strerror(errno));
-            return AIRY_ERR_STOPPED;
+            return AIRY_ERR_CANCELLED;
         }
         file->path = place->path;
     }
@@ -45,7 +45,7 @@ static airy_status read_stored(void *bytes, struct stream_file *file, const airy
             tool_fail(common, "%s: %s at byte %llu", place->path,
                       got < 0 ? strerror(errno) : "ends too soon",
                       (unsigned long long)place->offset + done);
-            return AIRY_ERR_STOPPED;
+            return AIRY_ERR_CANCELLED;
         }
         done += (size_t)got;
     }
@@ -201,8 +201,8 @@ int stream_keep_images(struct stream_source *s)
     tool_work(tool_threads(s->common), keep_some, &k);
     if (!atomic_load(&k.failed))
         return AIRY_EXIT_OK;
-    return k.status == AIRY_ERR_STOPPED ? AIRY_EXIT_FAILED
-                                        : tool_failed_as(s->common, k.status, k.error);
+    return k.status == AIRY_ERR_CANCELLED ? AIRY_EXIT_FAILED
+                                          : tool_failed_as(s->common, k.status, k.error);
 }
 
 void stream_free_images(struct stream_source *s)

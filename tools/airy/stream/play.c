@@ -188,7 +188,7 @@ static bool play_image(struct lane *lane, uint64_t place)
     if (!image) {
         const airy_status status = stream_read_image(&image, &lane->file, s, index);
         if (status != AIRY_OK) {
-            if (!atomic_exchange(&play->stop, true) && status != AIRY_ERR_STOPPED)
+            if (!atomic_exchange(&play->stop, true) && status != AIRY_ERR_CANCELLED)
                 tool_failed(play->common, status);
             lane->failed = true;
             return false;
