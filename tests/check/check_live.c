@@ -768,6 +768,7 @@ static void check_spoil_failed(struct check *c, bool finished)
     struct played played;
     airy_live *live = NULL;
     airy_live_params params = params_of(FRAMES);
+    char partial[600];
     params.run.batch = 1;
     if (open_played(c, &played, FRAMES, SOUND, false) &&
         CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
@@ -788,7 +789,11 @@ static void check_spoil_failed(struct check *c, bool finished)
             CHECK_FAILS(c, airy_live_finish(live, NULL), AIRY_ERR_IO, "File too large");
         airy_live_destroy(&live);
         CHECK(c, status_of(&played, 5) == 1 && status_of(&played, 6) == 0);
-        check_mended(c, &played, params, 9);
+        /* The other lane may write one more row, when the limit is gone. */
+        snprintf(partial, sizeof(partial), "%s.partial", played.out);
+        const size_t good = rows_done(partial);
+        CHECK(c, good == 9 || good == 10);
+        check_mended(c, &played, params, good);
     }
     airy_live_destroy(&live);
     close_played(&played);
