@@ -145,6 +145,16 @@ static double processor_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Whether a case that is meant is among those of the sample. */
+static bool is_sampled(struct check_state *s, const char *spec)
+{
+    const bool rest = !s->every && s->rest;
+    const unsigned every = s->every                          ? s->every
+                           : strncmp(spec, "opencl", 6) == 0 ? s->opencl_every
+                                                             : 0;
+    return !every || (s->met++ % every == 0) != rest;
+}
+
 bool check_case(struct check *c, const char *format, ...)
 {
     struct check_state *s = c->state;
@@ -154,7 +164,7 @@ bool check_case(struct check *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(name, sizeof(name), format, args);
     va_end(args);
-    if (!is_wanted(s, name) || (s->every && s->met++ % s->every != 0))
+    if (!is_wanted(s, name) || !is_sampled(s, c->spec))
         return false;
     if (s->list) {
         printf("%s/%s on %s\n", s->family, name, c->spec);
@@ -372,6 +382,8 @@ static void print_usage(void)
            "  --shared        on PoCL, too, kernels tell results in memory of the host\n"
            "  --part I/N      part I of N, 1 to N: every N-th family\n"
            "  --every N       the first of every N cases of each family\n"
+           "  --opencl-every N  on OpenCL devices the first of every N cases of each family\n"
+           "  --opencl-rest N   on OpenCL devices the cases that --opencl-every N leaves out\n"
            "  --threads N     size of the CPU pool\n"
            "  --bench         time the cases that have timings\n"
            "  --json FILE     write results, timings and each case's processor time\n"
@@ -405,13 +417,20 @@ static bool parse_part(struct options *o, const char *text)
 /* 0 go on, else the exit status + 1. */
 static int parse(struct options *o, struct check_state *s, int argc, char **argv)
 {
-    static const struct option table[] = {
-        {"device", required_argument, NULL, 'd'}, {"all-devices", no_argument, NULL, 'a'},
-        {"shared", no_argument, NULL, 'm'},       {"part", required_argument, NULL, 'p'},
-        {"every", required_argument, NULL, 'e'},  {"threads", required_argument, NULL, 't'},
-        {"bench", no_argument, NULL, 'b'},        {"json", required_argument, NULL, 'j'},
-        {"seed", required_argument, NULL, 's'},   {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option table[] = {{"device", required_argument, NULL, 'd'},
+                                          {"all-devices", no_argument, NULL, 'a'},
+                                          {"shared", no_argument, NULL, 'm'},
+                                          {"part", required_argument, NULL, 'p'},
+                                          {"every", required_argument, NULL, 'e'},
+                                          {"opencl-every", required_argument, NULL, 'o'},
+                                          {"opencl-rest", required_argument, NULL, 'r'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"bench", no_argument, NULL, 'b'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     uint64_t number = 0;
     for (int option; (option = getopt_long(argc, argv, "", table, NULL)) != -1;) {
         switch (option) {
@@ -432,6 +451,13 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
             if (!parse_count(optarg, 1000, &number))
                 return 3;
             s->every = (unsigned)number;
+            break;
+        case 'o':
+        case 'r':
+            if (!parse_count(optarg, 1000, &number))
+                return 3;
+            s->opencl_every = (unsigned)number;
+            s->rest = option == 'r';
             break;
         case 't':
             if (!parse_count(optarg, 1024, &number))

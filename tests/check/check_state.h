@@ -33,7 +33,9 @@ struct check_state {
     /* options */
     char **filters;
     size_t filter_count;
-    unsigned every; /* of a family every such case that is meant; 0: all */
+    unsigned every;        /* of a family every such case that is meant; 0: all */
+    unsigned opencl_every; /* the same on OpenCL devices alone */
+    bool rest;             /* the cases that opencl_every leaves out */
     bool list;
 
     /* the case that runs; name empty: none */
