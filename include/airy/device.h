@@ -182,16 +182,19 @@ typedef struct airy_profile_row {
 } airy_profile_row;
 
 /**
- * What ran on the device since it was opened with params.profile: one row a kernel, parallel loop
- * or copy, largest total first. Finish the queues before. Empty when profiling is off. Free with
- * airy_profile_free.
+ * Report what ran on the device since it was opened with params.profile: one row for each kernel,
+ * parallel loop and kind of copy, largest total first. The call waits for the work that is enqueued
+ * so far. Warm-ups are not counted: those of runs and streams as they are created, and
+ * airy_oct_rehearse. Empty when profiling is off. Free with airy_profile_free.
+ *
+ * Threads: any, while others use the device's queues; no queue may be destroyed meanwhile.
  */
 AIRY_API airy_status airy_profile_get(const airy_device *device, airy_profile_row **rows,
                                       size_t *count);
 AIRY_API void airy_profile_free(airy_profile_row *rows);
 /**
- * The same as a table: kernel, count, min, median, max, mean, std in ms, GB/s, share; transfers
- * apart; total.
+ * Print the profile as a table: kernel, count, min, median, max, mean, std in ms, GB/s, share;
+ * transfers apart; total. It waits as airy_profile_get does.
  */
 AIRY_API airy_status airy_profile_print(const airy_device *device, FILE *file);
 

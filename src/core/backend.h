@@ -58,6 +58,9 @@ struct airy_backend {
     airy_status (*event_wait)(const airy_event *event);
     airy_status (*event_is_done)(const airy_event *event, bool *done);
     void (*event_close)(airy_event *event);
+    /* Wait for what is enqueued on the device, and add its times to the profile. NULL: they are
+       added as the work is done. Any thread, while others enqueue. */
+    void (*profile_settle)(const airy_device *device);
 
     /* Copies of whole arrays, strided on the device side. pinned: host memory is airy_host of this
      * device, so the copy may go on after the return; otherwise data must have been read (push) or

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "core/objects.h"
+#include "core/backend.h"
 
 /* All samples of one name. */
 struct record {
@@ -25,6 +25,23 @@ struct airy_profile {
     size_t count, capacity;
     uint64_t lost; /* samples for which there was no memory */
 };
+
+static _Thread_local bool paused; /* a warm-up runs in this thread */
+
+void airy_profile_pause(void)
+{
+    paused = true;
+}
+
+void airy_profile_resume(void)
+{
+    paused = false;
+}
+
+airy_profile *airy_profile_of(const airy_device *device)
+{
+    return paused ? NULL : device->profile;
+}
 
 airy_status airy_profile_create(airy_profile **profile)
 {
@@ -169,6 +186,8 @@ uint64_t airy_profile_lost(const airy_profile *profile)
 airy_status airy_profile_get(const airy_device *device, airy_profile_row **rows, size_t *count)
 {
     AIRY_FAIL_IF(!device || !rows || !count, AIRY_ERR_PARAM, "airy_profile_get: argument is NULL");
+    if (device->profile && device->backend->profile_settle)
+        device->backend->profile_settle(device);
     return airy_profile_rows(device->profile, rows, count);
 }
 
@@ -180,11 +199,11 @@ void airy_profile_free(airy_profile_row *rows)
 void airy_profile_loop_few(airy_device *device, const char *name, double bytes, unsigned threads,
                            size_t count, airy_pool_fn fn, void *arg)
 {
-    const uint64_t start = device->profile ? airy_clock_ns() : 0;
+    airy_profile *profile = airy_profile_of(device);
+    const uint64_t start = profile ? airy_clock_ns() : 0;
     airy_pool_run_few(device->pool, threads, count, fn, arg);
-    if (device->profile)
-        airy_profile_add(device->profile, name, false, (double)(airy_clock_ns() - start) * 1e-6,
-                         bytes);
+    if (profile)
+        airy_profile_add(profile, name, false, (double)(airy_clock_ns() - start) * 1e-6, bytes);
 }
 
 void airy_profile_loop(airy_device *device, const char *name, double bytes, size_t count,

@@ -1,6 +1,6 @@
 /*
- * The profiler: fed by the OpenCL launch, the CPU parallel loop and the copies, nowhere else.
- * Samples are kept per name. Thread-safety: any thread.
+ * The profiler: fed by the OpenCL launch, the CPU parallel loop and the copies, nowhere else. They
+ * ask airy_profile_of where their samples go. Samples are kept per name. Thread-safety: any thread.
  */
 #ifndef AIRY_CORE_PROFILE_H
 #define AIRY_CORE_PROFILE_H
@@ -15,6 +15,14 @@ typedef struct airy_profile airy_profile;
 
 airy_status airy_profile_create(airy_profile **profile);
 void airy_profile_destroy(airy_profile **profile);
+/*
+ * Leave what the calling thread enqueues from here on out of all profiles, until it calls
+ * airy_profile_resume: a warm-up is no part of the work. What other threads enqueue is counted.
+ */
+void airy_profile_pause(void);
+void airy_profile_resume(void);
+/* The profile that counts what the calling thread enqueues on the device; NULL: none does. */
+airy_profile *airy_profile_of(const airy_device *device);
 /* name is copied; profile NULL: nothing happens. */
 void airy_profile_add(airy_profile *profile, const char *name, bool transfer, double ms,
                       double bytes);

@@ -33,7 +33,7 @@ airy_status airy_profile_print(const airy_device *device, FILE *file)
     size_t count;
     double kernels = 0, copies = 0;
     AIRY_FAIL_IF(!device || !file, AIRY_ERR_PARAM, "airy_profile_print: argument is NULL");
-    AIRY_TRY(airy_profile_rows(device->profile, &rows, &count));
+    AIRY_TRY(airy_profile_get(device, &rows, &count));
     for (size_t i = 0; i < count; i++)
         *(rows[i].transfer ? &copies : &kernels) += rows[i].total;
     print_part(file, rows, count, false, kernels + copies);

@@ -206,11 +206,11 @@ static void event_close(airy_event *event)
 static void copy_profiled(airy_queue *queue, const char *name, bool transfer,
                           const struct airy_strided *s)
 {
-    airy_device *device = queue->device;
-    const uint64_t start = device->profile ? airy_clock_ns() : 0;
-    airy_strided_copy(device->pool, s);
-    if (device->profile)
-        airy_profile_add(device->profile, name, transfer, (double)(airy_clock_ns() - start) * 1e-6,
+    airy_profile *profile = airy_profile_of(queue->device);
+    const uint64_t start = profile ? airy_clock_ns() : 0;
+    airy_strided_copy(queue->device->pool, s);
+    if (profile)
+        airy_profile_add(profile, name, transfer, (double)(airy_clock_ns() - start) * 1e-6,
                          (double)airy_strided_size(s));
 }
 

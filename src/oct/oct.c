@@ -449,6 +449,7 @@ airy_status airy_oct_rehearse(airy_queue *queue, const airy_oct *oct, size_t fra
                  results[4] = {frames / info->frames_per_result, info->out_lines, info->depth, 2};
     airy_array *src = NULL, *dst = NULL;
     airy_status status;
+    airy_profile_pause();
     AIRY_TRY_OR(out, airy_array_create(&src, queue->device, p->dtype, 3, raw));
     AIRY_TRY_OR(out, airy_array_create(&dst, queue->device, p->to,
                                        p->output == AIRY_OCT_COMPLEX ? 4 : 3, results));
@@ -456,6 +457,7 @@ airy_status airy_oct_rehearse(airy_queue *queue, const airy_oct *oct, size_t fra
     AIRY_TRY_OR(out, airy_oct_process(queue, oct, dst, src, NULL));
     status = airy_queue_finish(queue);
 out:
+    airy_profile_resume();
     airy_array_destroy(&dst);
     airy_array_destroy(&src);
     return status;

@@ -33,6 +33,7 @@ const struct airy_backend airy_backend_opencl = {
     .event_wait = airy_cl_event_wait,
     .event_is_done = airy_cl_event_is_done,
     .event_close = airy_cl_event_close,
+    .profile_settle = airy_cl_profile_settle_all,
     .push = airy_cl_push,
     .pull = airy_cl_pull,
     .copy = airy_cl_copy,

@@ -380,6 +380,7 @@ airy_status airy_cl_open(airy_device *device)
     pthread_mutex_init(&impl->open_lock, NULL);
     pthread_mutex_init(&impl->lock, NULL);
     pthread_mutex_init(&impl->build_lock, NULL);
+    pthread_mutex_init(&impl->profile_lock, NULL);
     device->impl = impl;
     fill_traits(impl, &finder.place);
     device->node = airy_numa_of_pci("", impl->pci);
@@ -408,6 +409,7 @@ void airy_cl_close(airy_device *device)
         impl->cl->ReleaseCommandQueue(impl->internal);
     if (impl->context)
         impl->cl->ReleaseContext(impl->context);
+    pthread_mutex_destroy(&impl->profile_lock);
     pthread_mutex_destroy(&impl->build_lock);
     pthread_mutex_destroy(&impl->lock);
     pthread_mutex_destroy(&impl->open_lock);

@@ -51,6 +51,9 @@ struct airy_cl_device {
     pthread_mutex_t build_lock; /* of `programs`, their compilation, and `start` */
     airy_start_info start;
     struct airy_cl_program *programs;
+
+    pthread_mutex_t profile_lock;   /* of `profiled`, and of what those queues have pending */
+    struct airy_cl_queue *profiled; /* the open queues of a device with a profile: a list */
 };
 
 static inline struct airy_cl_device *airy_cl_device(const airy_device *device)

@@ -15,10 +15,9 @@ airy_status airy_cl_queue_open(airy_queue *queue)
     AIRY_TRY(airy_memory_calloc((void **)&impl, 1, sizeof(*impl), "a queue"));
     impl->device = device;
     queue->impl = impl;
-    const bool profile = queue->device->params.profile;
+    airy_profile *profile = queue->device->profile;
     if (profile)
-        AIRY_TRY_OR(out, airy_memory_calloc((void **)&impl->pending, AIRY_CL_MAX_PENDING,
-                                            sizeof(*impl->pending), "a profile"));
+        AIRY_TRY_OR(out, airy_cl_profile_open(impl, profile));
     cl_int code = CL_SUCCESS;
     impl->queue = device->cl->CreateCommandQueue(device->context, device->id,
                                                  profile ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
@@ -36,16 +35,14 @@ void airy_cl_queue_close(airy_queue *queue)
     if (!impl)
         return;
     const struct airy_cl_api *cl = impl->device->cl;
-    if (impl->queue) {
+    if (impl->queue)
         (void)cl->Finish(impl->queue);
-        airy_cl_profile_settle(queue, impl->pending_count);
-    }
+    airy_cl_profile_close(impl);
     airy_cl_queue_goes_on(impl);
     airy_cl_staging_release(impl);
     airy_cl_kernels_release(impl);
     if (impl->queue)
         cl->ReleaseCommandQueue(impl->queue);
-    free(impl->pending);
     free(impl);
     queue->impl = NULL;
 }
@@ -59,9 +56,9 @@ airy_status airy_cl_flush(airy_queue *queue)
 
 airy_status airy_cl_finish(airy_queue *queue)
 {
-    const struct airy_cl_queue *impl = airy_cl_queue(queue);
+    struct airy_cl_queue *impl = airy_cl_queue(queue);
     const cl_int code = impl->device->cl->Finish(impl->queue);
-    airy_cl_profile_settle(queue, impl->pending_count);
+    airy_cl_profile_settle(impl);
     AIRY_CL_TRY(impl->device, code, "clFinish");
     return AIRY_OK;
 }

@@ -58,9 +58,10 @@ struct airy_cl_queue {
     unsigned recent[AIRY_CL_RECENT]; /* slots of kernels launched last, plus 1; 0: none */
     /* Of the last command, where that is a copy to page-locked memory or events are kept; NULL. */
     cl_event last;
-    struct airy_cl_pending *pending; /* profiled commands whose times are not read yet; NULL:
-                                        profiling is off */
+    airy_profile *profile;           /* the device's; NULL: profiling is off */
+    struct airy_cl_pending *pending; /* profiled commands whose times are not read yet */
     unsigned pending_count;
+    struct airy_cl_queue *next, *previous; /* of the device's list of profiled queues */
 };
 
 static inline struct airy_cl_queue *airy_cl_queue(const airy_queue *queue)
@@ -93,11 +94,16 @@ static inline void airy_cl_queue_goes_on(struct airy_cl_queue *queue)
  */
 static inline bool airy_cl_profiles(const airy_queue *queue)
 {
-    return airy_cl_queue(queue)->pending != NULL;
+    return airy_profile_of(queue->device) != NULL;
 }
 void airy_cl_profile_take(airy_queue *queue, cl_event event, const char *name, bool transfer,
                           double bytes);
-/* Wait for the oldest commands, and read their times. */
-void airy_cl_profile_settle(airy_queue *queue, unsigned count);
+/* Wait for the queue's commands, and read their times. */
+void airy_cl_profile_settle(struct airy_cl_queue *queue);
+/* Do so for all queues of the device; an entry of struct airy_backend. */
+void airy_cl_profile_settle_all(const airy_device *device);
+/* Of a queue that opens, and of one that closes and has no commands any more. */
+airy_status airy_cl_profile_open(struct airy_cl_queue *queue, airy_profile *profile);
+void airy_cl_profile_close(struct airy_cl_queue *queue);
 
 #endif

@@ -437,7 +437,10 @@ airy_status airy_oct_stream_create(airy_oct_stream **stream, const airy_oct *oct
     s->look_ns = s->device->info.gpu && is_small(s) ? LOOK_SMALL_NS : LOOK_NS;
     AIRY_TRY_OR(out, open_lanes(s));
     AIRY_TRY_OR(out, open_slots(s));
-    AIRY_TRY_OR(out, rehearse(s));
+    airy_profile_pause();
+    status = rehearse(s);
+    airy_profile_resume();
+    AIRY_TRY_OR(out, status);
     AIRY_TRY_OR(out, start_thread(s));
     *stream = s;
     return AIRY_OK;

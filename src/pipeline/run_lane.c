@@ -314,7 +314,10 @@ static airy_status rehearse(struct airy_lane *lane)
     slot->frames = lane->run->plan.batch;
     slot->batch = lane->idle[lane->idle_count - 1];
     AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
-    AIRY_TRY(airy_lane_submit(lane, slot));
+    airy_profile_pause();
+    const airy_status status = airy_lane_submit(lane, slot);
+    airy_profile_resume();
+    AIRY_TRY(status);
     AIRY_TRY(airy_event_wait(slot->done));
     slot->batch = NULL;
     return airy_lane_finish(lane);
