@@ -229,6 +229,20 @@ static bool is_given(const struct common *common, const char *name)
     return false;
 }
 
+/* Every bench that is chosen reads the stack, and no option asks for one that is made. */
+static int check_stack(const struct bench_params *p, const struct choice *choice)
+{
+    const struct common *common = &p->geometry.common;
+    for (size_t k = 0; k < BENCHES; k++)
+        if (choice->chosen[k] && benches[k].wants == BENCH_ALONE)
+            return tool_usage(common, "bench %s makes its own data and does not read '%s'",
+                              benches[k].name, choice->stack);
+    return p->has_frames || p->has_cases || p->beyond_memory
+               ? tool_usage(common, "--frames, --case and --larger-than-memory are for cases that "
+                                    "are made, not for a stack")
+               : AIRY_EXIT_OK;
+}
+
 static int choose(const struct bench_params *p, struct choice *choice)
 {
     static const char *const overruled[] = {"write",       "split", "method",
@@ -257,9 +271,8 @@ static int choose(const struct bench_params *p, struct choice *choice)
     }
     for (size_t k = 0; named == 0 && k < BENCHES; k++)
         choice->chosen[k] = benches[k].by_default;
-    if (choice->stack && (p->has_frames || p->has_cases || p->beyond_memory))
-        return tool_usage(common, "--frames, --case and --larger-than-memory are for cases that "
-                                  "are made, not for a stack");
+    if (choice->stack && check_stack(p, choice) != AIRY_EXIT_OK)
+        return AIRY_EXIT_USAGE;
     for (size_t i = 0; p->all && i < sizeof(overruled) / sizeof(overruled[0]); i++)
         if (is_given(common, overruled[i]))
             return tool_usage(common, "--all and --%s exclude each other", overruled[i]);
