@@ -112,9 +112,13 @@ static void load_banner(char why[256], int file)
     tool_plain(why);
 }
 
-/* Open MPI does not start ranks of root's unless they are asked for twice. */
-static void allow_root(void)
+/*
+ * Open MPI does not start more ranks than there are cores unless that is asked for, nor ranks of
+ * root's unless they are asked for twice.
+ */
+static void allow_ranks(void)
 {
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
     if (geteuid() != 0)
         return;
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
@@ -176,7 +180,7 @@ int bench_job_run(struct bench_job *job)
     if (banner < 0)
         return errno;
     if (ranks)
-        allow_root();
+        allow_ranks();
     const double begin = tool_now();
     int failed = run_parts(job, banner);
     if (job->kind == BENCH_JOB_COMMANDS && job->seconds > 0)

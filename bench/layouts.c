@@ -37,14 +37,18 @@ static void add_job(struct series *series, enum bench_job_kind kind, enum layout
                                                                   .threads = threads};
 }
 
-/* Largest number of processes that fits; `why` says what bounds it. */
+/*
+ * The largest number of processes that fits; `why` is what bounds it. More processes than the host
+ * has threads share these: that is slow, and worth to be seen.
+ */
 static size_t most_processes(const struct series *series, const char **why)
 {
     const struct bench *bench = series->bench;
-    if (!bench->info.gpu) {
-        *why = "threads";
+    *why = "threads, as --threads gives them";
+    if (bench->cpu && bench->common->threads)
         return series->units;
-    }
+    if (!bench->info.gpu)
+        return SIZE_MAX;
     const uint64_t memory = bench->info.memory_free ? bench->info.memory_free : bench->info.memory;
     *why = "GiB of the device";
     return (size_t)((double)memory / CONTEXT_BYTES);
@@ -182,8 +186,11 @@ static const struct layout_figure *base_of(const struct series *series,
 static void add_row(const struct series *series, struct layout_figure *figure, struct timing *t)
 {
     struct bench *bench = series->bench;
-    char name[64];
+    char name[64], note[96] = "";
     snprintf(name, sizeof(name), "layout %s", figure->name);
+    if (figure->processes > series->units && !bench->info.gpu)
+        snprintf(note, sizeof(note), "%zu processes share %zu thread%s", figure->processes,
+                 series->units, tool_s(series->units));
     memcpy(t->times, figure->seconds, sizeof(figure->seconds));
     t->count = figure->runs;
     t->first = figure->first;
@@ -197,7 +204,8 @@ static void add_row(const struct series *series, struct layout_figure *figure, s
                                        .limit_name = bench->cpu
                                                          ? "copy of the decoded frames"
                                                          : "copy of these chunks to the device",
-                                       .frames = (size_t)figure->frames});
+                                       .frames = (size_t)figure->frames,
+                                       .note = *note ? note : NULL});
     figure->speed_up = layout_rate(figure, 0.5) / layout_rate(base_of(series, figure), 0.5);
     json_t *row = json_array_get(bench->rows, json_array_size(bench->rows) - 1);
     json_object_set_new(row, "layout", json_string(word_of(figure)));

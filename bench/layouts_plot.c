@@ -103,7 +103,8 @@ static void draw_speed_up(FILE *s, const struct layout_figure *figures, size_t c
             "set xlabel '%s'\nset ylabel 'speed-up'\nset grid lw 0.5 lc rgb '#d0d0d0'\n"
             "set xrange [0:%zu.5]\nset yrange [0:%zu.5]\nset xtics norotate %d\nset ytics %d\n"
             "plot x with lines dt 2 lc rgb '#606060' title 'ideal'",
-            cores ? "cores" : "processes", most, most, most > 8 ? 2 : 1, most > 8 ? 2 : 1);
+            cores ? "threads or processes" : "processes", most, most, most > 8 ? 2 : 1,
+            most > 8 ? 2 : 1);
     for (size_t k = 0; k < CURVES; k++)
         if (points[k])
             fprintf(s,

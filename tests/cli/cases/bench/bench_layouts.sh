@@ -6,6 +6,14 @@ for layout in serial threads commands; do
     grep -q "\"layout\": \"$layout\"" rows || exit 3
 done
 grep -q '"identical": false' rows && exit 4
+# --threads bounds how many processes of one thread there are, and the number of the host's threads does not
+$airy bench layouts $small --threads 2 --seconds 0.01 --replay 1 2>&1 >rows | grep -q '4 processes are left out: there are 2 threads, as --threads' || exit 12
+$airy bench layouts $small --bins 100 --seconds 0.01 --replay 2 --quiet >rows || exit 13
+for processes in 2 4 8 15; do
+    grep -q "\"layout commands $processes\"" rows || exit 14
+done
+threads=$($airy devices | sed -n 's/.*"units": \([0-9]*\).*/\1/p' | head -n 1)
+[ "$threads" -ge 15 ] || grep -q "\"15 processes share $threads thread" rows || exit 15
 # ranks run where MPI is there; otherwise a line says why they are left out
 PATH=/nowhere $airy bench layouts $small --threads 2 --seconds 0.01 --replay 1 >rows 2>said || exit 9
 grep -q 'cpu: ranks.* left out: ' said && ! grep -q '"layout": "ranks"' rows || { cat said >&2; exit 10; }
