@@ -112,8 +112,8 @@ static const struct opt bench_options[] = {
     {.name = "all",
      .type = OPT_FLAG,
      FIELD(all),
-     .help = "integrate: every method, splitting and error model, in one dimension and in two, "
-             "each for a quarter of a second without --seconds"},
+     .help = "integrate: every splitting and error model, in one dimension and in two, each "
+             "for a quarter of a second without --seconds"},
     {.name = "plot",
      .type = OPT_STRING,
      FIELD(plot),
@@ -245,8 +245,7 @@ static int check_stack(const struct bench_params *p, const struct choice *choice
 
 static int choose(const struct bench_params *p, struct choice *choice)
 {
-    static const char *const overruled[] = {"write",       "split", "method",
-                                            "error-model", "clip",  "quantile"};
+    static const char *const overruled[] = {"write", "split", "error-model", "clip", "quantile"};
     const struct common *common = &p->geometry.common;
     const char *names[BENCHES];
     size_t named = 0;

@@ -1,4 +1,4 @@
-/* airy bench integrate --all: every method, splitting and error model, in one and two dimensions. */
+/* airy bench integrate --all: every splitting and error model, in one and two dimensions. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,19 +7,11 @@
 /* Results of one way to integrate. */
 struct way {
     struct pattern_params pattern;
-    bool rings; /* of clip or quantile */
     char name[96];
     const char *engine; /* static text */
     struct timing *t;   /* NULL: not measured, `why` */
     struct bench_integrated done;
     char why[256];
-};
-
-enum { MAX_WAYS = 160 };
-
-struct ways {
-    struct way list[MAX_WAYS];
-    size_t count;
 };
 
 /* What is asked for beside the mean. */
@@ -39,23 +31,28 @@ static const struct {
 
 enum { MODELS = sizeof(models) / sizeof(models[0]) };
 
+enum { MAX_WAYS = 2 * AIRY_SPLIT_COUNT * MODELS };
+
+struct ways {
+    struct way list[MAX_WAYS];
+    size_t count;
+};
+
 static void add_way(struct ways *ways, const struct pattern_params *pattern, airy_split split,
-                    airy_method method, size_t model)
+                    size_t model)
 {
     struct way *way = &ways->list[ways->count++];
-    *way = (struct way){.pattern = *pattern, .rings = models[model].clip || models[model].quantile};
+    *way = (struct way){.pattern = *pattern};
     struct pattern_params *p = &way->pattern;
     p->split = split;
-    p->method = method;
     p->error_model = models[model].model;
     p->clip = (struct pattern_clip){.given = models[model].clip, .threshold = 3};
     p->quantile = (struct pattern_quantile){.given = models[model].quantile, .percent = {50, 50}};
-    snprintf(way->name, sizeof(way->name), "%s %s%s%s, %s", p->bins.azimuth ? "2-D" : "1-D",
-             airy_split_name(split), way->rings ? "" : " ",
-             way->rings ? "" : airy_method_name(method), models[model].name);
+    snprintf(way->name, sizeof(way->name), "%s %s, %s", p->bins.azimuth ? "2-D" : "1-D",
+             airy_split_name(split), models[model].name);
 }
 
-/* The method is how the one matrix is walked: filters by ring have a walk of their own. */
+/* One engine serves all methods, so that each way is timed once. */
 static void list_ways(struct ways *ways, const struct pattern_params *given)
 {
     enum { CELLS_RADIUS = 1000, CELLS_AZIMUTH = 360 };
@@ -68,12 +65,8 @@ static void list_ways(struct ways *ways, const struct pattern_params *given)
             pattern.bins.azimuth = 0;
         for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
             for (size_t model = 0; model < MODELS; model++)
-                for (int method = 0; method < AIRY_METHOD_COUNT; method++) {
-                    const bool rings = models[model].clip || models[model].quantile;
-                    if ((split == AIRY_SPLIT_PSEUDO && !two) || (rings && method > 0))
-                        continue;
-                    add_way(ways, &pattern, (airy_split)split, (airy_method)method, model);
-                }
+                if (split != AIRY_SPLIT_PSEUDO || two)
+                    add_way(ways, &pattern, (airy_split)split, model);
     }
 }
 
@@ -110,28 +103,12 @@ static double rate_of(struct way *way)
     return way->t ? (double)way->done.info.frames / bench_percentile(way->t, 0.5) : 0;
 }
 
-/* Why a way is much slower than the fastest of its dimension. */
-static const char *reason_of(const struct way *way)
-{
-    if (way->rings)
-        return "filters by ring look at a bin's pixels one by one";
-    if (way->pattern.error_model == AIRY_ERROR_MODEL_AZIMUTHAL)
-        return "the spread in a bin takes a second pass, around its mean";
-    if (way->pattern.error_model != AIRY_ERROR_MODEL_NONE && way->pattern.bins.azimuth)
-        return "twice the sums come back: those of the variance, too";
-    return "frames are decoded first";
-}
-
 static void report_way(struct bench *bench, struct way *way, double fastest)
 {
-    char note[512];
     if (!way->t) {
         bench_add_missing(bench, way->name, "frames/s", way->why);
         return;
     }
-    const bool slow = rate_of(way) < fastest / 2;
-    snprintf(note, sizeof(note), "%s%s%s", way->engine,
-             slow ? "; below half of the fastest so far: " : "", slow ? reason_of(way) : "");
     bench_add_rate(bench, way->t,
                    &(struct bench_row){.name = way->name,
                                        .unit = "frames/s",
@@ -141,7 +118,7 @@ static void report_way(struct bench *bench, struct way *way, double fastest)
                                                          ? "the fastest so far in two dimensions"
                                                          : "the fastest so far in one dimension",
                                        .frames = way->done.info.frames,
-                                       .note = note});
+                                       .note = way->engine});
 }
 
 /* The last of a splitting. */

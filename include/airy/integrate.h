@@ -49,12 +49,16 @@ typedef enum airy_split {
     AIRY_SPLIT_COUNT
 } airy_split;
 
-/** How the one matrix is walked. Results agree to rounding; the compat quirks differ. */
+/**
+ * pyFAI's method that compat pyfai reproduces. It selects rules about ranges and edges that differ
+ * between that package's methods (docs/numerics.md); without compat it changes nothing. One engine
+ * for each device serves all methods (airy_integrator_info.engine), so they take the same time.
+ */
 typedef enum airy_method {
-    AIRY_METHOD_CSR = 0,   /**< by bin */
-    AIRY_METHOD_CSC,       /**< by pixel */
-    AIRY_METHOD_LUT,       /**< by bin */
-    AIRY_METHOD_HISTOGRAM, /**< by pixel */
+    AIRY_METHOD_CSR = 0,   /**< sparse matrix, a row for each bin */
+    AIRY_METHOD_CSC,       /**< sparse matrix, a column for each pixel; same rules as csr */
+    AIRY_METHOD_LUT,       /**< look-up table; same rules as csr */
+    AIRY_METHOD_HISTOGRAM, /**< weighted histogram */
     AIRY_METHOD_COUNT
 } airy_method;
 

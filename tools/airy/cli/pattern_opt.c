@@ -154,7 +154,8 @@ const struct opt pattern_options[] = {
      .parse = parse_method,
      .argument = "HOW",
      .fallback = "csr",
-     .help = "how the matrix is walked: histogram, csr, csc, lut"},
+     .help = "with --compat pyfai, the method whose rules are reproduced: csr, csc, lut, "
+             "histogram; else it changes nothing"},
     {.name = "error-model",
      .type = OPT_PARSED,
      FIELD(error_model),
