@@ -179,7 +179,7 @@ static airy_status open_spectra(struct tune_data *d)
         status = airy_array_create(&d->spectra, d->device, params.dtype, 3, from);
     if (status == AIRY_OK)
         status = airy_array_create(&d->profiles, d->device, AIRY_DTYPE_F32, 3, to);
-    return status == AIRY_OK ? airy_array_fill(d->queue, d->spectra, 0) : status;
+    return status;
 }
 
 airy_status tune_data_open(struct tune_data *d, bool whole)

@@ -98,7 +98,8 @@ airy_status airy_batch_create(airy_batch **batch, airy_device *device,
     if (device->backend->in_place)
         AIRY_TRY_OR(out, airy_array_over_host(&b->bytes, b->host));
     else
-        AIRY_TRY_OR(out, airy_array_create(&b->bytes, device, AIRY_DTYPE_U8, 1, &size));
+        AIRY_TRY_OR(out,
+                    airy_array_create_uninitialized(&b->bytes, device, AIRY_DTYPE_U8, 1, &size));
     if (!device->backend->in_place)
         AIRY_TRY_OR(out, airy_event_create(&b->uploaded, device));
     airy_batch_clear(b);

@@ -62,8 +62,8 @@ static airy_buffer *share(airy_buffer *buffer)
     return buffer;
 }
 
-airy_status airy_array_create(airy_array **array, airy_device *device, airy_dtype dtype, int ndim,
-                              const size_t *shape)
+airy_status airy_array_create_uninitialized(airy_array **array, airy_device *device,
+                                            airy_dtype dtype, int ndim, const size_t *shape)
 {
     size_t size = 0;
     airy_buffer *buffer;
@@ -73,13 +73,34 @@ airy_status airy_array_create(airy_array **array, airy_device *device, airy_dtyp
     return wrap(array, buffer, 0, dtype, ndim, shape);
 }
 
+static const size_t zero_piece = (size_t)1 << 20; /* bytes that a thread clears at a time */
+
+static void zero_bytes(void *arg, size_t index, unsigned worker)
+{
+    const airy_buffer *buffer = arg;
+    const size_t start = index * zero_piece;
+    (void)worker;
+    memset((char *)buffer->handle + start, 0, airy_min_size(zero_piece, buffer->size - start));
+}
+
+airy_status airy_array_create(airy_array **array, airy_device *device, airy_dtype dtype, int ndim,
+                              const size_t *shape)
+{
+    AIRY_TRY(airy_array_create_uninitialized(array, device, dtype, ndim, shape));
+    airy_buffer *buffer = (*array)->buffer;
+    if (device->backend->in_place) /* memory of the others is zero as it is allocated */
+        airy_pool_run(device->pool, (buffer->size + zero_piece - 1) / zero_piece, zero_bytes,
+                      buffer);
+    return AIRY_OK;
+}
+
 airy_status airy_array_create_from(airy_array **array, airy_queue *queue, airy_dtype dtype,
                                    int ndim, const size_t *shape, const void *data)
 {
     airy_array *a = NULL;
     AIRY_FAIL_IF(!array || !queue || !data, AIRY_ERR_PARAM,
                  "airy_array_create_from: argument is NULL");
-    AIRY_TRY(airy_array_create(&a, queue->device, dtype, ndim, shape));
+    AIRY_TRY(airy_array_create_uninitialized(&a, queue->device, dtype, ndim, shape));
     airy_status status = airy_array_push(queue, a, data, airy_array_size(a));
     /* Page-locked data may still be on its way; the contract says copied. */
     if (status == AIRY_OK && airy_host_contains(queue->device, data, airy_array_size(a)))

@@ -38,7 +38,7 @@ struct airy_backend {
 
     /*
      * Memory; the front has checked limit and keeps the accounts. The memory is really there on
-     * success.
+     * success, and it is zero unless the back end works in_place.
      */
     airy_status (*alloc)(airy_device *device, size_t size, void **handle);
     void (*release)(airy_device *device, void *handle);

@@ -337,13 +337,17 @@ static airy_status run_normalized(airy_queue *queue, airy_array *dst,
     airy_device *device = queue->device;
     const double least = dst->dtype == AIRY_DTYPE_F32 ? 0x1p-64 : 0x1p-512;
     airy_array *good = NULL, *filled = NULL, *weights = NULL, *enough = NULL;
-    airy_status status = airy_array_create(&good, device, AIRY_DTYPE_U8, src->ndim, src->shape);
+    airy_status status =
+        airy_array_create_uninitialized(&good, device, AIRY_DTYPE_U8, src->ndim, src->shape);
     if (status == AIRY_OK)
-        status = airy_array_create(&filled, device, dst->dtype, src->ndim, src->shape);
+        status =
+            airy_array_create_uninitialized(&filled, device, dst->dtype, src->ndim, src->shape);
     if (status == AIRY_OK)
-        status = airy_array_create(&weights, device, dst->dtype, dst->ndim, dst->shape);
+        status =
+            airy_array_create_uninitialized(&weights, device, dst->dtype, dst->ndim, dst->shape);
     if (status == AIRY_OK)
-        status = airy_array_create(&enough, device, AIRY_DTYPE_U8, dst->ndim, dst->shape);
+        status =
+            airy_array_create_uninitialized(&enough, device, AIRY_DTYPE_U8, dst->ndim, dst->shape);
     if (status == AIRY_OK)
         status = airy_apply(queue, good, AIRY_IS_FINITE, src);
     if (status == AIRY_OK) /* 0 where good is 0 */

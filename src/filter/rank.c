@@ -178,8 +178,8 @@ static airy_status run_two(const struct run *run, size_t rank)
 {
     const airy_rank_filter filter = run->params->filter;
     airy_array *between = NULL;
-    AIRY_TRY(airy_array_create(&between, run->queue->device, run->src->dtype, run->src->ndim,
-                               run->src->shape));
+    AIRY_TRY(airy_array_create_uninitialized(&between, run->queue->device, run->src->dtype,
+                                             run->src->ndim, run->src->shape));
     /* A dilation is turned, whichever comes first. */
     airy_status status = run_rank(run, between, run->src, rank, rank != 0);
     if (status == AIRY_OK)

@@ -88,8 +88,8 @@ static airy_status run_terms(const struct stencil *s, int terms, airy_operator o
     airy_array *more = NULL;
     airy_status status = run_term(s, s->dst, 0);
     if (status == AIRY_OK && terms > 1)
-        status =
-            airy_array_create(&more, s->queue->device, s->dst->dtype, s->dst->ndim, s->dst->shape);
+        status = airy_array_create_uninitialized(&more, s->queue->device, s->dst->dtype,
+                                                 s->dst->ndim, s->dst->shape);
     for (int i = 1; i < terms && status == AIRY_OK; i++) {
         status = run_term(s, more, i);
         if (status == AIRY_OK)

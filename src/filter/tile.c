@@ -372,7 +372,7 @@ static airy_status make_array(const struct job *job, airy_queue *queue, airy_arr
                               airy_dtype dtype, const size_t *shape, void *data)
 {
     return job->over ? airy_array_create_over(array, queue, dtype, job->ndim, shape, data)
-                     : airy_array_create(array, job->device, dtype, job->ndim, shape);
+                     : airy_array_create_uninitialized(array, job->device, dtype, job->ndim, shape);
 }
 
 /* Arrays of the slot's spans; those of the tile before are taken where they are alike. */

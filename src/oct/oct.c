@@ -451,9 +451,9 @@ airy_status airy_oct_rehearse(airy_queue *queue, const airy_oct *oct, size_t fra
     airy_status status;
     airy_profile_pause();
     AIRY_TRY_OR(out, airy_array_create(&src, queue->device, p->dtype, 3, raw));
-    AIRY_TRY_OR(out, airy_array_create(&dst, queue->device, p->to,
-                                       p->output == AIRY_OCT_COMPLEX ? 4 : 3, results));
-    AIRY_TRY_OR(out, airy_array_fill(queue, src, 0));
+    AIRY_TRY_OR(out,
+                airy_array_create_uninitialized(&dst, queue->device, p->to,
+                                                p->output == AIRY_OCT_COMPLEX ? 4 : 3, results));
     AIRY_TRY_OR(out, airy_oct_process(queue, oct, dst, src, NULL));
     status = airy_queue_finish(queue);
 out:
@@ -506,7 +506,8 @@ static airy_status pull_lines(void **host, airy_queue *queue, struct airy_oct_li
 {
     airy_array *spectra = NULL;
     *host = NULL;
-    airy_status status = airy_array_create(&spectra, queue->device, AIRY_DTYPE_F32, ndim, shape);
+    airy_status status =
+        airy_array_create_uninitialized(&spectra, queue->device, AIRY_DTYPE_F32, ndim, shape);
     if (status == AIRY_OK) {
         plan->dst = spectra;
         status = run_lines(queue, plan);
@@ -555,7 +556,8 @@ static airy_status pull_first(void **host, airy_queue *queue, airy_oct *oct, con
     const airy_oct_finish finish = oct->finish;
     AIRY_FAIL_IF(src->shape[0] < frames, AIRY_ERR_SHAPE,
                  "src has %zu frames, post_background expects %zu", src->shape[0], frames);
-    airy_status status = airy_array_create(&dst, queue->device, AIRY_DTYPE_F32, 3, shape);
+    airy_status status =
+        airy_array_create_uninitialized(&dst, queue->device, AIRY_DTYPE_F32, 3, shape);
     if (status != AIRY_OK)
         return status;
     const struct airy_array from = part_of(src, 0, frames);

@@ -299,7 +299,7 @@ static airy_status open_array(const airy_oct_stream *stream, airy_array **array,
                               airy_dtype dtype, int ndim, const size_t *shape)
 {
     if (!host)
-        return airy_array_create(array, stream->device, dtype, ndim, shape);
+        return airy_array_create_uninitialized(array, stream->device, dtype, ndim, shape);
     airy_array *bytes = NULL;
     AIRY_TRY(airy_array_over_host(&bytes, host));
     const airy_status status = airy_array_view_as(array, bytes, 0, dtype, ndim, shape);

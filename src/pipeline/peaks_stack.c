@@ -491,15 +491,18 @@ static airy_status open_lane(struct lane *lane)
                                       .frames = n,
                                       .bytes = (run->info.max_chunk + (64 << 10)) * n};
     AIRY_TRY(airy_batch_create(&lane->chunks, device, &params));
-    AIRY_TRY(airy_array_create(&lane->frames, device, dtype, 3, frames));
-    AIRY_TRY(airy_array_create(&lane->status, device, AIRY_DTYPE_U32, 1, frames));
-    AIRY_TRY(airy_array_create(&lane->sums, device, AIRY_DTYPE_F64, 3, sums));
-    AIRY_TRY(airy_array_create(&lane->stats, device, AIRY_DTYPE_U8, 2, stats));
-    AIRY_TRY(airy_array_create(&lane->lists.counts, device, AIRY_DTYPE_U32, 2, counts));
-    AIRY_TRY(airy_array_create(&lane->lists.curves, device, AIRY_DTYPE_F32, 3, curves));
-    AIRY_TRY(airy_array_create(&lane->lists.index, device, AIRY_DTYPE_U32, 1, &pixels));
-    AIRY_TRY(airy_array_create(&lane->lists.intensity, device, dtype, 1, &pixels));
-    AIRY_TRY(airy_array_create(&lane->lists.peaks, device, AIRY_DTYPE_U8, 2, peaks));
+    AIRY_TRY(airy_array_create_uninitialized(&lane->frames, device, dtype, 3, frames));
+    AIRY_TRY(airy_array_create_uninitialized(&lane->status, device, AIRY_DTYPE_U32, 1, frames));
+    AIRY_TRY(airy_array_create_uninitialized(&lane->sums, device, AIRY_DTYPE_F64, 3, sums));
+    AIRY_TRY(airy_array_create_uninitialized(&lane->stats, device, AIRY_DTYPE_U8, 2, stats));
+    AIRY_TRY(
+        airy_array_create_uninitialized(&lane->lists.counts, device, AIRY_DTYPE_U32, 2, counts));
+    AIRY_TRY(
+        airy_array_create_uninitialized(&lane->lists.curves, device, AIRY_DTYPE_F32, 3, curves));
+    AIRY_TRY(
+        airy_array_create_uninitialized(&lane->lists.index, device, AIRY_DTYPE_U32, 1, &pixels));
+    AIRY_TRY(airy_array_create_uninitialized(&lane->lists.intensity, device, dtype, 1, &pixels));
+    AIRY_TRY(airy_array_create_uninitialized(&lane->lists.peaks, device, AIRY_DTYPE_U8, 2, peaks));
     return open_results(lane);
 }
 

@@ -25,7 +25,8 @@ static airy_status open_slot(struct airy_lane *lane, struct airy_slot *slot)
                                     "frames of a slot"));
         slot->rows = slot->own_rows;
     }
-    AIRY_TRY(airy_array_create(&slot->results, device, AIRY_DTYPE_U8, 1, &run->plan.result_bytes));
+    AIRY_TRY(airy_array_create_uninitialized(&slot->results, device, AIRY_DTYPE_U8, 1,
+                                             &run->plan.result_bytes));
     const size_t sums_shape[3] = {batch, AIRY_SUM_PLANES, bins};
     const size_t stats_shape[2] = {batch, sizeof(airy_frame_stats)};
     AIRY_TRY(airy_array_view_as(&slot->sums, slot->results, 0, AIRY_DTYPE_F64, 3, sums_shape));

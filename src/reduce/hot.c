@@ -109,8 +109,8 @@ airy_status airy_hot_pixels(airy_queue *queue, uint8_t *hot, airy_hot_result *re
     AIRY_TRY(find_bounds(&r, queue, src, mask, s.mad, kappa));
     m.count = airy_array_count(src);
     AIRY_TRY_OR(out, airy_memory_calloc((void **)&m.values, m.count, 1, "a mask"));
-    AIRY_TRY_OR(out, airy_array_create(&m.scratch, airy_queue_device(queue), AIRY_DTYPE_U8,
-                                       src->ndim, src->shape));
+    AIRY_TRY_OR(out, airy_array_create_uninitialized(&m.scratch, airy_queue_device(queue),
+                                                     AIRY_DTYPE_U8, src->ndim, src->shape));
     AIRY_TRY_OR(out, mark_all(&m, &r));
     AIRY_TRY_OR(out, count_marks(&m, &r, &s));
     if (result)

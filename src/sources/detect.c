@@ -26,7 +26,7 @@ static airy_status add_array(struct job *job, airy_array **array, airy_dtype dty
 {
     struct airy_detection *d = job->to;
     const size_t shape[2] = {job->plan->height, job->plan->width};
-    AIRY_TRY(airy_array_create(array, job->queue->device, dtype, 2, shape));
+    AIRY_TRY(airy_array_create_uninitialized(array, job->queue->device, dtype, 2, shape));
     d->arrays[d->array_count++] = *array;
     return AIRY_OK;
 }

@@ -187,6 +187,30 @@ static void check_over(struct check *c)
     CHECK(c, a == NULL);
 }
 
+/* Memory that had other values before is zero in a new array, of whatever size it is. */
+static void check_zeros(struct check *c)
+{
+    static const size_t sizes[] = {1, 1000, 300001, ((size_t)5 << 20) + 3};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (!check_case(c, "array_zeros_%zu", sizes[i]))
+            continue;
+        airy_array *a = NULL;
+        unsigned char *values = check_alloc(c, sizes[i]);
+        size_t wrong = 0;
+        for (int round = 0; round < 3; round++) {
+            if (!CHECK_OK(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 1, &sizes[i])))
+                return;
+            CHECK_OK(c, airy_array_pull(c->queue, values, sizes[i], a));
+            for (size_t k = 0; k < sizes[i]; k++)
+                wrong += values[k] != 0;
+            CHECK_OK(c, airy_array_fill(c->queue, a, 7));
+            CHECK_OK(c, airy_queue_finish(c->queue));
+            airy_array_destroy(&a);
+        }
+        CHECK(c, wrong == 0);
+    }
+}
+
 static void check_create_errors(struct check *c)
 {
     if (!check_case(c, "array_create_errors"))
@@ -595,6 +619,7 @@ static void check_bandwidth(struct check *c)
 void check_core_array(struct check *c)
 {
     check_over(c);
+    check_zeros(c);
     check_create_errors(c);
     check_move_errors(c);
     check_all_moves(c);

@@ -247,7 +247,8 @@ static airy_status open_views(airy_array **whole, airy_array **views, const stru
                               airy_dtype dtype)
 {
     const airy_image *image = &r->d.image;
-    airy_status status = airy_array_create(whole, r->d.device, dtype, image->ndim, image->shape);
+    airy_status status =
+        airy_array_create_uninitialized(whole, r->d.device, dtype, image->ndim, image->shape);
     for (size_t i = 0; i < r->planes.count && status == AIRY_OK; i++)
         status = device_plane_view(&views[i], *whole, i, r->planes.count);
     return status;

@@ -278,12 +278,9 @@ static airy_status make_sums(struct reduction *r)
     const size_t shape[3] = {1, r->info.height, r->info.width};
     const bool sums = by == AIRY_PROJECT_SUM || by == AIRY_PROJECT_MEAN || by == AIRY_PROJECT_STD;
     airy_array **const arrays[3] = {&r->part, &r->squares, &r->spread};
-    airy_status status = sums ? airy_array_fill(r->queue, r->result, 0) : AIRY_OK;
-    for (int i = 0; i < (!sums ? 0 : by == AIRY_PROJECT_STD ? 3 : 1) && status == AIRY_OK; i++) {
+    airy_status status = AIRY_OK;
+    for (int i = 0; i < (!sums ? 0 : by == AIRY_PROJECT_STD ? 3 : 1) && status == AIRY_OK; i++)
         status = airy_array_create(arrays[i], r->device, AIRY_DTYPE_F64, 3, shape);
-        if (status == AIRY_OK)
-            status = airy_array_fill(r->queue, *arrays[i], 0);
-    }
     return status;
 }
 

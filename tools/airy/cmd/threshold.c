@@ -56,8 +56,8 @@ static int run_threshold(void *user)
         code = device_image_check_format(&d, common, p->output, AIRY_DTYPE_U8);
     if (code == AIRY_EXIT_OK) {
         device_image_begin(&d, common);
-        airy_status status =
-            airy_array_create(&mask, d.device, AIRY_DTYPE_U8, d.image.ndim, d.image.shape);
+        airy_status status = airy_array_create_uninitialized(&mask, d.device, AIRY_DTYPE_U8,
+                                                             d.image.ndim, d.image.shape);
         if (status == AIRY_OK)
             status = airy_threshold(d.queue, mask, d.src, p->above);
         code = status == AIRY_OK ? device_image_write(&d, common, mask, p->output)

@@ -29,8 +29,6 @@ static airy_status fill_holes(struct device_image *d, const airy_array *flat, ai
     airy_status status =
         airy_array_create(&zero, d->device, airy_array_dtype(flat), 2, d->image.shape);
     if (status == AIRY_OK)
-        status = airy_array_fill(d->queue, zero, 0);
-    if (status == AIRY_OK)
         status = airy_apply(d->queue, bad, AIRY_IS_FINITE, flat);
     if (status == AIRY_OK)
         status = airy_apply(d->queue, bad, AIRY_NOT, bad);
@@ -46,9 +44,11 @@ static airy_status fill_holes(struct device_image *d, const airy_array *flat, ai
 static airy_status drop_infinite(struct device_image *d)
 {
     airy_array *bad = NULL, *filled = NULL;
-    airy_status status = airy_array_create(&bad, d->device, AIRY_DTYPE_U8, 2, d->image.shape);
+    airy_status status =
+        airy_array_create_uninitialized(&bad, d->device, AIRY_DTYPE_U8, 2, d->image.shape);
     if (status == AIRY_OK)
-        status = airy_array_create(&filled, d->device, d->image.dtype, 2, d->image.shape);
+        status =
+            airy_array_create_uninitialized(&filled, d->device, d->image.dtype, 2, d->image.shape);
     if (status == AIRY_OK)
         status = fill_holes(d, d->src, bad, filled);
     airy_array_destroy(&bad);
@@ -105,8 +105,8 @@ int find_simple(const struct sources_params *p, struct device_image *d, struct f
     if (clip.kept.infinite > 0)
         status = drop_infinite(d);
     if (status == AIRY_OK && p->segmentation)
-        status =
-            airy_array_create(&found->segmentation, d->device, AIRY_DTYPE_I32, 2, d->image.shape);
+        status = airy_array_create_uninitialized(&found->segmentation, d->device, AIRY_DTYPE_I32, 2,
+                                                 d->image.shape);
     if (status == AIRY_OK)
         status = airy_label(d->queue, found->segmentation, d->src, &params, &found->count,
                             &found->regions);
@@ -185,7 +185,8 @@ static airy_status subtract(const struct sources_params *p, struct device_image 
     airy_status status =
         airy_background_create(&background, d->queue, d->src, d->mask, &params, &info);
     for (size_t i = 0; i < 3 && status == AIRY_OK; i++)
-        status = airy_array_create(made[i], d->device, AIRY_DTYPE_F32, 2, d->image.shape);
+        status =
+            airy_array_create_uninitialized(made[i], d->device, AIRY_DTYPE_F32, 2, d->image.shape);
     if (status == AIRY_OK)
         status = airy_background_subtract(d->queue, background, *flat, d->src, found->noise_map);
     if (status == AIRY_OK)
@@ -216,11 +217,14 @@ static airy_status measure_correlation(const struct sources_params *p, struct de
     airy_array *bad = NULL, *filled = NULL, *filtered = NULL;
     airy_background *background = NULL;
     airy_background_info info = {.noise = 0};
-    airy_status status = airy_array_create(&bad, d->device, AIRY_DTYPE_U8, 2, d->image.shape);
+    airy_status status =
+        airy_array_create_uninitialized(&bad, d->device, AIRY_DTYPE_U8, 2, d->image.shape);
     if (status == AIRY_OK)
-        status = airy_array_create(&filled, d->device, AIRY_DTYPE_F32, 2, d->image.shape);
+        status =
+            airy_array_create_uninitialized(&filled, d->device, AIRY_DTYPE_F32, 2, d->image.shape);
     if (status == AIRY_OK)
-        status = airy_array_create(&filtered, d->device, AIRY_DTYPE_F32, 2, d->image.shape);
+        status = airy_array_create_uninitialized(&filtered, d->device, AIRY_DTYPE_F32, 2,
+                                                 d->image.shape);
     if (status == AIRY_OK)
         status = fill_holes(d, flat, bad, filled);
     if (status == AIRY_OK)
@@ -312,8 +316,8 @@ static int find_filtered(const struct sources_params *p, struct device_image *d,
     else
         params->noise_map = found->noise_map;
     if (status == AIRY_OK && p->segmentation)
-        status =
-            airy_array_create(&found->segmentation, d->device, AIRY_DTYPE_U32, 2, d->image.shape);
+        status = airy_array_create_uninitialized(&found->segmentation, d->device, AIRY_DTYPE_U32, 2,
+                                                 d->image.shape);
     if (status == AIRY_OK)
         status = airy_sources_find(d->queue, &found->sources, &found->count, found->segmentation,
                                    flat, params);

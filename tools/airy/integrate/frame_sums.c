@@ -13,11 +13,11 @@ airy_status frame_sums_open(struct frame_sums *f, const struct integration *job,
     };
     airy_status status = airy_queue_create(&f->queue, job->device);
     if (status == AIRY_OK)
-        status = airy_array_create(&f->frame, job->device, job->info.dtype, 3, frame);
+        status = airy_array_create_uninitialized(&f->frame, job->device, job->info.dtype, 3, frame);
     if (status == AIRY_OK)
-        status = airy_array_create(&f->sums, job->device, AIRY_DTYPE_F64, 3, sums);
+        status = airy_array_create_uninitialized(&f->sums, job->device, AIRY_DTYPE_F64, 3, sums);
     if (status == AIRY_OK)
-        status = airy_array_create(&f->stats, job->device, AIRY_DTYPE_U8, 2, stats);
+        status = airy_array_create_uninitialized(&f->stats, job->device, AIRY_DTYPE_U8, 2, stats);
     return status;
 }
 

@@ -162,7 +162,7 @@ static airy_status look_at_first(struct oct_job *job, const airy_array *src,
         status = airy_oct_get_info(oct, &info);
     if (status == AIRY_OK) {
         const size_t shape[3] = {1, info.out_lines, info.depth};
-        status = airy_array_create(&dst, job->device, AIRY_DTYPE_F32, 3, shape);
+        status = airy_array_create_uninitialized(&dst, job->device, AIRY_DTYPE_F32, 3, shape);
     }
     if (status == AIRY_OK)
         status = airy_oct_process(job->queue, oct, dst, first, NULL);
@@ -516,7 +516,8 @@ static double measure_rate(struct oct_job *job)
     const size_t shape[4] = {got / group, job->info.out_lines, job->info.depth, 2};
     airy_status status = push_frames(job, &src, frames, got);
     if (status == AIRY_OK)
-        status = airy_array_create(&dst, job->device, job->plan.to, complex ? 4 : 3, shape);
+        status = airy_array_create_uninitialized(&dst, job->device, job->plan.to, complex ? 4 : 3,
+                                                 shape);
     for (int i = 0; i < 4 && status == AIRY_OK; i++) { /* the first one compiles and warms up */
         const double start = tool_now();
         status = airy_oct_process(job->queue, job->oct, dst, src, NULL);
