@@ -141,6 +141,13 @@ typedef struct airy_stack_params {
     const char *channel;
     bool unverified; /**< leave Content-MD5 of CBF and the sums of FITS unverified, to save the time
                         that they take */
+    /**
+     * Folders in which files of external storage may lie for this stack, beside those of the whole
+     * process (airy_external_folder_allow, which says what is concerned). AIRY_ERR_NOT_FOUND where
+     * one is no folder.
+     */
+    const char *const *external_folders;
+    size_t external_folder_count;
 } airy_stack_params;
 /**
  * Open paths as airy_stack_create does, in other ways.

@@ -3,6 +3,7 @@
 #include "check_stack.h"
 
 #include <hdf5.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,65 @@ static void check_external(struct check *c)
     expect_pixels(c, seen, pixels);
 }
 
+static airy_status read_stack(const char *path, const char *folder, uint8_t *pixels)
+{
+    airy_stack *stack;
+    airy_status status = airy_stack_create_with(
+        &stack, &path, 1,
+        &(airy_stack_params){.external_folders = &folder, .external_folder_count = folder != NULL});
+    if (status != AIRY_OK)
+        return status;
+    status = airy_stack_read(stack, 0, pixels, PIXELS);
+    airy_stack_destroy(&stack);
+    return status;
+}
+
+struct reader {
+    const char *path, *folder;
+    int wrong;
+};
+
+static void *read_often(void *user)
+{
+    struct reader *r = user;
+    uint8_t pixels[PIXELS];
+    for (int i = 0; i < 100; i++)
+        r->wrong += (read_stack(r->path, r->folder, pixels) == AIRY_OK) != (r->folder != NULL);
+    return NULL;
+}
+
+/* A folder that one stack allows is of no use to another one, before, meanwhile or afterwards. */
+static void check_external_of_stack(struct check *c)
+{
+    if (!check_case(c, "bounds_external_of_stack"))
+        return;
+    uint8_t pixels[PIXELS] = {0}, raw[PIXELS];
+    memset(raw, 7, sizeof(raw));
+    const char *elsewhere = stack_spill(c, "own.bin", raw, sizeof(raw)), *here = check_tmp(c),
+               *file = in_folder(c, here, "own.h5"), *view = in_folder(c, here, "view.h5");
+    char folder[1024];
+    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(elsewhere, '/') - elsewhere), elsewhere);
+    put_external(file, elsewhere);
+    put_view(view, "own.h5");
+    CHECK_FAILS(c, read_stack(file, NULL, pixels), AIRY_ERR_NOT_FOUND, "--external-folder");
+    CHECK_OK(c, read_stack(file, folder, pixels));
+    CHECK(c, memcmp(pixels, raw, sizeof(raw)) == 0);
+    CHECK_OK(c, read_stack(view, folder, pixels));
+    CHECK_FAILS(c, read_stack(file, NULL, pixels), AIRY_ERR_NOT_FOUND, "--external-folder");
+    CHECK_FAILS(c, read_stack(file, file, pixels), AIRY_ERR_NOT_FOUND, "is no folder");
+    CHECK_FAILS(c,
+                airy_stack_create_with(&(airy_stack *){NULL}, &file, 1,
+                                       &(airy_stack_params){.external_folder_count = 1}),
+                AIRY_ERR_PARAM, "external_folders[0] is NULL");
+    struct reader readers[2] = {{file, folder, 0}, {file, NULL, 0}};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        CHECK(c, pthread_create(&threads[i], NULL, read_often, &readers[i]) == 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    CHECK(c, readers[0].wrong == 0 && readers[1].wrong == 0);
+}
+
 /*
  * /d0 ... /d<levels>: each row of one is a column of the next, so that libhdf5 comes to the last by
  * SIDE^levels paths. The last is plain, or the first again.
@@ -168,6 +228,7 @@ static void check_fan(struct check *c)
 
 void check_stack_bounds(struct check *c)
 {
+    check_external_of_stack(c);
     check_external(c);
     check_fan(c);
 }

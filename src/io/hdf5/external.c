@@ -12,33 +12,52 @@
 #include "io/hdf5/util.h"
 #include "io/file/plain_file.h"
 
-/* The folders that the caller allows, as realpath() gives them. */
-struct allowed {
-    struct allowed *next;
+struct airy_folder {
+    struct airy_folder *next;
     char folder[];
 };
-static struct allowed *allowed_folders;
+
+/*
+ * Those of the process: who decides about it allows them, such as the user of a command, as
+ * HDF5_EXTFILE_PREFIX does. None is ever taken out, so that who has found one may go on.
+ */
+static struct airy_folder *allowed_folders;
 static pthread_mutex_t allowed_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-airy_status airy_external_folder_allow(const char *folder)
+airy_status airy_folder_add(struct airy_folder **list, const char *folder)
 {
     struct stat about;
-    AIRY_FAIL_IF(!folder || !*folder, AIRY_ERR_PARAM,
-                 "airy_external_folder_allow: folder is missing");
     char *real = realpath(folder, NULL);
     const bool good = real && stat(real, &about) == 0 && S_ISDIR(about.st_mode);
-    struct allowed *entry = good ? malloc(sizeof(*entry) + strlen(real) + 1) : NULL;
+    struct airy_folder *entry = good ? malloc(sizeof(*entry) + strlen(real) + 1) : NULL;
     if (entry) {
         strcpy(entry->folder, real);
-        pthread_mutex_lock(&allowed_mutex);
-        entry->next = allowed_folders;
-        allowed_folders = entry;
-        pthread_mutex_unlock(&allowed_mutex);
+        entry->next = *list;
+        *list = entry;
     }
     free(real);
     AIRY_FAIL_IF(!good, AIRY_ERR_NOT_FOUND, "'%s' is no folder", folder);
     AIRY_FAIL_IF(!entry, AIRY_ERR_MEMORY, "out of memory for the name of a folder");
     return AIRY_OK;
+}
+
+void airy_folders_free(struct airy_folder **list)
+{
+    while (*list) {
+        struct airy_folder *next = (*list)->next;
+        free(*list);
+        *list = next;
+    }
+}
+
+airy_status airy_external_folder_allow(const char *folder)
+{
+    AIRY_FAIL_IF(!folder || !*folder, AIRY_ERR_PARAM,
+                 "airy_external_folder_allow: folder is missing");
+    pthread_mutex_lock(&allowed_mutex);
+    const airy_status status = airy_folder_add(&allowed_folders, folder);
+    pthread_mutex_unlock(&allowed_mutex);
+    return status;
 }
 
 /* A real path lies in a real folder, or deeper. */
@@ -49,14 +68,19 @@ static bool is_below(const char *path, const char *folder)
            (folder[length - 1] == '/' || path[length] == '/');
 }
 
+static bool is_below_any(const char *path, const struct airy_folder *list)
+{
+    while (list && !is_below(path, list->folder))
+        list = list->next;
+    return list != NULL;
+}
+
 static bool is_below_allowed(const char *path)
 {
-    bool found = false;
     pthread_mutex_lock(&allowed_mutex);
-    for (const struct allowed *a = allowed_folders; a && !found; a = a->next)
-        found = is_below(path, a->folder);
+    const bool found = is_below_any(path, allowed_folders);
     pthread_mutex_unlock(&allowed_mutex);
-    return found;
+    return found || is_below_any(path, airy_hdf5_allowed());
 }
 
 /* What looks at the external files of one dataset. */

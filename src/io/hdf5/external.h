@@ -4,12 +4,18 @@
 
 #include "io/hdf5/probe.h"
 
+/* A list of folders, as realpath() gives them. */
+struct airy_folder;
+/* Add one; AIRY_ERR_NOT_FOUND, AIRY_ERR_MEMORY. */
+airy_status airy_folder_add(struct airy_folder **list, const char *folder);
+void airy_folders_free(struct airy_folder **list);
+
 /*
  * Open a dataset for reading its values, with the access properties `access` (a copy of
  * airy_hdf5_dataset_access(), with a chunk cache of its own). libhdf5 opens the files of external
  * storage itself and waits for pipes, so such files are looked at here: each must be a regular file
- * in the folder of the HDF5 file, below HDF5_EXTFILE_PREFIX, or in a folder of
- * airy_external_folder_allow. Otherwise the result is negative, the reason is on libhdf5's error
+ * in the folder of the HDF5 file, below HDF5_EXTFILE_PREFIX, or in a folder that the process
+ * (airy_external_folder_allow) or whoever holds the lock (airy_hdf5_lock_allowing) allows. Otherwise the result is negative, the reason is on libhdf5's error
  * stack for airy_hdf5_fail, and airy_probe_result reports it for those who ask whether something
  * is there. Lock held.
  */

@@ -30,6 +30,7 @@ static struct {
     hid_t driver, read_access, dataset_access;
     H5E_auto2_t print;
     void *print_data;
+    const struct airy_folder *allowed;
 } hdf5 = {
     .mutex = PTHREAD_MUTEX_INITIALIZER, .driver = -1, .read_access = -1, .dataset_access = -1};
 
@@ -76,8 +77,21 @@ airy_status airy_hdf5_lock(void)
     return airy_fail(AIRY_ERR_IO, "libhdf5 cannot be initialised");
 }
 
+airy_status airy_hdf5_lock_allowing(const struct airy_folder *folders)
+{
+    AIRY_TRY(airy_hdf5_lock());
+    hdf5.allowed = folders;
+    return AIRY_OK;
+}
+
+const struct airy_folder *airy_hdf5_allowed(void)
+{
+    return hdf5.allowed;
+}
+
 void airy_hdf5_unlock(void)
 {
+    hdf5.allowed = NULL;
     H5Eset_auto2(H5E_DEFAULT, hdf5.print, hdf5.print_data);
     pthread_mutex_unlock(&hdf5.mutex);
 }

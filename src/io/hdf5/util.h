@@ -29,6 +29,10 @@ enum {
  */
 airy_status airy_hdf5_lock(void);
 void airy_hdf5_unlock(void);
+/* The same; until it is given back, external files may lie in these folders, too (NULL: in none). */
+airy_status airy_hdf5_lock_allowing(const struct airy_folder *folders);
+/* Return the folders that whoever holds the lock allows. Lock held. */
+const struct airy_folder *airy_hdf5_allowed(void);
 
 /*
  * Open for reading through our driver. AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not

@@ -88,11 +88,12 @@ struct airy_stack {
     airy_stack_path path;
     uint64_t stored_bytes;
     size_t max_chunk;
-    bool unverified;     /* checksums that files carry are passed over */
-    bool growing;        /* its files are being written */
-    size_t lost;         /* frames of files that are missing or cut */
-    char *first_path;    /* the first file, for meta and monitors */
-    char *first_dataset; /* as that file names it, be it a link or virtual; NULL: no HDF5 */
+    struct airy_folder *allowed; /* external files may lie in these, too */
+    bool unverified;             /* checksums that files carry are passed over */
+    bool growing;                /* its files are being written */
+    size_t lost;                 /* frames of files that are missing or cut */
+    char *first_path;            /* the first file, for meta and monitors */
+    char *first_dataset;         /* as that file names it, be it a link or virtual; NULL: no HDF5 */
     bool first_is_plain;
     struct stack_part *parts; /* for values of frames */
     size_t part_count;

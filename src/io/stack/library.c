@@ -238,7 +238,7 @@ airy_status airy_stack_library_written(const airy_stack *stack, size_t segment, 
     hsize_t start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK];
     size_t row;
     struct open_dataset *slot;
-    AIRY_TRY(airy_hdf5_lock());
+    AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));
     airy_status status = get_slot(stack, segment, &slot);
     const hid_t space = status == AIRY_OK ? H5Dget_space(slot->dataset) : -1;
     if (status == AIRY_OK && !select_frame(stack, slot, space, frame, start, count, &row))
@@ -257,7 +257,7 @@ airy_status airy_stack_library_written(const airy_stack *stack, size_t segment, 
 airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, size_t frame,
                                     void *pixels)
 {
-    AIRY_TRY(airy_hdf5_lock());
+    AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));
     struct open_dataset *slot;
     airy_status status = get_slot(stack, segment, &slot);
     if (status == AIRY_OK)

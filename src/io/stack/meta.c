@@ -621,7 +621,7 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
         airy_plain_meta(meta, stack, airy_plain_text(&stack->segments[0]));
         return AIRY_OK;
     }
-    AIRY_TRY(airy_hdf5_lock());
+    AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));
     hid_t file;
     struct places places;
     struct number limit;
@@ -718,7 +718,7 @@ airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
     AIRY_FAIL_IF(!stack || !mask, AIRY_ERR_PARAM, "airy_stack_mask: an argument is NULL");
     AIRY_FAIL_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND, "'%s' has no pixel mask",
                  stack->first_path);
-    AIRY_TRY(airy_hdf5_lock());
+    AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));
     hid_t file;
     struct places places;
     char path[MAX_NAME + 64], what[2 * MAX_NAME];
@@ -800,7 +800,7 @@ airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset, dou
                  "'%s' is no HDF5 file, it has no dataset '%s'", stack->first_path, dataset);
     if (stack->part_count > 1)
         return join_monitor(values, stack, dataset);
-    AIRY_TRY(airy_hdf5_lock());
+    AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));
     hid_t file;
     airy_status status = airy_hdf5_open(&file, stack->first_path);
     if (status == AIRY_OK) {

@@ -312,8 +312,10 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
     made->unverified = params->unverified;
     made->growing = params->growing;
     airy_status status = airy_stack_library_open(made);
+    for (size_t i = 0; i < params->external_folder_count && status == AIRY_OK; i++)
+        status = airy_folder_add(&made->allowed, params->external_folders[i]);
     if (status == AIRY_OK)
-        status = airy_hdf5_lock();
+        status = airy_hdf5_lock_allowing(made->allowed);
     if (status == AIRY_OK) {
         status = add_paths(made, paths, params);
         if (status == AIRY_OK)
@@ -358,6 +360,9 @@ airy_status airy_stack_create_with(airy_stack **stack, const char *const *paths,
         AIRY_TRY(check_raw(params->raw));
     AIRY_FAIL_IF(params->channel && !*params->channel, AIRY_ERR_PARAM,
                  "channel is empty, expected a name or a number");
+    for (size_t i = 0; i < params->external_folder_count; i++)
+        AIRY_FAIL_IF(!params->external_folders || !params->external_folders[i], AIRY_ERR_PARAM,
+                     "external_folders[%zu] is NULL", i);
     return expand_and_create(stack, paths, count, params);
 }
 
@@ -403,6 +408,7 @@ void airy_stack_destroy(airy_stack **stack)
         free(dead->parts[i].path);
     free(dead->parts);
     free(dead->channel_names);
+    airy_folders_free(&dead->allowed);
     free(dead);
 }
 

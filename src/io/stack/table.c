@@ -137,7 +137,7 @@ airy_status airy_stack_table_fill(const airy_stack *stack, const struct stack_se
     struct stack_table *table = segment->table;
     if (atomic_load_explicit(&table->known[part], memory_order_acquire))
         return AIRY_OK;
-    AIRY_TRY(airy_hdf5_lock());
+    AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));
     airy_status status = AIRY_OK;
     if (!atomic_load(&table->known[part])) { /* another thread may have read it meanwhile */
         hid_t dataset;

@@ -452,7 +452,7 @@ airy_status airy_stack_values(airy_frame_values **values, size_t *count, const a
         return AIRY_OK;
     AIRY_FAIL_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND,
                  "'%s' is no HDF5 file, it has no datasets", stack->first_path);
-    AIRY_TRY(airy_hdf5_lock());
+    AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));
     airy_status status = airy_hdf5_open(&f.file, stack->first_path);
     if (status == AIRY_OK) {
         status = collect(&made, &n, &f, datasets, wanted);
