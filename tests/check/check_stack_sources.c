@@ -87,9 +87,10 @@ static const char *make_virtual(struct check *c, const char *folder, const struc
 {
     const char *path = path_in(c, folder, "virtual.h5");
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_DATASET_CREATE);
-    const bool endless = v->mappings[0].to[0].count == 0;
+    const bool endless = v->mappings[0].source && v->mappings[0].to[0].count == 0;
     const hsize_t shape[3] = {v->frames, v->rows, WIDTH},
                   most[3] = {endless ? H5S_UNLIMITED : v->frames, v->rows, WIDTH};
+    CHECK(c, H5Pset_layout(creation, H5D_VIRTUAL) >= 0);
     for (size_t i = 0; i < 3 && v->mappings[i].source; i++) {
         const struct mapping *m = &v->mappings[i];
         const hid_t to = select_slabs(v->frames, v->rows, m->to, 2),
@@ -198,7 +199,19 @@ static const struct sources all_sources[] = {
        "d.h5",
        6,
        {{0, 1, 1, 1, ROWS(0, HEIGHT)}, {3, 1, 2, 1, ROWS(0, HEIGHT)}}}},
-     "5-0050"},
+     "5---5-"},
+    {"modules of some frames",
+     6,
+     WHOLE,
+     {{{{1, 1, 2, 1, ROWS(0, HEIGHT)}}, "six.h5", 6, {{0, 1, 2, 1, ROWS(0, HEIGHT)}}}},
+     "-55---"},
+    {"modules of every second frame",
+     6,
+     WHOLE,
+     {{{{0, 2, 3, 1, ROWS(0, HEIGHT)}}, "six.h5", 6, {{0, 1, 3, 1, ROWS(0, HEIGHT)}}},
+      {{{0, 2, 1, 1, ROWS(5, HEIGHT)}}, "six.h5", 6, {{0, 1, 1, 1, ROWS(0, HEIGHT)}}}},
+     "5-5-5-"},
+    {"nothing mapped", 3, WHOLE, {{{{0}}, NULL, 0, {{0}}}}, "---"},
     {"a source with fewer frames",
      6,
      WHOLE,

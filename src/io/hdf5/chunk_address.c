@@ -369,6 +369,9 @@ airy_status airy_chunk_check_written(hid_t dataset, const hsize_t *start, const 
 
 bool airy_chunk_is_unwritten(hid_t dataset, hid_t creation)
 {
+    size_t mappings;
+    if (H5Pget_layout(creation) == H5D_VIRTUAL)
+        return H5Pget_virtual_count(creation, &mappings) >= 0 && mappings == 0;
     return H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Pget_external_count(creation) == 0 &&
            H5Dget_offset(dataset) == HADDR_UNDEF;
 }

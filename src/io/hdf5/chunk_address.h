@@ -62,7 +62,8 @@ airy_status airy_chunk_addresses_part(struct airy_place *places, size_t *unsound
 airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t *count);
 /* Likewise of a box of frames, all chunks of which must have been written: AIRY_ERR_UNWRITTEN. */
 airy_status airy_chunk_check_written(hid_t dataset, const hsize_t *start, const hsize_t *count);
-/* A contiguous dataset for which nothing was ever stored. Lock held. */
+/* Return whether nothing was ever stored for a contiguous dataset, or mapped to a virtual one. Lock
+ * held. */
 bool airy_chunk_is_unwritten(hid_t dataset, hid_t creation);
 /* Return whether all chunks of the dataset were written; true for one without chunks. Lock held. */
 bool airy_chunk_all_written(hid_t dataset, hid_t creation);

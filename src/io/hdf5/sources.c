@@ -14,6 +14,7 @@ enum {
     MAX_NESTED = 8,        /* virtual datasets of virtual datasets */
     MAX_BOXES = 1024,      /* parts of one source that are told apart */
     MAX_NUMBERED = 100000, /* sources named by "%b", in all */
+    MAX_MARKS = 1 << 28,   /* of frames that mappings show; one takes about a nanosecond */
     FREE_PATHS = 200000,   /* libhdf5 takes up to 40 us for each: 8 s */
     ELEMENTS_OF_PATH = 64  /* and one more for as many elements that are read */
 };
@@ -147,6 +148,18 @@ struct sources {
 };
 
 /*
+ * What the mappings of a virtual dataset show: libhdf5 gives fill values for the rest. Parts of a
+ * frame may be left out, as between the modules of a detector; a frame of which nothing is shown was
+ * never written.
+ */
+struct shown {
+    bool *boxes;  /* [box_count] of those asked for that are exact, or NULL */
+    bool *frames; /* [frame_count] where all of it is asked for, or NULL */
+    size_t frame_count, steps;
+    const struct airy_part *shape;
+};
+
+/*
  * The sources are walked level by level, and each level has each dataset once, with all that is
  * asked of it: the work is bounded by the mappings in the files times the levels, not by the paths
  * through them. libhdf5 follows each path when it reads, so these are counted, and too many are
@@ -155,6 +168,8 @@ struct sources {
 struct walk {
     const char *what;     /* the dataset that was asked for */
     struct sources named; /* the next level's, as the mappings name them */
+    struct shown shown;   /* of the dataset whose mappings are noted */
+    bool unmapped;        /* out: nothing is mapped to a frame that is asked for */
     bool written;         /* a source that was never written is an error, where this is known */
     bool whole;           /* all of the dataset is asked for */
     bool exact;           /* what is asked for is followed to its chunks, and paths do not count */
@@ -309,16 +324,22 @@ struct mapping {
     hid_t to, from;
 };
 
+static struct airy_part part_of(const struct box *box)
+{
+    struct airy_part part = {.ndim = box->ndim};
+    for (int axis = 0; axis < part.ndim; axis++) {
+        part.first[axis] = box->first[axis];
+        part.last[axis] = box->last[axis];
+    }
+    return part;
+}
+
 /* Of the source what is asked for: *known is false where no one box holds it and nothing else. */
 static void get_wanted_box(struct box *wanted, const struct mapping *m, const struct box *asked,
                            bool *known)
 {
-    struct airy_part box = {.ndim = asked->ndim};
+    const struct airy_part box = part_of(asked);
     struct airy_points points = {0, 0};
-    for (int axis = 0; axis < box.ndim; axis++) {
-        box.first[axis] = asked->first[axis];
-        box.last[axis] = asked->last[axis];
-    }
     hsize_t shape[H5S_MAX_RANK];
     *known = asked->exact && airy_virtual_points(&points, &box, m->to);
     get_box(wanted, H5Scopy(m->from));
@@ -371,11 +392,7 @@ static airy_status note_part(struct walk *w, const struct mapping *m, const stru
     struct box wanted;
     bool known;
     get_wanted_box(&wanted, m, asked, &known);
-    struct airy_part part = {.ndim = asked->ndim};
-    for (int axis = 0; axis < part.ndim; axis++) {
-        part.first[axis] = asked->first[axis];
-        part.last[axis] = asked->last[axis];
-    }
+    const struct airy_part part = part_of(asked);
     const hid_t selected = known || part.ndim == 0 ? -1
                                                    : airy_virtual_project(m->to, m->from, &part);
     if (selected < 0)
@@ -411,11 +428,31 @@ static airy_status note_paths(struct walk *w, const struct mapping *m, const str
     return note_source(w, m->file, m->name, &wanted);
 }
 
+/* Note what a mapping shows of what is asked for. */
+static airy_status note_shown(struct shown *s, const struct walk *w, const struct mapping *m,
+                              const struct box *here, const struct source *asked)
+{
+    for (size_t k = 0; s->boxes && k < asked->box_count; k++) {
+        const struct airy_part part = part_of(&asked->boxes[k]);
+        if (!s->boxes[k] && !apart(here, &asked->boxes[k]))
+            s->boxes[k] = airy_virtual_touches(m->to, &part);
+    }
+    AIRY_FAIL_IF(s->frames && !airy_virtual_mark(s->frames, m->to, s->shape->ndim, s->shape->last,
+                                                 &s->steps),
+                 AIRY_ERR_UNSUPPORTED,
+                 "%s: its mappings show more than %d frames one by one; copy what is wanted into a "
+                 "dataset of its own",
+                 w->what, (int)MAX_MARKS);
+    return AIRY_OK;
+}
+
 static airy_status note_parts(struct walk *w, const struct mapping *m, const struct source *asked)
 {
     struct box here;
-    airy_status status = AIRY_OK;
     get_box(&here, H5Scopy(m->to));
+    airy_status status = note_shown(&w->shown, w, m, &here, asked);
+    if (status != AIRY_OK)
+        return status;
     if (!w->exact)
         return note_paths(w, m, &here, asked);
     for (size_t k = 0; k < asked->box_count && status == AIRY_OK; k++)
@@ -557,6 +594,36 @@ static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const 
     return status;
 }
 
+static airy_status begin_shown(struct walk *w, const struct source *asked,
+                               const struct airy_part *shape)
+{
+    w->shown = (struct shown){.frame_count = 1, .steps = MAX_MARKS, .shape = shape};
+    if (!w->written || shape->ndim < 1)
+        return AIRY_OK;
+    for (int axis = 0; axis < shape->ndim - 2; axis++)
+        if (airy_mul_size(&w->shown.frame_count, w->shown.frame_count, shape->last[axis]))
+            return fail_memory(w);
+    if (!w->whole)
+        w->shown.boxes = calloc(asked->box_count + 1, sizeof(bool));
+    else
+        w->shown.frames = calloc(w->shown.frame_count + 1, sizeof(bool));
+    return w->shown.boxes || w->shown.frames ? AIRY_OK : fail_memory(w);
+}
+
+/* Note whether nothing is shown of something that is asked for. */
+static void end_shown(struct walk *w, const struct source *asked)
+{
+    bool all = true;
+    for (size_t k = 0; w->shown.boxes && k < asked->box_count; k++)
+        all = all && (w->shown.boxes[k] || !asked->boxes[k].exact || asked->boxes[k].ndim == 0);
+    for (size_t i = 0; w->shown.frames && i < w->shown.frame_count; i++)
+        all = all && w->shown.frames[i];
+    w->unmapped |= !all;
+    free(w->shown.boxes);
+    free(w->shown.frames);
+    w->shown = (struct shown){0};
+}
+
 /* The sources of a virtual dataset join the next level; other layouts have none. */
 static airy_status note_mappings(struct walk *w, hid_t dataset, const struct source *asked)
 {
@@ -567,10 +634,12 @@ static airy_status note_mappings(struct walk *w, hid_t dataset, const struct sou
     shape.ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape.last, NULL);
     if (creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL) {
         const airy_probe *probe = airy_probe_of(dataset);
-        if (!probe || H5Pget_virtual_count(creation, &count) < 0)
+        status = begin_shown(w, asked, &shape);
+        if (status == AIRY_OK && (!probe || H5Pget_virtual_count(creation, &count) < 0))
             status = airy_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
         for (size_t k = 0; k < count && status == AIRY_OK; k++)
             status = note_mapping(w, creation, k, probe->path, asked, &shape);
+        end_shown(w, asked);
     }
     if (space >= 0)
         H5Sclose(space);
@@ -797,11 +866,11 @@ static void get_wanted(struct box *wanted, struct walk *w, hid_t dataset, const 
         H5Sclose(space);
 }
 
-static airy_status walk(hid_t dataset, const hsize_t *start, const hsize_t *count, const char *what,
-                        bool written, bool exact)
+/* w: what, and what is to be done. */
+static airy_status walk(struct walk w, hid_t dataset, const hsize_t *start, const hsize_t *count)
 {
-    struct walk w = {.what = what, .written = written, .whole = !start, .exact = exact};
     struct box wanted;
+    w.whole = !start;
     get_wanted(&wanted, &w, dataset, start, count);
     airy_status status =
         note_mappings(&w, dataset, &(struct source){.boxes = &wanted, .box_count = 1});
@@ -811,14 +880,18 @@ static airy_status walk(hid_t dataset, const hsize_t *start, const hsize_t *coun
         status = look_at_all(&nested, &level, &w);
         if (status == AIRY_OK && nested.count > 0 && depth > MAX_NESTED)
             status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s: virtual datasets of more than %d steps",
-                               what, MAX_NESTED);
+                               w.what, MAX_NESTED);
         if (status == AIRY_OK)
             status = note_level(&w, &nested);
         release(&level);
         release(&nested);
     }
     release(&w.named);
-    return status;
+    AIRY_TRY(status);
+    AIRY_FAIL_IF(w.unmapped, AIRY_ERR_UNWRITTEN, "%s: nothing is mapped to %s: %s never written",
+                 w.what, start ? "the frame" : "some of its frames",
+                 start ? "it was" : "they were");
+    return AIRY_OK;
 }
 
 /*
@@ -828,9 +901,10 @@ static airy_status walk(hid_t dataset, const hsize_t *start, const hsize_t *coun
 static airy_status check(hid_t dataset, const hsize_t *start, const hsize_t *count,
                          const char *what, bool written)
 {
-    const airy_status status = walk(dataset, start, count, what, written && !start, false);
-    return status == AIRY_OK && written && start ? walk(dataset, start, count, what, true, true)
-                                                 : status;
+    const struct walk paths = {.what = what, .written = written && !start},
+                      exact = {.what = what, .written = true, .exact = true};
+    const airy_status status = walk(paths, dataset, start, count);
+    return status == AIRY_OK && written && start ? walk(exact, dataset, start, count) : status;
 }
 
 airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,

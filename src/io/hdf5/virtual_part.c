@@ -249,6 +249,52 @@ static hssize_t count_in(hid_t space, const struct airy_part *part)
                : -1;
 }
 
+bool airy_virtual_touches(hid_t to, const struct airy_part *part)
+{
+    return count_in(to, part) != 0;
+}
+
+/* Make a selection that is not regular the box around it. */
+static bool get_box(struct axes *axes, hid_t space, int ndim)
+{
+    hsize_t last[H5S_MAX_RANK];
+    if (H5Sget_simple_extent_ndims(space) != ndim ||
+        H5Sget_select_bounds(space, axes->start, last) < 0)
+        return false;
+    for (int i = 0; i < ndim; i++) {
+        axes->stride[i] = axes->block[i] = 1;
+        axes->count[i] = last[i] - axes->start[i] + 1;
+    }
+    axes->ndim = ndim;
+    return true;
+}
+
+bool airy_virtual_mark(bool *frames, hid_t to, int ndim, const hsize_t *shape, size_t *left)
+{
+    struct axes axes;
+    hsize_t at[H5S_MAX_RANK] = {0};
+    if (!get_axes(&axes, to, ndim, shape) && !get_box(&axes, to, ndim))
+        return true; /* it selects nothing */
+    for (int axis = 0; axis >= 0;) {
+        size_t frame = 0;
+        for (int i = 0; i < ndim - 2; i++) {
+            const hsize_t index = index_of(&axes, i, at[i]);
+            if (index >= shape[i])
+                return true; /* the file's selection leaves the shape */
+            frame = frame * (size_t)shape[i] + (size_t)index;
+        }
+        if ((*left)-- == 0)
+            return false;
+        frames[frame] = true;
+        for (axis = ndim - 3; axis >= 0; axis--) {
+            if (++at[axis] < picked(&axes, axis))
+                break;
+            at[axis] = 0;
+        }
+    }
+    return true;
+}
+
 /* Return whether a selection has few blocks: each step below takes as long as there are blocks. */
 static bool is_of_few(hid_t space)
 {

@@ -36,6 +36,16 @@ hsize_t airy_virtual_elements(const struct airy_endless *e);
  */
 hid_t airy_virtual_project(hid_t to, hid_t from, const struct airy_part *asked);
 
+/* Return whether the selection of a mapping has elements in the part. Lock held. */
+bool airy_virtual_touches(hid_t to, const struct airy_part *part);
+/*
+ * Mark the frames, images of the last two axes, that have elements in the selection: in
+ * frames[product of the axes before], of a dataset of this shape; of a selection that is not regular
+ * all that lie between. *left: steps that may still be taken; returns false where they do not
+ * suffice. Lock held.
+ */
+bool airy_virtual_mark(bool *frames, hid_t to, int ndim, const hsize_t *shape, size_t *left);
+
 /*
  * Find the elements of `to`, a mapping's selection in the virtual dataset, that lie in `asked`.
  * Returns false where they do not follow one another, or where the selection is not regular. Lock
