@@ -4,6 +4,7 @@
  */
 #include "check_stack.h"
 
+#include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,32 +172,57 @@ static void check_tiff_tile(struct check *c)
 
 enum { ROWS = 128, COLUMNS = 256, PIXELS = ROWS * COLUMNS };
 
-static hid_t create_stack(const char *path, bool shuffled, hid_t *dataset)
+struct layout {
+    hid_t type;
+    hsize_t chunk[3];
+    bool shuffled, summed; /* a Fletcher-32 behind deflate */
+};
+
+static struct layout frame_a_chunk(bool shuffled)
 {
-    const hsize_t shape[3] = {2, ROWS, COLUMNS}, chunk[3] = {1, ROWS, COLUMNS};
+    return (struct layout){H5T_NATIVE_UINT16, {1, ROWS, COLUMNS}, shuffled, false};
+}
+
+static hid_t create_stack(const char *path, const struct layout *l, hid_t *dataset)
+{
+    const hsize_t shape[3] = {2, ROWS, COLUMNS};
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
                 creation = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(3, shape, NULL);
-    H5Pset_chunk(creation, 3, chunk);
-    if (shuffled)
+    H5Pset_chunk(creation, 3, l->chunk);
+    if (l->shuffled)
         H5Pset_shuffle(creation);
     H5Pset_deflate(creation, 1);
-    *dataset =
-        H5Dcreate2(file, "data", H5T_NATIVE_UINT16, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    if (l->summed)
+        H5Pset_fletcher32(creation);
+    *dataset = H5Dcreate2(file, "data", l->type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     H5Sclose(space);
     H5Pclose(creation);
     return file;
 }
 
-/* Both chunks of zeros, whatever their shape needs. */
-static void put_chunks(struct check *c, const char *path, bool shuffled, size_t literals,
+static void put_values(const char *path, const struct layout *l, hid_t type, const void *values)
+{
+    hid_t dataset;
+    const hid_t file = create_stack(path, l, &dataset);
+    H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+
+/* All chunks of zeros, whatever their shape needs. */
+static void put_chunks(struct check *c, const char *path, const struct layout *l, size_t literals,
                        size_t copies)
 {
     hid_t dataset;
-    const hid_t file = create_stack(path, shuffled, &dataset);
+    const hid_t file = create_stack(path, l, &dataset);
     struct bytes b = {.at = check_alloc(c, copies * 2 + literals + 64)};
     add_zeros(&b, literals, copies);
-    for (hsize_t i = 0; i < 2; i++)
-        H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){i, 0, 0}, b.size, b.at);
+    if (l->summed)
+        add(&b, "\0\0\0\0", 4);
+    for (hsize_t i = 0; i < 2; i += l->chunk[0])
+        for (hsize_t y = 0; y < ROWS; y += l->chunk[1])
+            for (hsize_t x = 0; x < COLUMNS; x += l->chunk[2])
+                H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){i, y, x}, b.size, b.at);
     H5Dclose(dataset);
     H5Fclose(file);
 }
@@ -236,6 +262,12 @@ static void expect_values(struct check *c, const char *path, const uint16_t *wan
     CHECK(c, memcmp(pixels, want + PIXELS, sizeof(pixels)) == 0);
 }
 
+static void fill(uint16_t *values)
+{
+    for (int i = 0; i < 2 * PIXELS; i++)
+        values[i] = (uint16_t)(i * 40503 + i / 7);
+}
+
 static void check_deflate(struct check *c)
 {
     if (!check_case(c, "bounds_deflate"))
@@ -244,26 +276,174 @@ static void check_deflate(struct check *c)
     char path[512];
     snprintf(path, sizeof(path), "%s/packed.h5", check_tmp(c));
     for (int shuffled = 0; shuffled < 2; shuffled++) {
+        const struct layout l = frame_a_chunk(shuffled);
         memset(values, 0, sizeof(values));
-        put_chunks(c, path, shuffled, 4, 254); /* 65536 bytes, as their shape needs */
+        put_chunks(c, path, &l, 4, 254); /* 65536 bytes, as their shape needs */
         expect_values(c, path, values);
-        put_chunks(c, path, shuffled, 5, 254);
+        put_chunks(c, path, &l, 5, 254);
         expect_corrupt(c, path, "more than the 65536 bytes of its shape");
-        put_chunks(c, path, shuffled, 1, 30000);
+        put_chunks(c, path, &l, 1, 30000);
         expect_corrupt(c, path, "more than the 65536 bytes of its shape");
-        put_chunks(c, path, shuffled, 3, 254);
+        put_chunks(c, path, &l, 3, 254);
         expect_corrupt(c, path, "unpacks to 65535 bytes, expected the 65536");
-        put_chunks(c, path, shuffled, 1, 120000); /* more than its shape could take, packed */
+        put_chunks(c, path, &l, 1, 120000); /* more than its shape could take, packed */
         expect_corrupt(c, path, "too many for the 65536 of its shape");
-        for (int i = 0; i < 2 * PIXELS; i++)
-            values[i] = (uint16_t)(i * 40503 + i / 7);
-        hid_t dataset;
-        const hid_t file = create_stack(path, shuffled, &dataset);
-        H5Dwrite(dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-        H5Dclose(dataset);
-        H5Fclose(file);
+        fill(values);
+        put_values(path, &l, H5T_NATIVE_UINT16, values);
         expect_values(c, path, values);
     }
+}
+
+/*
+ * Chunks of several frames, of parts of frames, that hang over the edge, of another byte order, and
+ * of another filter behind deflate.
+ */
+static void check_deflate_shared(struct check *c)
+{
+    if (!check_case(c, "bounds_deflate_shared"))
+        return;
+    static uint16_t values[2 * PIXELS];
+    const struct layout layouts[] = {
+        {H5T_NATIVE_UINT16, {2, ROWS, COLUMNS}, false, false},
+        {H5T_NATIVE_UINT16, {2, ROWS, COLUMNS}, true, false},
+        {H5T_NATIVE_UINT16, {2, 50, 70}, true, false},
+        {H5T_NATIVE_UINT16, {1, 7, COLUMNS}, false, false},
+        {H5T_STD_U16BE, {1, ROWS, COLUMNS}, true, false},
+        {H5T_STD_U16BE, {2, 50, COLUMNS}, false, false},
+        {H5T_NATIVE_UINT16, {1, ROWS, COLUMNS}, true, true},
+        {H5T_NATIVE_UINT16, {2, 64, COLUMNS}, false, true},
+    };
+    char path[512], more[80], fewer[80];
+    snprintf(path, sizeof(path), "%s/shared.h5", check_tmp(c));
+    fill(values);
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+        const struct layout *l = &layouts[i];
+        const size_t bytes = 2 * (size_t)(l->chunk[0] * l->chunk[1] * l->chunk[2]);
+        put_values(path, l, H5T_NATIVE_UINT16, values);
+        expect_values(c, path, values);
+        snprintf(more, sizeof(more), "more than the %zu bytes of its shape", bytes);
+        put_chunks(c, path, l, bytes % 258, bytes / 258 + 100);
+        expect_corrupt(c, path, more);
+        snprintf(fewer, sizeof(fewer), "unpacks to %zu bytes, expected the %zu", bytes - 258,
+                 bytes);
+        put_chunks(c, path, l, bytes % 258, bytes / 258 - 1);
+        expect_corrupt(c, path, fewer);
+    }
+}
+
+/* The second frame of a chunk needs no second look at the file, in which its bytes are lost by now. */
+static void check_deflate_kept(struct check *c)
+{
+    if (!check_case(c, "bounds_deflate_kept"))
+        return;
+    static uint16_t values[2 * PIXELS], pixels[PIXELS];
+    const struct layout l = {H5T_NATIVE_UINT16, {2, ROWS, COLUMNS}, true, false};
+    char path[512];
+    airy_stack *stack;
+    snprintf(path, sizeof(path), "%s/kept.h5", check_tmp(c));
+    fill(values);
+    put_values(path, &l, H5T_NATIVE_UINT16, values);
+    if (!CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    CHECK_OK(c, airy_stack_read(stack, 0, pixels, sizeof(pixels)));
+    CHECK(c, memcmp(pixels, values, sizeof(pixels)) == 0);
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT),
+          dataset = H5Dopen2(file, "data", H5P_DEFAULT);
+    unsigned mask;
+    haddr_t address = HADDR_UNDEF;
+    hsize_t size;
+    CHECK(c,
+          H5Dget_chunk_info_by_coord(dataset, (hsize_t[]){0, 0, 0}, &mask, &address, &size) >= 0);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    const int fd = open(path, O_WRONLY);
+    CHECK(c, pwrite(fd, "lost", 4, (off_t)address) == 4);
+    close(fd);
+    CHECK_OK(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)));
+    CHECK(c, memcmp(pixels, values + PIXELS, sizeof(pixels)) == 0);
+    airy_stack_destroy(&stack);
+}
+
+/* Frames of a virtual dataset that are a row higher than those of its source, so that libhdf5 reads. */
+static void put_view(const char *path, const char *source)
+{
+    const hsize_t high[3] = {2, ROWS + 1, COLUMNS}, shape[3] = {2, ROWS, COLUMNS},
+                  start[3] = {0, 1, 0};
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                creation = H5Pcreate(H5P_DATASET_CREATE), to = H5Screate_simple(3, high, NULL),
+                from = H5Screate_simple(3, shape, NULL);
+    H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, shape, NULL);
+    H5Pset_virtual(creation, to, source, "/data", from);
+    H5Sselect_all(to);
+    H5Dclose(H5Dcreate2(file, "view", H5T_NATIVE_UINT16, to, H5P_DEFAULT, creation, H5P_DEFAULT));
+    H5Sclose(from);
+    H5Sclose(to);
+    H5Pclose(creation);
+    H5Fclose(file);
+}
+
+static void check_deflate_virtual(struct check *c)
+{
+    if (!check_case(c, "bounds_deflate_virtual"))
+        return;
+    enum { VIEWED = PIXELS + COLUMNS };
+    static uint16_t values[2 * PIXELS], pixels[VIEWED];
+    char path[512], view[512], name[600];
+    const char *const parts[2] = {"more than the 65536 bytes", "expected the 65536"};
+    const struct layout l = frame_a_chunk(false);
+    airy_stack *stack = NULL;
+    airy_image image;
+    snprintf(path, sizeof(path), "%s/source.h5", check_tmp(c));
+    snprintf(view, sizeof(view), "%.*s/view.h5", (int)(strrchr(path, '/') - path), path);
+    snprintf(name, sizeof(name), "%s::/view", view);
+    fill(values);
+    put_values(path, &l, H5T_NATIVE_UINT16, values);
+    put_view(view, "source.h5");
+    if (!CHECK_OK(c, stack_open(&stack, name)))
+        return;
+    CHECK_OK(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)));
+    CHECK(c, memcmp(pixels + COLUMNS, values + PIXELS, PIXELS * sizeof(*pixels)) == 0);
+    airy_stack_destroy(&stack);
+    if (CHECK_OK(c, airy_image_read(&image, name)))
+        airy_image_free(&image);
+    for (int k = 0; k < 2; k++) {
+        put_chunks(c, path, &l, k == 0 ? 1 : 3, k == 0 ? 30000 : 254);
+        if (!CHECK_OK(c, stack_open(&stack, name)))
+            return;
+        CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)), AIRY_ERR_CORRUPT,
+                    parts[k]);
+        airy_stack_destroy(&stack);
+        CHECK_FAILS(c, airy_image_read(&image, name), AIRY_ERR_CORRUPT, parts[k]);
+    }
+}
+
+static void check_deflate_complex(struct check *c)
+{
+    if (!check_case(c, "bounds_deflate_complex"))
+        return;
+    static float values[2 * PIXELS][2];
+    const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(values[0]));
+    H5Tinsert(type, "r", 0, H5T_NATIVE_FLOAT);
+    H5Tinsert(type, "i", sizeof(float), H5T_NATIVE_FLOAT);
+    const struct layout l = {type, {1, 64, COLUMNS}, true, false};
+    const size_t bytes = sizeof(values[0]) * 64 * COLUMNS;
+    char path[512], name[600], more[80];
+    airy_image image;
+    snprintf(path, sizeof(path), "%s/complex.h5", check_tmp(c));
+    snprintf(name, sizeof(name), "%s::/data", path);
+    snprintf(more, sizeof(more), "more than the %zu bytes of its shape", bytes);
+    for (int i = 0; i < 2 * PIXELS; i++) {
+        values[i][0] = (float)i;
+        values[i][1] = (float)-3 * (float)i;
+    }
+    put_values(path, &l, type, values);
+    if (CHECK_OK(c, airy_image_read(&image, name))) {
+        CHECK(c, image.is_complex && memcmp(image.data, values, sizeof(values)) == 0);
+        airy_image_free(&image);
+    }
+    put_chunks(c, path, &l, bytes % 258, bytes / 258 + 1000);
+    CHECK_FAILS(c, airy_image_read(&image, name), AIRY_ERR_CORRUPT, more);
+    H5Tclose(type);
 }
 
 /* A shuffle of elements of one byte moves nothing, also where pixels have two bytes. */
@@ -274,14 +454,10 @@ static void check_shuffle(struct check *c)
     static uint16_t values[2 * PIXELS], want[2 * PIXELS];
     char path[512];
     size_t size = 0;
-    hid_t dataset;
     snprintf(path, sizeof(path), "%s/packed.h5", check_tmp(c));
-    const hid_t file = create_stack(path, true, &dataset);
-    for (int i = 0; i < 2 * PIXELS; i++)
-        values[i] = (uint16_t)(i * 40503 + i / 7);
-    H5Dwrite(dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-    H5Dclose(dataset);
-    H5Fclose(file);
+    fill(values);
+    put_values(path, &(struct layout){H5T_NATIVE_UINT16, {1, ROWS, COLUMNS}, true, false},
+               H5T_NATIVE_UINT16, values);
     for (size_t frame = 0; frame < 2; frame++) /* low bytes, and behind them the high ones */
         for (size_t i = 0; i < PIXELS; i++) {
             uint8_t *bytes = (uint8_t *)(want + frame * PIXELS);
@@ -339,6 +515,10 @@ void check_image_bounds(struct check *c)
 {
     check_text(c);
     check_deflate(c);
+    check_deflate_shared(c);
+    check_deflate_kept(c);
+    check_deflate_virtual(c);
+    check_deflate_complex(c);
     check_shuffle(c);
     check_png_bombs(c);
     if (AIRY_HAVE_TIFF)

@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "codec/chunks.h"
+#include "io/hdf5/inflate.h"
 #include "io/hdf5/util.h"
 
 /* Source: libhdf5's predefined filters and the HDF Group's list of registered filter plug-ins. */
@@ -202,12 +203,41 @@ static size_t chunk_bytes(hid_t dataset)
     return ndim > 0 ? bytes : 0;
 }
 
-herr_t airy_hdf5_read_as(hid_t dataset, hid_t type, hid_t memory, hid_t space, void *values)
+static herr_t read_by_library(hid_t dataset, hid_t type, hid_t memory, hid_t space, void *values)
 {
     expected_bytes = chunk_bytes(dataset);
     const herr_t done = H5Dread(dataset, type, memory, space, H5P_DEFAULT, values);
     expected_bytes = 0;
     return done;
+}
+
+airy_status airy_hdf5_read_keeping(struct airy_inflated *kept, hid_t dataset, hid_t type,
+                                   hid_t memory, hid_t space, void *values)
+{
+    bool inflated;
+    AIRY_TRY(airy_hdf5_inflate(&inflated, kept, dataset, type, memory, space, values));
+    if (inflated)
+        return AIRY_OK;
+    return read_by_library(dataset, type, memory, space, values) < 0
+               ? airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
+                                "libhdf5 cannot read it")
+               : AIRY_OK;
+}
+
+/* What failed is the first on libhdf5's stack, as where it failed itself. */
+herr_t airy_hdf5_read_as(hid_t dataset, hid_t type, hid_t memory, hid_t space, void *values)
+{
+    bool inflated;
+    const airy_status status =
+        airy_hdf5_inflate(&inflated, NULL, dataset, type, memory, space, values);
+    if (status != AIRY_OK) {
+        H5Eclear2(H5E_DEFAULT);
+        H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS,
+                 status == AIRY_ERR_IO ? H5E_IO : H5E_PLINE, H5E_CANTFILTER, "%s",
+                 airy_last_error());
+        return -1;
+    }
+    return inflated ? 0 : read_by_library(dataset, type, memory, space, values);
 }
 
 herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space, void *values)

@@ -8,6 +8,7 @@
 #include "airy/array.h"
 #include "base/size.h"
 #include "io/hdf5/chunk_address.h"
+#include "io/hdf5/inflate.h"
 #include "io/hdf5/virtual_part.h"
 
 enum {
@@ -173,6 +174,8 @@ struct walk {
     bool written;         /* a source that was never written is an error, where this is known */
     bool whole;           /* all of the dataset is asked for */
     bool exact;           /* what is asked for is followed to its chunks, and paths do not count */
+    bool chunks;          /* the sizes of these are checked */
+    bool *packed;         /* out, or NULL: some source has filters */
     size_t numbered;      /* sources named by "%b" so far */
     double paths, limit;  /* of mappings that libhdf5 follows, so far and at most */
 };
@@ -754,6 +757,27 @@ static airy_status check_written(const struct walk *w, const struct source *sour
     return AIRY_OK;
 }
 
+/* Fail where a chunk that libhdf5 would unpack has another size than it should have. */
+static airy_status check_chunks(const struct walk *w, const struct source *source, hid_t dataset)
+{
+    airy_status status = AIRY_OK;
+    for (size_t k = 0; k < source->box_count && status == AIRY_OK; k++) {
+        const struct box *box = &source->boxes[k];
+        hsize_t count[AIRY_MAX_DIMS];
+        for (int axis = 0; axis < box->ndim; axis++)
+            count[axis] = box->last[axis] - box->first[axis] + 1;
+        const hsize_t *first = box->ndim && !ends_behind(box, dataset) ? box->first : NULL;
+        status = airy_chunk_check(dataset, first, count);
+        if (status == AIRY_OK)
+            status = airy_hdf5_inflate_check(dataset, first, count);
+    }
+    return status == AIRY_OK ? status
+                             : airy_fail_context(status,
+                                                 "%s::%s, a source of the virtual dataset "
+                                                 "%s",
+                                                 source->file, source->name, w->what);
+}
+
 /* *nested: it is a virtual dataset itself, and which one. */
 static airy_status look_at(struct source *source, bool *nested, hid_t file, const struct walk *w)
 {
@@ -775,8 +799,12 @@ static airy_status look_at(struct source *source, bool *nested, hid_t file, cons
         source->address = info.addr;
     }
     settle_boxes(source, dataset);
+    if (w->packed && !*nested && creation >= 0)
+        *w->packed |= H5Pget_nfilters(creation) > 0;
     if (w->written && !*nested && creation >= 0)
         status = check_written(w, source, dataset, creation);
+    if (w->chunks && !*nested && status == AIRY_OK)
+        status = check_chunks(w, source, dataset);
     if (creation >= 0)
         H5Pclose(creation);
     H5Dclose(dataset);
@@ -905,6 +933,20 @@ static airy_status check(hid_t dataset, const hsize_t *start, const hsize_t *cou
                       exact = {.what = what, .written = true, .exact = true};
     const airy_status status = walk(paths, dataset, start, count);
     return status == AIRY_OK && written && start ? walk(exact, dataset, start, count) : status;
+}
+
+airy_status airy_sources_look(bool *packed, hid_t dataset, const char *what)
+{
+    *packed = false;
+    return walk((struct walk){.what = what, .written = true, .packed = packed}, dataset, NULL,
+                NULL);
+}
+
+airy_status airy_sources_check_chunks(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                                      const char *what)
+{
+    return walk((struct walk){.what = what, .exact = start != NULL, .chunks = true}, dataset, start,
+                count);
 }
 
 airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,

@@ -26,6 +26,19 @@ airy_status airy_sources_check_written(hid_t dataset, const hsize_t *start, cons
                                        const char *what);
 
 /*
+ * Check all of a virtual dataset as airy_sources_check_written does. *packed: the chunks of some
+ * source have filters, also where it fails with AIRY_ERR_UNWRITTEN or AIRY_ERR_UNSUPPORTED.
+ */
+airy_status airy_sources_look(bool *packed, hid_t dataset, const char *what);
+/*
+ * The chunks of the sources that libhdf5 unpacks for a box of a virtual dataset (start NULL: all)
+ * have sizes that fit, as airy_chunk_check and airy_hdf5_inflate_check have it. Lock held.
+ * AIRY_ERR_CORRUPT, AIRY_ERR_MEMORY, and the errors of airy_sources_check.
+ */
+airy_status airy_sources_check_chunks(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                                      const char *what);
+
+/*
  * Open a dataset with airy_hdf5_dataset_own, and check all sources of a virtual dataset. The
  * functions of hdf5/external.h leave this check to a caller who knows which part is read. Lock
  * held.

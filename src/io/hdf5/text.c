@@ -5,6 +5,7 @@
 
 #include "airy/stack.h"
 #include "base/memory.h"
+#include "io/hdf5/inflate.h"
 #include "io/hdf5/probe.h"
 #include "io/hdf5/sources.h"
 #include "io/hdf5/util.h"
@@ -28,7 +29,7 @@ static airy_status read_string(char **text, hid_t object, bool attribute, const 
         H5Tset_size(memory, H5T_VARIABLE);
         H5Tset_cset(memory, H5Tget_cset(type));
         if ((attribute ? H5Aread(object, memory, &variable)
-                       : H5Dread(object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, &variable)) < 0 ||
+                       : airy_hdf5_read_as(object, memory, H5S_ALL, H5S_ALL, &variable)) < 0 ||
             !variable)
             status = airy_hdf5_fail(AIRY_ERR_IO, "%s cannot be read", what);
         else if (!(copy = strdup(variable)))
@@ -41,7 +42,7 @@ static airy_status read_string(char **text, hid_t object, bool attribute, const 
     } else if (!(copy = calloc(size + 1, 1))) {
         status = airy_fail(AIRY_ERR_MEMORY, "%s: out of memory for %zu bytes", what, size);
     } else if ((attribute ? H5Aread(object, type, copy)
-                          : H5Dread(object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, copy)) < 0) {
+                          : airy_hdf5_read_as(object, type, H5S_ALL, H5S_ALL, copy)) < 0) {
         status = airy_hdf5_fail(AIRY_ERR_IO, "%s cannot be read", what);
     }
     if (memory >= 0)
@@ -84,6 +85,7 @@ static void keep_text(void *text, void *from)
 airy_status airy_hdf5_texts_open(airy_hdf5_texts *texts, hid_t dataset, size_t count, size_t bytes)
 {
     airy_hdf5_texts read = {.left = bytes};
+    AIRY_TRY(airy_hdf5_inflate_check(dataset, NULL, NULL));
     AIRY_TRY(airy_memory_calloc((void **)&read.text, count, sizeof(read.text[0]), "texts"));
     const hid_t type = H5Dget_type(dataset), memory = H5Tcopy(H5T_C_S1),
                 transfer = H5Pcreate(H5P_DATASET_XFER);

@@ -87,12 +87,20 @@ airy_status airy_filter_check(hid_t creation, const char *what);
  */
 void airy_filter_codec(airy_codec_params *codec, bool *exact, hid_t creation);
 /*
- * H5Dread of native values, with libhdf5 protected from chunks that decode to fewer bytes than
- * they should have: it does not look itself (1.10 copies from behind the buffer then).
+ * Read as H5Dread does, native values, with libhdf5 protected from chunks that decode to other
+ * bytes than they should have: it does not look itself (1.10 copies from behind the buffer of fewer,
+ * and unpacks any number of more).
  */
 herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space, void *values);
 /* The same of values of that type in memory. */
 herr_t airy_hdf5_read_as(hid_t dataset, hid_t type, hid_t memory, hid_t space, void *values);
+/*
+ * The same with a status and its sentence; kept: chunks of reads before this one, or NULL
+ * (hdf5/inflate.h). AIRY_ERR_IO, AIRY_ERR_CORRUPT, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED.
+ */
+struct airy_inflated;
+airy_status airy_hdf5_read_keeping(struct airy_inflated *kept, hid_t dataset, hid_t type,
+                                   hid_t memory, hid_t space, void *values);
 /*
  * Bytes that a stored chunk of `decoded` bytes has when the filters that mask does not skip keep
  * or fix the size; 0 when only undoing them can tell.

@@ -8,7 +8,6 @@
 #include "io/hdf5/scaling.h"
 #include "io/hdf5/chunk_address.h"
 #include "io/hdf5/sink.h"
-#include "io/hdf5/inflate.h"
 #include "io/hdf5/put.h"
 #include "io/hdf5/sources.h"
 #include "io/image/formats.h"
@@ -92,19 +91,14 @@ static airy_status get_type(airy_image *image, hid_t type, const char *what)
 static airy_status read_values(airy_image *image, hid_t dataset, size_t bytes, const char *what)
 {
     AIRY_TRY(airy_image_alloc(&image->data, bytes));
-    bool done = false;
-    airy_status status = image->is_complex ? AIRY_OK : airy_hdf5_inflate_all(&done, dataset, image);
-    if (status != AIRY_OK)
-        return airy_fail_context(status, "%s", what);
-    if (done)
-        return AIRY_OK;
+    AIRY_TRY(airy_sources_check_chunks(dataset, NULL, NULL, what));
     const hid_t element = airy_hdf5_element(image->dtype, image->is_complex);
-    if (element < 0 || airy_hdf5_read_as(dataset, element, H5S_ALL, H5S_ALL, image->data) < 0)
-        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
-                                "%s cannot be read", what);
+    const airy_status status =
+        element < 0 ? airy_hdf5_fail(AIRY_ERR_MEMORY, "its type cannot be made")
+                    : airy_hdf5_read_keeping(NULL, dataset, element, H5S_ALL, H5S_ALL, image->data);
     if (element >= 0)
         H5Tclose(element);
-    return status;
+    return status == AIRY_OK ? status : airy_fail_context(status, "%s", what);
 }
 
 static airy_status read_array(airy_image *image, hid_t dataset, const char *what)

@@ -61,7 +61,7 @@ static bool read_fixed(struct names *names, hid_t dataset, hid_t type)
 {
     const size_t size = H5Tget_size(type);
     char *texts = size > 0 && size <= 4096 ? calloc(names->count, size) : NULL;
-    const bool good = texts && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) >= 0;
+    const bool good = texts && airy_hdf5_read_as(dataset, type, H5S_ALL, H5S_ALL, texts) >= 0;
     for (size_t i = 0; good && i < names->count; i++)
         keep_name(names, i, texts + i * size, size);
     free(texts);

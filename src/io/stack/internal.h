@@ -48,11 +48,12 @@ struct stack_segment {
     uint64_t start, end;       /* end: size of the file when it was opened */
     bool fill_only;            /* nothing is stored at all */
     bool sources_missing;      /* a virtual dataset lacks sources or their data: check each frame */
+    bool sources_packed;       /* they may have filters, or have: check the chunks of each frame */
     bool is_source; /* of a virtual dataset, in a file that may have a header of its own */
     char *broken;   /* the sentence of each read; NULL: readable */
     uint64_t stored_bytes;
     size_t max_chunk;   /* bytes of the largest stored frame, of those with places */
-    size_t cache_bytes; /* chunk cache that libhdf5 needs to decode each chunk once */
+    size_t cache_bytes; /* of a cache of chunks that decodes each chunk once */
 };
 
 /*

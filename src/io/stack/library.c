@@ -18,6 +18,7 @@ struct open_dataset {
      * of libhdf5's cache.
      */
     size_t rows[ROWS_KNOWN], row_count;
+    struct airy_inflated kept;
     uint64_t used; /* for choosing the one to close */
 };
 
@@ -39,6 +40,7 @@ static void close_slot(struct open_dataset *slot)
 {
     if (slot->file < 0)
         return;
+    airy_inflated_free(&slot->kept);
     H5Dclose(slot->dataset);
     H5Fclose(slot->file);
     slot->file = -1;
@@ -102,6 +104,7 @@ static airy_status open_slot(struct open_dataset *slot, const airy_stack *stack,
     slot->file = file;
     slot->dataset = dataset;
     slot->row_count = 0;
+    slot->kept = (struct airy_inflated){.room = segment->cache_bytes};
     return AIRY_OK;
 }
 
@@ -209,15 +212,14 @@ static airy_status read_frame(const airy_stack *stack, struct open_dataset *slot
         status = airy_fail(AIRY_ERR_IO, "the dataset's shape has changed since it was opened");
     if (status == AIRY_OK && segment->sources_missing)
         status = airy_sources_check_written(dataset, start, count, segment->name);
+    if (status == AIRY_OK && segment->sources_packed)
+        status = airy_sources_check_chunks(dataset, start, count, segment->name);
     if (status == AIRY_OK)
         status = check_chunks(slot, row, start, count);
-    bool done = false;
+    /* A chunk of several frames may be written once more, to the same place, while it is read. */
     if (status == AIRY_OK)
-        status = airy_hdf5_inflate(&done, dataset, stack->dtype, start, count, pixels);
-    if (status == AIRY_OK && !done &&
-        airy_hdf5_read(dataset, stack->dtype, memory, space, pixels) < 0)
-        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
-                                "libhdf5 cannot read it");
+        status = airy_hdf5_read_keeping(stack->growing ? NULL : &slot->kept, dataset,
+                                        airy_hdf5_native(stack->dtype), memory, space, pixels);
     if (memory >= 0)
         H5Sclose(memory);
     if (space >= 0)

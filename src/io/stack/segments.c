@@ -347,12 +347,14 @@ static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, 
     }
     segment->codec = (airy_codec_params){.elem_size = (uint32_t)airy_dtype_size(facts->dtype)};
     segment->stored_bytes = clip(0, airy_chunk_stored_bytes(dataset), probe->size);
-    const airy_status sources =
-        layout == H5D_VIRTUAL ? airy_sources_check_written(dataset, NULL, NULL, name) : AIRY_OK;
+    bool packed = false;
+    const airy_status sources = layout == H5D_VIRTUAL ? airy_sources_look(&packed, dataset, name)
+                                                      : AIRY_OK;
     /* Too many paths through all of it may be few through one frame. */
     if (sources != AIRY_OK && sources != AIRY_ERR_UNSUPPORTED && sources != AIRY_ERR_UNWRITTEN)
         airy_log(AIRY_LOG_WARN, "%s", airy_last_error());
     segment->sources_missing = sources != AIRY_OK;
+    segment->sources_packed = packed || sources != AIRY_OK;
     return AIRY_OK;
 }
 

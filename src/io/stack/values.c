@@ -184,7 +184,7 @@ static airy_status read_texts(airy_frame_values *v, hid_t dataset, hid_t type, s
                  frames, size, (int)AIRY_FRAME_VALUES_TEXT_MAX);
     v->text = size;
     AIRY_TRY(airy_memory_calloc(&v->values, frames, size, "texts of frames"));
-    return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, v->values) < 0
+    return airy_hdf5_read_as(dataset, type, H5S_ALL, H5S_ALL, v->values) < 0
                ? airy_hdf5_fail(AIRY_ERR_IO, "it cannot be read")
                : AIRY_OK;
 }
