@@ -49,8 +49,7 @@ struct airy_stream_buffered {
     uint64_t limit;
     struct connection *connections;
     size_t used, room;
-    uint64_t ended;
-    char peer[AIRY_STREAM_BUFFERED_PEER];
+    struct airy_stream_ended overfull, uncounted;
     size_t count, most;
     struct socket sockets[];
 };
@@ -80,11 +79,37 @@ static struct connection *find(struct airy_stream_buffered *b, size_t socket, in
     return NULL;
 }
 
+static void name_peer(char peer[AIRY_STREAM_BUFFERED_PEER], int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof(address);
+    const void *bytes = NULL;
+    snprintf(peer, AIRY_STREAM_BUFFERED_PEER, "an unknown address");
+    if (getpeername(fd, (struct sockaddr *)&address, &size) != 0)
+        return;
+    if (address.ss_family == AF_INET)
+        bytes = &((const struct sockaddr_in *)&address)->sin_addr;
+    else if (address.ss_family == AF_INET6)
+        bytes = &((const struct sockaddr_in6 *)&address)->sin6_addr;
+    if (bytes)
+        (void)inet_ntop(address.ss_family, bytes, peer, AIRY_STREAM_BUFFERED_PEER);
+}
+
+/* ZeroMQ finds it ended, and frees the parts of its message that are here. */
+static void end_connection(struct airy_stream_ended *ended, int fd, int error)
+{
+    name_peer(ended->peer, fd);
+    ended->error = error;
+    ended->count++;
+    shutdown(fd, SHUT_RDWR);
+}
+
 /* One that cannot be counted is ended. */
 static void add(struct airy_stream_buffered *b, size_t socket, int fd)
 {
     struct connection c = {.fd = fd, .own = fcntl(fd, F_DUPFD_CLOEXEC, 0), .socket = socket};
-    if (c.own < 0 && errno == EBADF)
+    const int error = c.own < 0 ? errno : ENOMEM;
+    if (c.own < 0 && error == EBADF)
         return;
     if (c.own >= 0 && !count_received(&c)) {
         close(c.own);
@@ -102,7 +127,7 @@ static void add(struct airy_stream_buffered *b, size_t socket, int fd)
         b->connections[b->used++] = c;
         return;
     }
-    shutdown(fd, SHUT_RDWR);
+    end_connection(&b->uncounted, fd, error);
     if (c.own >= 0)
         close(c.own);
 }
@@ -147,31 +172,6 @@ static void take_events(struct airy_stream_buffered *b, size_t socket)
         ;
 }
 
-static void name_peer(char peer[AIRY_STREAM_BUFFERED_PEER], int fd)
-{
-    struct sockaddr_storage address;
-    socklen_t size = sizeof(address);
-    const void *bytes = NULL;
-    snprintf(peer, AIRY_STREAM_BUFFERED_PEER, "an unknown address");
-    if (getpeername(fd, (struct sockaddr *)&address, &size) != 0)
-        return;
-    if (address.ss_family == AF_INET)
-        bytes = &((const struct sockaddr_in *)&address)->sin_addr;
-    else if (address.ss_family == AF_INET6)
-        bytes = &((const struct sockaddr_in6 *)&address)->sin6_addr;
-    if (bytes)
-        (void)inet_ntop(address.ss_family, bytes, peer, AIRY_STREAM_BUFFERED_PEER);
-}
-
-/* ZeroMQ finds it ended, and frees the parts of its message that are here. */
-static void end_connection(struct airy_stream_buffered *b, struct connection *c)
-{
-    name_peer(b->peer, c->own);
-    shutdown(c->own, SHUT_RDWR);
-    c->ended = true;
-    b->ended++;
-}
-
 /* Connections of a series, or the others, with what is left of those that are over. */
 static void bound(struct airy_stream_buffered *b, bool ours)
 {
@@ -189,7 +189,8 @@ static void bound(struct airy_stream_buffered *b, bool ours)
         }
         if (!most)
             return;
-        end_connection(b, most);
+        end_connection(&b->overfull, most->own, 0);
+        most->ended = true;
         held -= held_by(most);
     }
 }
@@ -305,14 +306,13 @@ size_t airy_stream_buffered_queue(struct airy_stream_buffered *b, uint64_t messa
     return messages > INT32_MAX ? INT32_MAX : airy_max_size((size_t)messages, 1);
 }
 
-uint64_t airy_stream_buffered_ended(struct airy_stream_buffered *b,
-                                    char peer[AIRY_STREAM_BUFFERED_PEER])
+void airy_stream_buffered_ended(struct airy_stream_buffered *b, struct airy_stream_ended *overfull,
+                                struct airy_stream_ended *uncounted)
 {
     pthread_mutex_lock(&b->lock);
-    const uint64_t ended = b->ended;
-    memcpy(peer, b->peer, AIRY_STREAM_BUFFERED_PEER);
+    *overfull = b->overfull;
+    *uncounted = b->uncounted;
     pthread_mutex_unlock(&b->lock);
-    return ended;
 }
 
 uint64_t airy_stream_buffered_limit(const struct airy_stream_buffered *b)

@@ -36,9 +36,18 @@ void airy_stream_buffered_read(struct airy_stream_buffered *b, size_t socket, in
 void airy_stream_buffered_empty(struct airy_stream_buffered *b, size_t socket);
 /* Messages of so many bytes that may wait in each connection, at least 1. */
 size_t airy_stream_buffered_queue(struct airy_stream_buffered *b, uint64_t message_bytes);
-/* Connections that were ended so far; peer: the last one's address. */
-uint64_t airy_stream_buffered_ended(struct airy_stream_buffered *b,
-                                    char peer[AIRY_STREAM_BUFFERED_PEER]);
+/* Connections that were ended so far, for one reason, and the last one's address. */
+struct airy_stream_ended {
+    uint64_t count;
+    int error; /* of the system, for the last one */
+    char peer[AIRY_STREAM_BUFFERED_PEER];
+};
+/*
+ * overfull: for the memory that they take; uncounted: since the process has no descriptor or no
+ * memory left to count what they hold.
+ */
+void airy_stream_buffered_ended(struct airy_stream_buffered *b, struct airy_stream_ended *overfull,
+                                struct airy_stream_ended *uncounted);
 uint64_t airy_stream_buffered_limit(const struct airy_stream_buffered *b);
 /* Before the sockets are closed, by the thread that uses them. */
 void airy_stream_buffered_end(struct airy_stream_buffered **buffered);

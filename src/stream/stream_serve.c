@@ -63,6 +63,7 @@ struct serve {
     uint64_t ahead;                    /* one more than the largest image_id */
     uint64_t image_bytes;              /* of an image, at most; 0: it is not known yet */
     uint64_t overfull, overfull_said;  /* connections; overfull: when the series began */
+    uint64_t uncounted_said;
     uint64_t far;    /* the last image_id that was too large to be believed alone; 0: none */
     size_t working;  /* calls of handler->image under way */
     uint64_t begun;  /* series so far */
@@ -631,17 +632,22 @@ static bool get_peer(char peer[AIRY_STREAM_PEER_BYTES], zmq_msg_t *bytes)
 }
 
 /* Connections that were ended since the last look. The lock is held. */
-static void note_overfull(struct serve *s)
+static void note_ended(struct serve *s)
 {
-    char peer[AIRY_STREAM_BUFFERED_PEER];
-    const uint64_t ended = airy_stream_buffered_ended(s->receiver->buffered, peer);
-    if (ended == s->overfull_said)
-        return;
-    s->overfull_said = ended;
-    say(s,
-        "what %s sends takes too much memory, and its connection was ended: all that was sent and "
-        "not read may take %.4g MB",
-        peer, (double)airy_stream_buffered_limit(s->receiver->buffered) * 1e-6);
+    struct airy_stream_ended overfull, uncounted;
+    airy_stream_buffered_ended(s->receiver->buffered, &overfull, &uncounted);
+    if (overfull.count != s->overfull_said)
+        say(s,
+            "what %s sends takes too much memory, and its connection was ended: all that was sent "
+            "and not read may take %.4g MB",
+            overfull.peer, (double)airy_stream_buffered_limit(s->receiver->buffered) * 1e-6);
+    if (uncounted.count != s->uncounted_said)
+        say(s,
+            "the connection of %s was ended, since the memory that it takes cannot be counted: %s; "
+            "allow more open files (ulimit -n), or have fewer senders connect",
+            uncounted.peer, strerror(uncounted.error));
+    s->overfull_said = overfull.count;
+    s->uncounted_said = uncounted.count;
 }
 
 static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
@@ -668,7 +674,7 @@ static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
         take_image(s, m, size, ns);
     r->ours = status == AIRY_OK && at_work(s, m) && !is_foreign(s, m);
     count_look(r, false);
-    note_overfull(s);
+    note_ended(s);
     speak(s);
     pthread_mutex_unlock(&s->lock);
 }
@@ -690,7 +696,7 @@ static void find_nothing(struct receiver *r, int error)
     pthread_mutex_lock(&s->lock);
     if (error == EAGAIN) {
         count_look(r, true);
-        note_overfull(s);
+        note_ended(s);
         speak(s);
     } else if (error != EINTR) {
         s->status = AIRY_ERR_IO;
@@ -884,7 +890,7 @@ static bool end_series(struct serve *s)
 {
     s->phase = CLOSING;
     s->first = NULL; /* it came too late; its thread goes on as with any other image of no series */
-    note_overfull(s);
+    note_ended(s);
     for (speak(s); s->working || s->saying || s->said_count; speak(s))
         wait_change(s);
     s->series.ended = s->ends > 0;

@@ -5,12 +5,15 @@
 
 #if AIRY_HAVE_ZMQ
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -236,6 +239,67 @@ static void check_overfull(struct check *c)
     loop_close(&l);
 }
 
+/* Connect while the process may open one more file, which ZeroMQ takes; true: it was ended. */
+static bool connect_last(uint16_t port)
+{
+    const struct timeval patience = {.tv_sec = 10};
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), next = dup(fd);
+    struct rlimit usual, least;
+    char bytes[64];
+    ssize_t got = -1;
+    close(next);
+    if (getrlimit(RLIMIT_NOFILE, &usual) != 0)
+        return false;
+    least = usual;
+    least.rlim_cur = (rlim_t)next + 1;
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
+        setrlimit(RLIMIT_NOFILE, &least) == 0 &&
+        connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
+        do
+            got = recv(fd, bytes, sizeof(bytes), 0);
+        while (got > 0);
+    const bool reset = got < 0 && errno == ECONNRESET;
+    (void)setrlimit(RLIMIT_NOFILE, &usual);
+    close(fd);
+    return got == 0 || reset;
+}
+
+static void *send_behind_last(void *user)
+{
+    struct loop *l = user;
+    const uint16_t port = (uint16_t)atoi(strrchr(l->endpoints[0], ':') + 1);
+    loop_send_start(l, 0, 1, 2);
+    loop_send_image(l, 0, 1, 0);
+    loop_await_images(l, 1);
+    CHECK(l->c, connect_last(port));
+    loop_send_image(l, 0, 1, 1);
+    loop_send_end(l, 0, 1);
+    return NULL;
+}
+
+/* A connection that no descriptor is left for is ended with a word, and the series goes on. */
+static void check_uncounted(struct check *c)
+{
+    struct loop l;
+    pthread_t thread;
+    if (!check_case(c, "stream_series_uncounted") || !loop_open(&l, c, 1))
+        return;
+    const airy_status status = bind_receiver(&l, &(airy_stream_receiver_params){.queue = 0});
+    l.sockets[0] = zmq_socket(l.context, ZMQ_PUSH);
+    CHECK(c, zmq_connect(l.sockets[0], l.endpoints[0]) == 0);
+    if (CHECK_OK(c, status) && CHECK(c, pthread_create(&thread, NULL, send_behind_last, &l) == 0)) {
+        CHECK_OK(c, loop_serve(&l));
+        pthread_join(thread, NULL);
+        loop_check_images(&l, 0, 2, SIZE_MAX);
+        CHECK(c, l.report[0].ended && l.report[0].overfull == 0);
+        CHECK(c, strstr(l.sentences, "the connection of 127.0.0.1 was ended") != NULL);
+        CHECK(c, strstr(l.sentences, "ulimit -n") != NULL);
+    }
+    loop_close(&l);
+}
+
 struct pair {
     char open[AIRY_STREAM_KEY_BYTES], secret[AIRY_STREAM_KEY_BYTES];
 };
@@ -435,6 +499,7 @@ void check_stream_senders(struct check *c)
     check_foreign(c, NULL);
     check_foreign(c, "127.0.0.1");
     check_overfull(c);
+    check_uncounted(c);
     check_keys(c);
     check_receiver_refusals(c);
 }
