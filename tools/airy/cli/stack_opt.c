@@ -150,13 +150,6 @@ airy_status stack_read_image(airy_image *image, const struct common *common, con
     return status;
 }
 
-/* What the files of a stack state, for formats that have a place for it. */
-struct about {
-    airy_stack_meta meta;
-    bool known;
-    uint8_t *mask; /* NULL: none */
-};
-
 /* NULL where it cannot be read, which is printed. */
 static uint8_t *read_mask(const airy_stack *stack, const struct common *common, const char *output)
 {
@@ -171,41 +164,55 @@ static uint8_t *read_mask(const airy_stack *stack, const struct common *common, 
     return mask;
 }
 
-/* Of files that state several geometries none is written, which is printed. */
-static void find_about(struct about *about, airy_stack *stack, const struct common *common,
-                       const char *output)
+/* Of files that state several geometries none is written, which is printed; false then. */
+static bool holds_geometry(airy_stack *stack, const airy_stack_meta *meta,
+                           const struct common *common, const char *output)
 {
     static const unsigned all = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE |
                                 AIRY_GEOMETRY_CENTER | AIRY_GEOMETRY_WAVELENGTH |
                                 AIRY_GEOMETRY_TILT;
-    about->known = airy_stack_get_meta(stack, &about->meta) == AIRY_OK;
-    if (about->known && airy_stack_hold_geometry(stack, all, NULL) != AIRY_OK) {
+    if (airy_stack_hold_geometry(stack, all, NULL) != AIRY_OK) {
         tool_say(common, "%s: no geometry is written, since %s", output, airy_last_error());
-        about->known = false;
+        return false;
     }
-    if (about->known && about->meta.contradicted)
+    if (meta->contradicted)
         tool_say(common, "%s: a part of the geometry is not written, since %s", output,
-                 about->meta.unusable);
-    if (about->known && about->meta.has_mask)
-        about->mask = read_mask(stack, common, output);
+                 meta->unusable);
+    return true;
 }
 
-airy_status stack_write_image(const airy_image *image, const struct common *common, size_t count,
-                              const airy_stack_params *params, const char *output)
+/* Formats that have a place for a geometry, of inputs that may state one. */
+static bool has_place(const struct common *common, const char *output)
 {
-    const char *const *inputs = common->inputs.items;
-    airy_stack_params ways = *params;
-    ways.unverified = true; /* that was done with the pixels */
-    struct about about = {.known = false};
+    return !tool_has_suffix(output, ".npy") && !tool_has_suffix(output, ".png") &&
+           !tool_has_suffix(output, ".fits") && !airy_image_is_fits(common->inputs.items[0]);
+}
+
+airy_status stack_write_image(const airy_image *image, const struct common *common,
+                              airy_stack *stack, const airy_stack_meta *meta, const char *output)
+{
+    const bool known = has_place(common, output) && holds_geometry(stack, meta, common, output);
+    uint8_t *mask = known && meta->has_mask ? read_mask(stack, common, output) : NULL;
+    const airy_status status =
+        airy_image_write_stated(image, output, common->force, known ? meta : NULL, mask);
+    free(mask);
+    return status;
+}
+
+airy_status stack_write_of_input(const airy_image *image, const struct common *common,
+                                 const char *output)
+{
     airy_stack *stack = NULL;
-    const bool no_place = tool_has_suffix(output, ".npy") || tool_has_suffix(output, ".png") ||
-                          tool_has_suffix(output, ".fits") || airy_image_is_fits(inputs[0]);
-    if (!no_place && airy_stack_create_with(&stack, inputs, count, &ways) == AIRY_OK)
-        find_about(&about, stack, common, output);
+    airy_stack_meta meta;
+    const airy_stack_params params = {.channel = common->channel, .unverified = true};
+    const bool known = has_place(common, output) &&
+                       airy_stack_create_with(&stack, common->inputs.items, 1, &params) ==
+                           AIRY_OK &&
+                       airy_stack_get_meta(stack, &meta) == AIRY_OK;
+    const airy_status status =
+        known ? stack_write_image(image, common, stack, &meta, output)
+              : airy_image_write_stated(image, output, common->force, NULL, NULL);
     airy_stack_destroy(&stack);
-    const airy_status status = airy_image_write_stated(
-        image, output, common->force, about.known ? &about.meta : NULL, about.mask);
-    free(about.mask);
     return status;
 }
 

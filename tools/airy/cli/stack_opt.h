@@ -53,11 +53,14 @@ airy_status stack_read_frames(airy_image *image, const airy_stack *stack, size_t
  */
 airy_status stack_read_image(airy_image *image, const struct common *common, const char *path);
 /*
- * Write frames, or what became of them, with what the first `count` inputs state of the geometry
- * where the output's format has a place for it.
+ * Write frames, or what became of them, with what the stack they are of states of the geometry, and
+ * its mask, where the output's format has a place for it.
  */
-airy_status stack_write_image(const airy_image *image, const struct common *common, size_t count,
-                              const airy_stack_params *params, const char *output);
+airy_status stack_write_image(const airy_image *image, const struct common *common,
+                              airy_stack *stack, const airy_stack_meta *meta, const char *output);
+/* The same of frames of the first input that were read without a stack. */
+airy_status stack_write_of_input(const airy_image *image, const struct common *common,
+                                 const char *output);
 /*
  * How many frames --frames takes of what has so many; all of them are there, else AIRY_EXIT_FAILED
  * after a line on stderr.

@@ -262,8 +262,7 @@ static int run_convert(void *user)
         code = check_size(&p->common,
                           tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype));
     if (code == AIRY_EXIT_OK) {
-        const airy_stack_params params = {.channel = p->common.channel};
-        const airy_status status = stack_write_image(&image, &p->common, 1, &params, p->output);
+        const airy_status status = stack_write_of_input(&image, &p->common, p->output);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
     if (code != AIRY_EXIT_OK) {

@@ -61,6 +61,7 @@ struct reduction {
     const struct reduce_params *p;
     airy_stack *stack;
     airy_stack_info info;
+    airy_stack_meta meta;
     airy_device *device;
     airy_queue *queue;
     airy_array *result;  /* [1, height, width] */
@@ -447,14 +448,12 @@ static int stream_rows(struct reduction *r)
 static airy_status load_mask(struct reduction *r, airy_array **mask)
 {
     const size_t shape[3] = {1, r->info.height, r->info.width};
-    airy_stack_meta meta;
-    airy_status status = airy_stack_get_meta(r->stack, &meta);
-    if (status != AIRY_OK || !meta.has_mask)
-        return status;
+    if (!r->meta.has_mask)
+        return AIRY_OK;
     uint8_t *bad = malloc(shape[1] * shape[2]);
     if (!bad)
         return AIRY_ERR_MEMORY;
-    status = airy_stack_mask(r->stack, bad);
+    airy_status status = airy_stack_mask(r->stack, bad);
     if (status == AIRY_OK)
         status = airy_array_create_from(mask, r->queue, AIRY_DTYPE_U8, 3, shape, bad);
     if (status == AIRY_OK)
@@ -515,9 +514,6 @@ static int write_result(struct reduction *r)
 {
     const struct common *common = &r->p->common;
     const size_t size = airy_array_size(r->result);
-    const struct raw_opt *raw = &r->p->raw;
-    const airy_stack_params params = {.raw = raw->given ? &raw->frames : NULL,
-                                      .channel = raw->channel};
     airy_image image = {.dtype = airy_array_dtype(r->result),
                         .ndim = 2,
                         .shape = {r->info.height, r->info.width},
@@ -528,7 +524,7 @@ static int write_result(struct reduction *r)
     if (status == AIRY_OK)
         status = airy_queue_finish(r->queue);
     if (status == AIRY_OK)
-        status = stack_write_image(&image, common, common->inputs.count, &params, r->p->output);
+        status = stack_write_image(&image, common, r->stack, &r->meta, r->p->output);
     airy_image_free(&image);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
@@ -548,6 +544,36 @@ static int report(const struct reduction *r)
     tool_say(common, "%s: %s of %zu frame%s, %zu x %zu, %s", r->p->output, by, r->taken,
              tool_s(r->taken), info->height, info->width, dtype);
     return AIRY_EXIT_OK;
+}
+
+/*
+ * Say where pixels that the file does not mask are what detectors write into gaps: a few frames are
+ * looked at, as airy integrate does. What cannot be looked at was said.
+ */
+static void say_gaps(const struct reduction *r)
+{
+    enum { LOOKS = 8 };
+    const size_t pixels = r->info.height * r->info.width,
+                 apart = (r->info.frames - 1) / (LOOKS - 1);
+    uint8_t *mask = r->meta.has_mask ? malloc(pixels) : NULL;
+    if (mask && airy_stack_mask(r->stack, mask) != AIRY_OK) {
+        free(mask);
+        mask = NULL;
+    }
+    struct image_gaps gaps = {.stack = r->stack,
+                              .mask = mask,
+                              .step = apart ? apart : 1,
+                              .count = LOOKS,
+                              .last = r->info.frames};
+    const size_t found = image_find_gaps(&gaps);
+    free(mask);
+    if (found)
+        tool_say(&r->p->common,
+                 "%s: %zu pixel%s of frame %zu %s %.0f, %s, and taken as %s; mask %s where %s is "
+                 "used, such as by --mask of 'airy integrate'",
+                 r->p->common.inputs.items[0], found, tool_s(found), gaps.number,
+                 found == 1 ? "is" : "are", gaps.value, image_gap_words(r->info.dtype),
+                 found == 1 ? "it is" : "they are", found == 1 ? "it" : "them", r->p->output);
 }
 
 /* Of the image that frames become, which may only be what a mask is made from. */
@@ -577,6 +603,8 @@ static int reduce_stack(struct reduction *r)
         code = r->p->has_hot ? write_hot(r) : write_result(r);
     if (code == AIRY_EXIT_OK)
         image_say_header(common, r->p->output);
+    if (code == AIRY_EXIT_OK && !r->p->has_hot)
+        say_gaps(r);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(common, r->device);
     if (code != AIRY_EXIT_OK)
@@ -599,6 +627,8 @@ static int run_reduce(void *user)
     airy_status status = stack_open(&r.stack, &common->inputs, &p->raw);
     if (status == AIRY_OK)
         status = airy_stack_get_info(r.stack, &r.info);
+    if (status == AIRY_OK)
+        status = airy_stack_get_meta(r.stack, &r.meta);
     int code = status == AIRY_OK ? tool_keep_stack(common, p->output, r.stack)
                                  : tool_failed(common, status);
     if (code == AIRY_EXIT_OK && r.info.frames == 0)

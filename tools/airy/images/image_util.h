@@ -85,6 +85,21 @@ void image_say_header(const struct common *common, const char *output);
 bool image_is_gap(airy_dtype dtype, double value, bool plain);
 /* What such values are, behind "values are 65535, ": those of 16 bits cameras have, too. */
 const char *image_gap_words(airy_dtype dtype);
+/* Such values of an unsigned type, of 8 bits as well, begin here; infinity: of another type. */
+double image_gap_least(airy_dtype dtype);
+/* Frames first, first + step, ... of a stack, `count` of them, below `last`. */
+struct image_gaps {
+    const airy_stack *stack;
+    const uint8_t *mask; /* pixels that do not count; NULL: all do */
+    size_t first, step, count, last;
+    size_t number; /* of the frame that is found */
+    double value;  /* of the first pixel of it */
+};
+/*
+ * Find the first of these frames with such a value; the number of pixels that have one. Frames that
+ * cannot be read, and what memory does not suffice for, are passed over.
+ */
+size_t image_find_gaps(struct image_gaps *gaps);
 /* Largest value of an integer type; infinity for floats. */
 double image_limit(airy_dtype dtype);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "images/image_util.h"
 #include "integrate/frame_sums.h"
 #include "result/patterns.h"
 
@@ -629,7 +630,7 @@ int ascii_run(struct integration *job, struct ascii_result *result)
                  "of such a file for degrees of 2 theta; --unit 2th_deg writes them",
                  job->params->output, airy_unit_name(job->params->pattern.unit));
     int code = lane_open(&lane, job);
-    lane.gap_least = integration_gap_least(job);
+    lane.gap_least = image_gap_least(job->info.dtype);
     result->gaps.known = !isinf(lane.gap_least);
     lane.head = make_head(job);
     if (code == AIRY_EXIT_OK && job->params->one_table)

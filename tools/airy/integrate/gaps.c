@@ -1,6 +1,5 @@
 /* Values that detectors write into gaps and bad pixels, and where they got into a result. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "images/image_util.h"
 #include "integrate/integrate.h"
@@ -8,20 +7,11 @@
 
 enum { LOOKS = 8 }; /* frames that are read where nothing tells which ones have such values */
 
-double integration_gap_least(const struct integration *job)
-{
-    const airy_dtype dtype = job->info.dtype;
-    const size_t size = airy_dtype_size(dtype);
-    if (airy_dtype_is_float(dtype) || airy_dtype_is_signed(dtype))
-        return (double)INFINITY;
-    return image_limit(dtype) - (size > 2 ? 2 : size == 2 ? 1 : 0);
-}
-
 /* Rows of a result whose largest pixel that counted is such a value. */
 static void find_rows(struct gap_rows *rows, const struct integration *job, const char *result)
 {
     airy_image max = {0};
-    const double least = integration_gap_least(job);
+    const double least = image_gap_least(job->info.dtype);
     if (rows->known || isinf(least) || !result ||
         patterns_read_column(&max, result, "max") != AIRY_OK)
         return;
@@ -32,41 +22,17 @@ static void find_rows(struct gap_rows *rows, const struct integration *job, cons
     airy_image_free(&max);
 }
 
-/* Pixels that count and have such a value, *value: of the first of them. */
-static size_t count_gaps(const struct integration *job, const airy_image *frame, double *value)
-{
-    const size_t count = frame->shape[0] * frame->shape[1];
-    const double least = integration_gap_least(job);
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        const double v = airy_image_value(frame, i);
-        if ((v < least && !image_is_gap(frame->dtype, v, false)) || (job->mask && job->mask[i]))
-            continue;
-        *value = found++ ? *value : v;
-    }
-    return found;
-}
-
-/*
- * Number of the run's first frame that has such pixels, and how many these are: of `count` frames
- * from `first` on, by `step`.
- */
-static size_t look(const struct integration *job, size_t *number, double *value, size_t first,
+/* Look at `count` frames of the run from `first` on, by `step`; the pixels of the first that has any. */
+static size_t look(struct image_gaps *gaps, const struct integration *job, size_t first,
                    size_t count, size_t step)
 {
-    airy_image frame = {
-        .dtype = job->info.dtype, .ndim = 2, .shape = {job->info.height, job->info.width}};
-    const size_t size = job->info.height * job->info.width * airy_dtype_size(frame.dtype);
-    size_t found = 0;
-    frame.data = malloc(size);
-    for (size_t i = 0; frame.data && i < count && found == 0; i++) {
-        *number = job->run.first + (first + i * step) * job->run.step;
-        if (*number < job->run.last &&
-            airy_stack_read(job->stack, *number, frame.data, size) == AIRY_OK)
-            found = count_gaps(job, &frame, value);
-    }
-    free(frame.data);
-    return found;
+    *gaps = (struct image_gaps){.stack = job->stack,
+                                .mask = job->mask,
+                                .first = job->run.first + first * job->run.step,
+                                .step = step * job->run.step,
+                                .count = count,
+                                .last = job->run.last};
+    return image_find_gaps(gaps);
 }
 
 void integration_say_gaps(const struct integration *job, const char *result,
@@ -83,10 +49,9 @@ void integration_say_gaps(const struct integration *job, const char *result,
         return;
     const size_t group = job->run.group < job->frames ? job->run.group : job->frames,
                  each = group > 1 ? group : 1, apart = (job->frames - 1) / (LOOKS - 1);
-    size_t number = 0;
-    double value = 0;
-    const size_t found = rows.known ? look(job, &number, &value, rows.first * each, each, 1)
-                                    : look(job, &number, &value, 0, LOOKS, apart ? apart : 1);
+    struct image_gaps gaps;
+    const size_t found = rows.known ? look(&gaps, job, rows.first * each, each, 1)
+                                    : look(&gaps, job, 0, LOOKS, apart ? apart : 1);
     if (!found)
         return;
     char more[96] = "";
@@ -96,10 +61,10 @@ void integration_say_gaps(const struct integration *job, const char *result,
     tool_say(job->common,
              "%s: %zu pixel%s of frame %zu%s %s %.0f, %s, and part of the result; --dummy=%.0f "
              "--delta-dummy %d leaves them out",
-             job->common->inputs.items[0], found, tool_s(found), number, more,
-             found == 1 ? "is" : "are", value, image_gap_words(dtype),
+             job->common->inputs.items[0], found, tool_s(found), gaps.number, more,
+             found == 1 ? "is" : "are", gaps.value, image_gap_words(dtype),
              is_signed ? -2 : image_limit(dtype),
-             is_signed ? 1 : (int)(image_limit(dtype) - integration_gap_least(job)));
+             is_signed ? 1 : (int)(image_limit(dtype) - image_gap_least(job->info.dtype)));
 }
 
 void integration_say_dummy_unused(const struct integration *job, const char *result)

@@ -112,8 +112,6 @@ struct gap_rows {
     bool known; /* false: nobody has looked */
     size_t count, first;
 };
-/* The least of these values of the input's dtype; infinite where the largest pixel tells nothing. */
-double integration_gap_least(const struct integration *job);
 /*
  * Print a line where pixels of a detector that has no name are what others write into gaps, in any
  * frame of the run. rows: NULL, or where they are; else the column of largest pixels of the HDF5 file
