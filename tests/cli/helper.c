@@ -27,6 +27,8 @@
  *     exactly these rows are not finite
  * helper virtual FILE SOURCE DATASET COUNT
  *     /entry/data/data of FILE is the stack SOURCE::DATASET COUNT times in a row
+ * helper lose FILE DATASET
+ *     the second half of a dataset of one dimension is in another file, which is not there
  * helper grow FILE SOURCE MILLISECONDS
  *     write /entry/data/data of SOURCE into FILE chunk by chunk, so that others can read it as it
  *     grows, with a pause behind each
@@ -427,6 +429,33 @@ static int make_virtual(const char *path, const char *source, const char *name, 
     return status < 0 || made < 0 || H5Fclose(file) < 0 ? fail("no virtual dataset") : 0;
 }
 
+static int lose_half(const char *path, const char *name)
+{
+    char kept[512];
+    snprintf(kept, sizeof(kept), "%s_kept", name);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    if (file < 0 || H5Lmove(file, name, file, kept, H5P_DEFAULT, H5P_DEFAULT) < 0)
+        return fail("no dataset to lose a half of");
+    const hid_t set = H5Dopen2(file, kept, H5P_DEFAULT), type = H5Dget_type(set),
+                space = H5Dget_space(set), creation = H5Pcreate(H5P_DATASET_CREATE);
+    hsize_t count = 0;
+    if (H5Sget_simple_extent_ndims(space) != 1 ||
+        H5Sget_simple_extent_dims(space, &count, NULL) != 1)
+        return fail("the dataset has not one dimension");
+    const hid_t whole = H5Screate_simple(1, &count, NULL);
+    herr_t status = 0;
+    for (hsize_t half = 0; half < 2 && status >= 0; half++) {
+        const hsize_t at = half * (count / 2), size = half ? count - at : count / 2;
+        H5Sselect_hyperslab(whole, H5S_SELECT_SET, &at, NULL, &size, NULL);
+        status = H5Pset_virtual(creation, whole, half ? "gone.h5" : ".", kept, whole);
+    }
+    H5Sselect_all(whole);
+    const hid_t made = H5Dcreate2(file, name, type, whole, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Dclose(made);
+    H5Dclose(set);
+    return status < 0 || made < 0 || H5Fclose(file) < 0 ? fail("no virtual dataset") : 0;
+}
+
 /* Field number `which` of a CSV line without quotes. */
 static bool get_field(char field[64], const char *line, size_t which)
 {
@@ -769,6 +798,8 @@ int main(int argc, char **argv)
         return check_nan(argc - 2, argv + 2);
     if (strcmp(what, "virtual") == 0 && argc == 6)
         return make_virtual(argv[2], argv[3], argv[4], argv[5]);
+    if (strcmp(what, "lose") == 0 && argc == 4)
+        return lose_half(argv[2], argv[3]);
     if (strcmp(what, "grow") == 0 && argc == 5)
         return grow(argv[2], argv[3], argv[4]);
     if (strcmp(what, "begun") == 0 && (argc == 5 || argc == 6))

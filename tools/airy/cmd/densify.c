@@ -104,7 +104,7 @@ static airy_status make_frame(void *user, size_t index, void *frame)
     struct densify *d = user;
     const airy_status status =
         airy_sparse_densify(d->sparse, d->first + index * d->step, frame, d->size, &d->how);
-    if (status != AIRY_ERR_CORRUPT || !d->params->skip_bad)
+    if (!airy_status_is_of_frame(status) || !d->params->skip_bad)
         return status;
     if (atomic_fetch_add(&d->bad, 1) == 0)
         tool_say(&d->params->common, "%s", airy_last_error());

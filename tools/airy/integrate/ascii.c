@@ -587,7 +587,7 @@ static int row_failed(const struct integration *job, size_t row, airy_status sta
     if (status == AIRY_ERR_CANCELLED)
         return tool_fail(job->common, "stopped after %zu of %zu frames; go on with --frames %zu:",
                          result->written + result->bad, job->frames, index);
-    if (status == AIRY_ERR_CORRUPT)
+    if (airy_status_is_of_frame(status))
         return tool_fail(job->common, "%s; --on-error skip --frames %zu:%zu:%zu goes on without it",
                          airy_last_error(), index, job->run.last, job->run.step);
     return tool_failed(job->common, status);
