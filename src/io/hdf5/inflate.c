@@ -324,6 +324,16 @@ static struct airy_inflated_chunk *find_kept(struct airy_inflated *kept, const s
     return NULL;
 }
 
+/* Whether a chunk that libhdf5 reads was looked at: looking again throws it out of its cache. */
+static bool is_known(const struct airy_inflated *kept, const struct reading *r,
+                     const hsize_t *origin)
+{
+    for (size_t i = kept->count; i-- > 0;)
+        if (memcmp(kept->chunks[i].origin, origin, (size_t)r->ndim * sizeof(*origin)) == 0)
+            return true;
+    return false;
+}
+
 /* Let go of the oldest ones until there is room. */
 static void make_room(struct airy_inflated *kept, size_t bytes)
 {
@@ -445,6 +455,8 @@ static airy_status read_chunk(uint8_t *values, struct airy_inflated *kept, const
     struct packed c;
     struct part part;
     uint8_t *nothing;
+    if (!r->box && is_known(kept, r, origin))
+        return AIRY_OK;
     intersect(&part, r, origin);
     if (!locate(&c, r, origin))
         return r->box ? read_part(values, r, &part) : AIRY_OK;
