@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "images/image_util.h"
+#include "result/columns.h"
 #include "result/patterns.h"
 
 enum { DIFFERS = 1, TROUBLE = 2 }; /* exit codes, as diff(1) has them */
@@ -165,8 +166,9 @@ static void print_difference(const char *name, const struct difference *d, const
                              const airy_image *b)
 {
     char where[96] = "", text[2][64], shown[TOOL_SHOWN];
-    index_text(where, a, d->worst);
     name = tool_shown(shown, name);
+    if (d->different)
+        index_text(where, a, d->worst);
     if (d->different)
         printf("%s: %zu of %zu elements differ, worst at [%s]: %s and %s\n", name, d->different,
                d->elements, where, value_text(text[0], a, d->worst),
@@ -191,7 +193,35 @@ static json_t *difference_json(const char *name, const struct difference *d, con
     return json;
 }
 
-/* Print one pair, or add it to the list of --json. Exit code of the reading. */
+/* Compare two arrays, and print what differs or add it to the list of --json. */
+static void diff_arrays(const struct diff_params *p, const char *name, const airy_image *a,
+                        const airy_image *b, json_t *list, bool *same)
+{
+    bool shapes = a->ndim == b->ndim && a->is_complex == b->is_complex;
+    for (int i = 0; shapes && i < a->ndim; i++)
+        shapes = a->shape[i] == b->shape[i];
+    struct difference d = {0};
+    char text[2][512] = {"", ""}, shown[TOOL_SHOWN];
+    if (shapes) {
+        compare(&d, a, b, p->rtol, p->atol);
+    } else {
+        shape_text(text[0], a);
+        shape_text(text[1], b);
+    }
+    *same &= shapes && d.different == 0;
+    if (!p->common.json && shapes)
+        print_difference(name, &d, a, b);
+    else if (!p->common.json)
+        printf("%s: shapes differ: %s and %s\n", tool_shown(shown, name), text[0], text[1]);
+    else if (shapes)
+        json_array_append_new(list, difference_json(name, &d, a, b));
+    else
+        json_array_append_new(
+            list, json_pack("{s:o, s:b, s:o}", "name", tool_json_string(name), "equal", 0, "why",
+                            json_sprintf("shapes differ: %s and %s", text[0], text[1])));
+}
+
+/* Exit code of the reading. */
 static int diff_pair(const struct diff_params *p, const char *name, const char *path_a,
                      const char *path_b, json_t *list, bool *same)
 {
@@ -199,35 +229,64 @@ static int diff_pair(const struct diff_params *p, const char *name, const char *
     airy_status status = airy_image_read(&a, path_a);
     if (status == AIRY_OK)
         status = airy_image_read(&b, path_b);
-    if (status != AIRY_OK) {
-        airy_image_free(&a);
-        return tool_failed(&p->common, status);
-    }
-    bool shapes = a.ndim == b.ndim && a.is_complex == b.is_complex;
-    for (int i = 0; shapes && i < a.ndim; i++)
-        shapes = a.shape[i] == b.shape[i];
-    struct difference d = {0};
-    char text[2][512] = {"", ""}, shown[TOOL_SHOWN];
-    if (shapes) {
-        compare(&d, &a, &b, p->rtol, p->atol);
-    } else {
-        shape_text(text[0], &a);
-        shape_text(text[1], &b);
-    }
-    *same &= shapes && d.different == 0;
-    if (!p->common.json && shapes)
-        print_difference(name, &d, &a, &b);
-    else if (!p->common.json)
-        printf("%s: shapes differ: %s and %s\n", tool_shown(shown, name), text[0], text[1]);
-    else if (shapes)
-        json_array_append_new(list, difference_json(name, &d, &a, &b));
-    else
-        json_array_append_new(
-            list, json_pack("{s:o, s:b, s:o}", "name", tool_json_string(name), "equal", 0, "why",
-                            json_sprintf("shapes differ: %s and %s", text[0], text[1])));
+    if (status == AIRY_OK)
+        diff_arrays(p, name, &a, &b, list, same);
     airy_image_free(&a);
     airy_image_free(&b);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+/* Column i of a text as an array of its own; free with airy_image_free. */
+static int take_column(const struct diff_params *p, airy_image *image, const struct columns *from,
+                       size_t i)
+{
+    double *values = malloc((from->rows ? from->rows : 1) * sizeof(double));
+    if (!values)
+        return tool_fail(&p->common, "out of memory for %zu numbers", from->rows);
+    for (size_t row = 0; row < from->rows; row++)
+        values[row] = from->values[row * from->count + i];
+    *image =
+        (airy_image){.data = values, .dtype = AIRY_DTYPE_F64, .ndim = 1, .shape = {from->rows}};
     return AIRY_EXIT_OK;
+}
+
+/* A column that one text lacks cannot be compared. Exit code. */
+static int check_columns(const struct diff_params *p, const struct columns texts[2])
+{
+    const char *const *items = (const char *const *)p->common.inputs.items;
+    const size_t most = texts[0].count > texts[1].count ? texts[0].count : texts[1].count;
+    for (size_t i = 0; i < most; i++) {
+        const bool a = i < texts[0].count, b = i < texts[1].count;
+        if (!a || !b || strcmp(texts[0].names[i], texts[1].names[i]) != 0)
+            return tool_fail(&p->common, "column %zu is %s in %s and %s in %s", i + 1,
+                             a ? texts[0].names[i] : "not there", items[0],
+                             b ? texts[1].names[i] : "not there", items[1]);
+    }
+    return AIRY_EXIT_OK;
+}
+
+/* Patterns and tables as text, column by column. */
+static int diff_texts(const struct diff_params *p, json_t *list, bool *same)
+{
+    struct columns texts[2] = {{0}, {0}};
+    int code = columns_load(&texts[0], &p->common, p->common.inputs.items[0]);
+    if (code == AIRY_EXIT_OK)
+        code = columns_load(&texts[1], &p->common, p->common.inputs.items[1]);
+    if (code == AIRY_EXIT_OK)
+        code = check_columns(p, texts);
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < texts[0].count; i++) {
+        airy_image a = {0}, b = {0};
+        code = take_column(p, &a, &texts[0], i);
+        if (code == AIRY_EXIT_OK)
+            code = take_column(p, &b, &texts[1], i);
+        if (code == AIRY_EXIT_OK)
+            diff_arrays(p, texts[0].names[i], &a, &b, list, same);
+        airy_image_free(&a);
+        airy_image_free(&b);
+    }
+    columns_free(&texts[0]);
+    columns_free(&texts[1]);
+    return code;
 }
 
 /* The datasets of a file. */
@@ -322,6 +381,8 @@ static int diff_files(const struct diff_params *p, json_t *list, bool *same)
         snprintf(where[1], sizeof(where[1]), "%s::%s", b, p->dataset);
         return diff_pair(p, p->dataset, where[0], where[1], list, same);
     }
+    if (columns_is_text(a) && columns_is_text(b))
+        return diff_texts(p, list, same);
     if (!strstr(a, "::") && !strstr(b, "::") && patterns_is_hdf5(a) && patterns_is_hdf5(b)) {
         const int code = diff_result(p, list, same, &found);
         if (code != AIRY_EXIT_OK || found)
@@ -350,9 +411,10 @@ const struct command cmd_diff = {
     .usage = "A B [options]",
     .summary = "compare two results or images element by element",
     .details =
-        "Results of 'airy integrate' are compared dataset by dataset (result and merged), anything "
-        "else as one "
-        "array. NaN equals NaN. Exit code 0 when all is equal within the tolerance, 1 when not, 2 "
+        "Results of 'airy integrate' are compared dataset by dataset (result and merged), patterns "
+        "and tables as text (.xy, .xye, .chi, .dat, .csv) column by column without their "
+        "comments, anything else as one array. An empty cell of a table is NaN. NaN equals NaN. "
+        "Exit code 0 when all is equal within the tolerance, 1 when not, 2 "
         "when that "
         "cannot be told: a file or a dataset is missing or cannot be read. --json prints {equal, "
         "datasets: [{name, equal, "
