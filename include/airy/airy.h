@@ -18,6 +18,7 @@
 #include "airy/integrate.h"
 #include "airy/label.h"
 #include "airy/live.h"
+#include "airy/log.h"
 #include "airy/merge.h"
 #include "airy/oct.h"
 #include "airy/oct_calibrate.h"

@@ -1,5 +1,5 @@
 /**
- * Status codes, the last error, log levels, version.
+ * Status codes, the last error, version.
  *
  * Every fallible function returns airy_status: 0 for success, a negative code otherwise. Results go
  * through pointers and are written on success only. The sentence that says which parameter, which
@@ -63,22 +63,6 @@ AIRY_API bool airy_status_is_of_frame(airy_status status);
  * Valid until the next Airy call of this thread; "" when nothing has failed. Any thread.
  */
 AIRY_API const char *airy_last_error(void);
-
-typedef enum airy_log_level {
-    AIRY_LOG_WARN = 0, /**< the default: things the user should know */
-    AIRY_LOG_ERROR,    /**< only what went wrong where no status could say it */
-    AIRY_LOG_INFO,     /**< choices: engine, device, method, cache hits */
-    AIRY_LOG_DEBUG,    /**< one line for each step */
-    AIRY_LOG_OFF,
-    AIRY_LOG_COUNT
-} airy_log_level;
-
-/**
- * The log goes to standard error. Its level is read once from the environment variable AIRY_LOG
- * (off, error, warn, info, debug; default warn, with a line on standard error where it is none of
- * these), so set it before the first call.
- */
-AIRY_API airy_log_level airy_log_get_level(void);
 
 /**
  * Of so many words the one that a person who typed `word` will have meant: it begins with all of

@@ -1,7 +1,6 @@
 #include "base/error.h"
 
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,66 +64,6 @@ void airy_error_copy(char *text, size_t size)
 const char *airy_version(void)
 {
     return AIRY_VERSION;
-}
-
-airy_log_level airy_log_get_level(void)
-{
-    static _Thread_local int cached = -1;
-    if (cached < 0) {
-        static const struct {
-            const char *name;
-            airy_log_level level;
-        } levels[] = {{"warn", AIRY_LOG_WARN},
-                      {"error", AIRY_LOG_ERROR},
-                      {"info", AIRY_LOG_INFO},
-                      {"debug", AIRY_LOG_DEBUG},
-                      {"off", AIRY_LOG_OFF}};
-        static atomic_flag said = ATOMIC_FLAG_INIT;
-        const char *text = getenv("AIRY_LOG");
-        bool known = !text || !*text;
-        cached = AIRY_LOG_WARN;
-        for (size_t i = 0; !known && i < sizeof(levels) / sizeof(levels[0]); i++)
-            if (strcmp(text, levels[i].name) == 0) {
-                cached = (int)levels[i].level;
-                known = true;
-            }
-        if (!known && !atomic_flag_test_and_set(&said))
-            airy_log(AIRY_LOG_WARN,
-                     "AIRY_LOG=%s is not known; expected off, error, warn, info or debug", text);
-    }
-    return (airy_log_level)cached;
-}
-
-/* How much a level lets through; the enum's order puts the default at zero. */
-static int verbosity(airy_log_level level)
-{
-    static const int order[AIRY_LOG_COUNT] = {[AIRY_LOG_OFF] = 0,
-                                              [AIRY_LOG_ERROR] = 1,
-                                              [AIRY_LOG_WARN] = 2,
-                                              [AIRY_LOG_INFO] = 3,
-                                              [AIRY_LOG_DEBUG] = 4};
-    return order[level];
-}
-
-void airy_log(airy_log_level level, const char *format, ...)
-{
-    if (verbosity(level) > verbosity(airy_log_get_level()))
-        return;
-    char line[MAX_SENTENCE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    /* One line, whatever a file is called; of debug, which quotes logs of compilers, several. */
-    for (char *c = line; *c; c++) {
-        const unsigned char byte = (unsigned char)*c, next = (unsigned char)c[1];
-        const bool layout = level == AIRY_LOG_DEBUG && (byte == '\n' || byte == '\t');
-        if (!layout && (byte < ' ' || byte == 0x7f))
-            *c = '?';
-        else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) /* U+0080 to U+009F */
-            c[0] = c[1] = '?';
-    }
-    fprintf(stderr, "airy: %s\n", line);
 }
 
 /*

@@ -5,8 +5,7 @@
 #include <stddef.h>
 
 #include "airy/status.h"
-
-#define AIRY_PRINTF(a, b) __attribute__((format(printf, a, b)))
+#include "base/log.h"
 
 /*
  * Keep the sentence for airy_last_error, log it at level debug (the caller tells the user), return
@@ -21,8 +20,6 @@ airy_status airy_fail_path(airy_status status, const char *path);
 airy_status airy_fail_restore(airy_status status, const char *text);
 /* Keep the sentence for another thread or a later call. */
 void airy_error_copy(char *text, size_t size);
-
-void airy_log(airy_log_level level, const char *format, ...) AIRY_PRINTF(2, 3);
 
 /* Forward a failure. */
 #define AIRY_TRY(expr)                                                                             \

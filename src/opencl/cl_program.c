@@ -63,10 +63,8 @@ static airy_status fail_build(const struct airy_cl_device *device, const char *f
 {
     char line[400];
     first_error(log ? log : "", line, sizeof(line));
-    airy_log(AIRY_LOG_DEBUG, "opencl: %s with '%s' does not build on %s", file, options,
-             device->spec);
-    if (log && airy_log_get_level() == AIRY_LOG_DEBUG)
-        fprintf(stderr, "%s\n", log); /* a log is longer than a line of airy_log */
+    airy_log(AIRY_LOG_DEBUG, "opencl: %s with '%s' does not build on %s%s%s", file, options,
+             device->spec, log ? "\n" : "", log ? log : "");
     return airy_fail(AIRY_ERR_DEVICE, "%s does not build on %s: %s (%s)", file, device->spec,
                      line[0] ? line : "no log", airy_cl_error_name(code));
 }
@@ -89,8 +87,8 @@ static airy_status build_from_source(struct airy_cl_device *device,
         cl->ReleaseProgram(made);
         return status;
     }
-    if (log && log[0] && log[strspn(log, " \r\n")] && airy_log_get_level() == AIRY_LOG_DEBUG)
-        fprintf(stderr, "airy: opencl: %s with '%s':\n%s\n", source->name, options, log);
+    if (log && log[strspn(log, " \r\n")])
+        airy_log(AIRY_LOG_DEBUG, "opencl: %s with '%s':\n%s", source->name, options, log);
     free(log);
     *program = made;
     return AIRY_OK;

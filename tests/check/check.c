@@ -38,6 +38,7 @@ static const struct {
     {"pipeline", check_pipeline},
     {"run", check_pipeline_parts},
     {"live", check_live},
+    {"log", check_log},
     {"merge", check_merge},
     {"around", check_around},
     {"quote", check_quote},

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "airy/file.h"
+#include "airy/log.h"
 #include "cli/stack_opt.h"
 #include "cli/compare.h"
 #include "cli/manual.h"
@@ -175,6 +176,15 @@ static int run_command(const struct command *command, int argc, char **argv)
     return code == AIRY_EXIT_OK ? tool_flush(command->name) : code;
 }
 
+/* Of --verbose, unless the environment names one; what it names wrongly is reported first of all. */
+static void set_log_level(bool verbose)
+{
+    const char *named = getenv("AIRY_LOG");
+    if (verbose && !(named && *named))
+        airy_log_set_level(AIRY_LOG_INFO);
+    (void)airy_log_get_level();
+}
+
 int program_main(const struct program *program, int argc, char **argv)
 {
     bool verbose = false, json = false, version = argc > 1;
@@ -185,9 +195,7 @@ int program_main(const struct program *program, int argc, char **argv)
         json |= data;
         version &= talks || data || strcmp(argv[i], "--version") == 0;
     }
-    if (verbose)
-        setenv("AIRY_LOG", "info", 0); /* the library reads it at its first call */
-    (void)airy_log_get_level();        /* which says where AIRY_LOG is no level */
+    set_log_level(verbose);
     if (argc < 2) {
         print_usage(stderr, program);
         return AIRY_EXIT_USAGE;
