@@ -61,8 +61,9 @@ typedef struct airy_live_params {
     /**
      * batch, slots, resume, force, configuration, rois; skip_bad: see airy_live_finish. first and
      * step say which frame of the series a row is: first + row * step. With `frames` also monitor,
-     * grid, carried and nxazint, each for all rows. progress: its total is `frames`. What groups
-     * or parts rows is not for live runs.
+     * grid, carried and nxazint, each for all rows. progress: its total is `frames`. message: is
+     * called on threads of the pipeline, never on two at once, and must not call airy_live
+     * functions. What groups or parts rows is not for live runs.
      */
     airy_run_params run;
     airy_live_pattern_fn pattern; /**< or NULL */

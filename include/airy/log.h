@@ -11,7 +11,8 @@
  *     airy_log_set(collect, &messages);
  *
  * A call that fails reports that with its status and airy_last_error() (status.h), and the log
- * repeats the sentence at level debug only.
+ * repeats the sentence at level debug only. A run that has a message hook of its own
+ * (airy_run_params, pipeline.h) gives its messages to that hook.
  */
 #ifndef AIRY_LOG_H
 #define AIRY_LOG_H

@@ -6,6 +6,7 @@
 #define AIRY_PIPELINE_H
 
 #include "airy/integrate.h"
+#include "airy/log.h"
 #include "airy/merge.h"
 #include "airy/stack.h"
 
@@ -51,7 +52,15 @@ typedef struct airy_run_params {
                                     is bad */
     const char *configuration; /**< JSON that goes into the file */
     airy_progress_fn progress;
-    void *user;
+    /**
+     * Receives the messages of the run (log.h), of every level: each frame that was left out is a
+     * warning, a choice such as smaller batches is info. It is called only on the thread that is
+     * inside the call, which waits for the run; where it is slow, the run waits for it. A live run
+     * calls it on threads of the pipeline instead, never on two at once (live.h). NULL: they go to
+     * the log of the process at level info. Other warnings of the library go to airy_log_set().
+     */
+    airy_log_fn message;
+    void *user;         /**< of progress and message */
     size_t part, parts; /**< airy_run_work: blocks of rows b with b % parts == part; parts 0: 1,
                              all rows */
     /**

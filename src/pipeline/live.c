@@ -307,6 +307,7 @@ static void count_mended(airy_live *live, size_t row)
     run->out->bad++;
     airy_run_note_bad(run->out, row, sentence);
     pthread_mutex_unlock(&run->lock);
+    airy_message(&run->messages, AIRY_LOG_WARN, "%s; its row is bad now", sentence);
 }
 
 static airy_status mend_row(void *user)

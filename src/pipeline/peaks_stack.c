@@ -4,6 +4,7 @@
  * or waits while another computes. Batches are written in their order.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/messages.h"
 #include "base/numa.h"
 #include "base/size.h"
 #include "codec/chunks.h"
@@ -63,6 +65,7 @@ struct run {
     pthread_mutex_t lock;
     pthread_cond_t turn;
     size_t next, written; /* batches begun, written */
+    struct airy_messages messages;
     bool stopped;
     airy_status status;
     char message[1024];
@@ -367,6 +370,8 @@ static airy_status deliver(struct lane *lane, size_t n)
             snprintf(out->run.first_error, sizeof(out->run.first_error), "%s", fate->message);
         if (!run->params.skip_bad && fate->status != AIRY_ERR_UNWRITTEN)
             return airy_fail_restore(fate->status, fate->message);
+        airy_message(&run->messages, AIRY_LOG_WARN, "frame %zu was left out: %s", fate->frame,
+                     fate->message);
     }
     if (run->writer)
         AIRY_TRY(airy_sparse_writer_add(run->writer, lane->out, n));
@@ -384,18 +389,16 @@ static airy_status deliver(struct lane *lane, size_t n)
     return AIRY_OK;
 }
 
-static void *work(void *arg)
+static void do_batches(struct lane *lane)
 {
-    struct lane *lane = arg;
     struct run *run = lane->run;
-    airy_numa_bind(lane->finder->device->node);
     for (;;) {
         pthread_mutex_lock(&run->lock);
         const bool ends = run->status != AIRY_OK || run->stopped || run->next == run->batches;
         const size_t number = ends ? 0 : run->next++;
         pthread_mutex_unlock(&run->lock);
         if (ends)
-            return NULL;
+            return;
         size_t n = 0;
         airy_status status = do_batch(lane, number, &n);
         char message[1024] = "";
@@ -407,14 +410,14 @@ static void *work(void *arg)
         const bool lost = run->status != AIRY_OK;
         pthread_mutex_unlock(&run->lock);
         if (lost)
-            return NULL;
+            return;
         if (status == AIRY_OK)
             status = deliver(lane, n);
         else
             (void)airy_fail_restore(status, message);
         if (status != AIRY_OK) {
             fail_run(run, status);
-            return NULL;
+            return;
         }
         const bool go_on =
             !run->params.progress ||
@@ -425,6 +428,15 @@ static void *work(void *arg)
         pthread_cond_broadcast(&run->turn);
         pthread_mutex_unlock(&run->lock);
     }
+}
+
+static void *work(void *arg)
+{
+    struct lane *lane = arg;
+    airy_numa_bind(lane->finder->device->node);
+    do_batches(lane);
+    airy_messages_leave(&lane->run->messages);
+    return NULL;
 }
 
 /* Bytes that a frame takes on a device, in lists and in what leads to them. */
@@ -622,12 +634,15 @@ static airy_status open_lanes(struct run *run, const airy_peak_finder *const *fi
 
 static airy_status do_frames(struct run *run)
 {
+    size_t threads = 0;
     for (size_t i = 0; i < run->lane_count; i++) {
         struct lane *lane = &run->lanes[i];
         lane->started = pthread_create(&lane->thread, NULL, work, lane) == 0;
         if (!lane->started && i == 0)
             return airy_fail(AIRY_ERR_MEMORY, "cannot start the threads of the pipeline");
+        threads += lane->started;
     }
+    airy_messages_serve(&run->messages, threads);
     for (size_t i = 0; i < run->lane_count; i++)
         if (run->lanes[i].started)
             pthread_join(run->lanes[i].thread, NULL);
@@ -654,6 +669,8 @@ airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
     *run.out = (airy_peaks_run_info){.pixels = 0};
     airy_status status = check_run(&run, finders, count);
     if (status == AIRY_OK)
+        status = airy_messages_open(&run.messages, run.params.message, run.params.user, false);
+    if (status == AIRY_OK)
         status = open_lanes(&run, finders, count);
     if (status == AIRY_OK && path)
         status = open_writer(&run, path, finders[0]);
@@ -666,6 +683,7 @@ airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
         close_lane(&run.lanes[i]);
     free(run.lanes);
     airy_sparse_writer_destroy(&run.writer);
+    airy_messages_close(&run.messages);
     pthread_cond_destroy(&run.turn);
     pthread_mutex_destroy(&run.lock);
     run.out->run.seconds = (double)(airy_clock_ns() - start) * 1e-9;

@@ -18,6 +18,7 @@
 #include <pthread.h>
 
 #include "airy/pipeline.h"
+#include "base/messages.h"
 #include "codec/chunks.h"
 #include "codec/framing.h"
 #include "io/result/file.h"
@@ -95,6 +96,12 @@ struct airy_slot {
 struct airy_run;
 struct airy_lane;
 
+struct airy_run_thread {
+    pthread_t thread;
+    void *(*body)(void *lane);
+    struct airy_lane *lane;
+};
+
 /* Frames that are to be one row. */
 struct airy_group {
     airy_accumulator *sums; /* NULL: none has more than one frame */
@@ -159,7 +166,7 @@ struct airy_lane {
     double *norms;           /* [batch][AIRY_RUN_NORMS][bins] */
     size_t *done_rows;       /* [batch] of the file, those of patterns */
     struct airy_group group; /* being added up, where groups end with batches */
-    pthread_t *threads;
+    struct airy_run_thread *threads;
     size_t thread_count;
 };
 
@@ -187,6 +194,7 @@ struct airy_run {
     airy_pattern_growing *growing; /* of a fed run whose rows nobody has counted */
     bool skip_bad;                 /* a bad frame does not end the run */
     struct airy_lane *lanes;       /* [team.lanes] */
+    struct airy_messages messages; /* to params->message */
 
     pthread_mutex_t lock;
     size_t next_batch, batches; /* next to be started, in total; SIZE_MAX: not known yet */

@@ -12,6 +12,14 @@
 #include "integrate/integrator.h"
 #include "pipeline/run.h"
 
+static void *run_thread(void *arg)
+{
+    const struct airy_run_thread *thread = arg;
+    thread->body(thread->lane);
+    airy_messages_leave(&thread->lane->run->messages);
+    return NULL;
+}
+
 /* One thread of each kind, and readers; what cannot be started fails the run. */
 static void start_threads(struct airy_lane *lane)
 {
@@ -26,8 +34,10 @@ static void start_threads(struct airy_lane *lane)
         return;
     }
     for (size_t i = 0; i < readers + other; i++) {
-        void *(*const body)(void *) = i < other ? others[i] : airy_run_reader;
-        if (pthread_create(&lane->threads[i], NULL, body, lane) != 0) {
+        struct airy_run_thread *thread = &lane->threads[i];
+        thread->body = i < other ? others[i] : airy_run_reader;
+        thread->lane = lane;
+        if (pthread_create(&thread->thread, NULL, run_thread, thread) != 0) {
             if (i < needed)
                 airy_run_fail(
                     lane, airy_fail(AIRY_ERR_MEMORY, "cannot start the threads of the pipeline"));
@@ -46,10 +56,14 @@ void airy_run_start(struct airy_run *run)
 
 airy_status airy_run_join(struct airy_run *run)
 {
+    size_t threads = 0;
+    for (size_t i = 0; i < run->team.lanes; i++)
+        threads += run->lanes[i].thread_count;
+    airy_messages_serve(&run->messages, threads);
     for (size_t i = 0; i < run->team.lanes; i++) {
         struct airy_lane *lane = &run->lanes[i];
         for (size_t t = 0; t < lane->thread_count; t++)
-            pthread_join(lane->threads[t], NULL);
+            pthread_join(lane->threads[t].thread, NULL);
         free(lane->threads);
         lane->threads = NULL;
         lane->thread_count = 0;
@@ -109,8 +123,8 @@ airy_status airy_run_prepare(struct airy_run *run)
             run->in_turn = run->group > 1 && run->plan.batch % run->group != 0;
             return status == AIRY_OK && run->in_turn ? open_group(run, &run->spread) : status;
         }
-        airy_log(AIRY_LOG_INFO, "%s; batches of %zu frames are too large", airy_last_error(),
-                 run->plan.batch);
+        airy_message(&run->messages, AIRY_LOG_INFO, "%s; batches of %zu frames are too large",
+                     airy_last_error(), run->plan.batch);
         close_lanes(run);
         const struct airy_run_plan refused = run->plan;
         AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, &run->info, &run->team, run->params,
@@ -162,6 +176,8 @@ airy_status airy_run_open(struct airy_run *run, const char *call)
     pthread_mutex_init(&run->progress_lock, NULL);
     if (run->feed)
         init_condition(&run->feed->room);
+    AIRY_TRY(airy_messages_open(&run->messages, run->params->message, run->params->user,
+                                run->feed != NULL));
     if (!run->feed) {
         AIRY_FAIL_IF(!run->stack, AIRY_ERR_PARAM, "%s: stack is NULL", call);
         AIRY_TRY(airy_stack_get_info(run->stack, &run->info));
@@ -205,6 +221,7 @@ void airy_run_close(struct airy_run *run, bool keep)
     free(run->rows);
     if (run->feed)
         pthread_cond_destroy(&run->feed->room);
+    airy_messages_close(&run->messages);
     pthread_mutex_destroy(&run->progress_lock);
     pthread_mutex_destroy(&run->lock);
 }

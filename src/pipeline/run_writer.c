@@ -82,7 +82,7 @@ struct tally {
 };
 
 /* Note a bad frame. Fails where such a frame ends the run. */
-static airy_status mark_bad(const struct airy_run *run, airy_status status, size_t row,
+static airy_status mark_bad(struct airy_run *run, airy_status status, size_t row,
                             const char *problem, struct tally *tally)
 {
     if (!tally->bad) {
@@ -93,7 +93,11 @@ static airy_status mark_bad(const struct airy_run *run, airy_status status, size
     tally->lost += status == AIRY_ERR_NOT_FOUND;
     /* What an ended series never wrote is no damage: its rows say that they are missing. */
     tally->ends = !run->skip_bad && status != AIRY_ERR_UNWRITTEN;
-    return tally->ends ? airy_fail(status, "%s", problem) : AIRY_OK;
+    if (tally->ends)
+        return airy_fail(status, "%s", problem);
+    airy_message(&run->messages, AIRY_LOG_WARN, "frame %zu was left out: %s",
+                 airy_run_frame(run->params, row), problem);
+    return AIRY_OK;
 }
 
 /* Where a slot's results are on the host. */

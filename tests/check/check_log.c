@@ -1,26 +1,31 @@
-/* Messages of the library: the callback of the process, levels. */
+/* Messages of the library: the callback of the process, levels, the hooks of runs. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "airy/live.h"
 #include "airy/log.h"
+#include "airy/peaks_stack.h"
+#include "airy/pipeline.h"
 #include "base/error.h"
-#include "check.h"
+#include "check_pipeline.h"
 
-enum { KEPT = 256, LONG_TEXT = 5000, THREADS = 4, ROUNDS = 200 };
+enum { KEPT = 256, LONG_TEXT = 5000, THREADS = 4, ROUNDS = 200, FRAMES = 150 };
 
-/* What a callback received. */
+/* What a callback or a hook received. */
 struct heard {
     atomic_size_t count, inside, errors;
     airy_log_level levels[KEPT];
     char texts[KEPT][160];
     size_t longest;
-    pthread_t owner;
+    pthread_t owner; /* of hooks: where they are to be called */
     bool any_thread;
+    bool slow;
 };
 
 static void hear(void *user, airy_log_level level, const char *text)
@@ -37,6 +42,8 @@ static void hear(void *user, airy_log_level level, const char *text)
     }
     heard->longest = strlen(text) > heard->longest ? strlen(text) : heard->longest;
     heard->count++;
+    if (heard->slow)
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
     atomic_fetch_sub(&heard->inside, 1);
 }
 
@@ -45,6 +52,14 @@ static struct heard *make_heard(struct check *c)
     struct heard *heard = check_alloc(c, sizeof(*heard));
     heard->owner = pthread_self();
     return heard;
+}
+
+static size_t count_of(const struct heard *heard, const char *part)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < heard->count && i < KEPT; i++)
+        n += strstr(heard->texts[i], part) != NULL;
+    return n;
 }
 
 /* Standard error goes into memory, and comes back. */
@@ -217,12 +232,196 @@ static void check_threads(struct check *c)
     CHECK(c, heard[0]->count + heard[1]->count >= started * ROUNDS);
 }
 
+/* A stack of FRAMES frames, of which `bad` have no usable monitor. */
+struct talking_run {
+    const char *path, *out;
+    airy_stack *stack;
+    airy_integrator *integrator;
+    double monitor[FRAMES];
+    airy_run_params params;
+};
+
+static bool open_run(struct check *c, struct talking_run *r, size_t bad, struct heard *heard)
+{
+    *r = (struct talking_run){.path = check_run_path(c, "in.h5"),
+                              .out = check_run_path(c, "out.h5")};
+    check_run_stack(c, r->path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    for (size_t i = 0; i < FRAMES; i++)
+        r->monitor[i] = i < bad ? 0 : 1;
+    r->params = (airy_run_params){.skip_bad = true,
+                                  .monitor = r->monitor,
+                                  .batch = 7,
+                                  .message = heard ? hear : NULL,
+                                  .user = heard};
+    r->integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_POISSON);
+    return CHECK_OK(c, airy_stack_create(&r->stack, &r->path, 1)) && r->integrator;
+}
+
+static void close_run(struct talking_run *r)
+{
+    airy_integrator_destroy(&r->integrator);
+    airy_stack_destroy(&r->stack);
+}
+
+static airy_status run(struct talking_run *r, airy_run_info *info)
+{
+    return airy_integrate_stack(r->out, r->stack, &r->integrator, 1, &r->params, info);
+}
+
+/*
+ * More messages than the queue holds, of a run in several threads, to a hook that is slow: all come
+ * on this thread, none twice, and standard error stays empty.
+ */
+static void check_hook(struct check *c)
+{
+    if (!check_case(c, "log_hook"))
+        return;
+    struct talking_run r;
+    struct heard *heard = make_heard(c), *process = make_heard(c);
+    struct diverted diverted;
+    airy_run_info info = {0};
+    heard->slow = true;
+    process->any_thread = true;
+    if (open_run(c, &r, FRAMES - 1, heard) && divert(c, &diverted)) {
+        airy_log_set(hear, process);
+        const airy_status status = run(&r, &info);
+        airy_log_set(NULL, NULL);
+        const char *printed = restore(c, &diverted);
+        CHECK_OK(c, status);
+        CHECK(c, *printed == 0);
+        CHECK(c, info.frames == FRAMES && info.bad == FRAMES - 1);
+        CHECK_COUNT(c, heard->count, FRAMES - 1);
+        CHECK_COUNT(c, heard->errors, 0);
+        CHECK_COUNT(c, count_of(process, "left out"), 0);
+        for (size_t i = 0; i + 1 < FRAMES && i < KEPT; i++) {
+            char part[64];
+            snprintf(part, sizeof(part), "frame %zu was left out: ", i);
+            CHECK(c, heard->levels[i] == AIRY_LOG_WARN && count_of(heard, part) == 1 &&
+                         strstr(heard->texts[i], "its monitor is 0"));
+        }
+    }
+    close_run(&r);
+}
+
+/* Without a hook, the log of the process has the messages, at level info. */
+static void check_no_hook(struct check *c)
+{
+    if (!check_case(c, "log_no_hook"))
+        return;
+    struct talking_run r;
+    const airy_log_level before = airy_log_get_level();
+    for (int level = AIRY_LOG_WARN; level <= AIRY_LOG_INFO; level++) {
+        struct heard *process = make_heard(c);
+        process->any_thread = true;
+        if (open_run(c, &r, 3, NULL)) {
+            airy_log_set_level((airy_log_level)level);
+            airy_log_set(hear, process);
+            CHECK_OK(c, run(&r, NULL));
+            airy_log_set(NULL, NULL);
+            airy_log_set_level(before);
+            CHECK_COUNT(c, count_of(process, " was left out: "), level == AIRY_LOG_INFO ? 3 : 0);
+            for (size_t i = 0; i < process->count && i < KEPT; i++)
+                CHECK(c, process->levels[i] == AIRY_LOG_INFO);
+        }
+        close_run(&r);
+    }
+}
+
+/* A hook beside failures: what ends the run is its status, and the hook is not called after it. */
+static void check_hook_ends(struct check *c)
+{
+    if (!check_case(c, "log_hook_ends"))
+        return;
+    struct talking_run r;
+    struct heard *heard = make_heard(c);
+    if (open_run(c, &r, 0, heard)) {
+        const char *spoiled = check_run_path(c, "spoiled.h5");
+        airy_stack_destroy(&r.stack);
+        check_run_stack(c, spoiled, check_run_frames(c, 20), 20, 11, TRUNCATED);
+        r.params.monitor = NULL;
+        r.params.skip_bad = false;
+        if (CHECK_OK(c, airy_stack_create(&r.stack, &spoiled, 1))) {
+            CHECK_FAILS(c, run(&r, NULL), AIRY_ERR_CORRUPT, "frame 11");
+            CHECK_COUNT(c, heard->count, 0);
+            r.params.skip_bad = r.params.force = true;
+            CHECK_OK(c, run(&r, NULL));
+            CHECK(c, heard->count == 1 && count_of(heard, " frame 11") == 1);
+            r.params.first = 30; /* past the end: fails before there are threads */
+            CHECK(c, run(&r, NULL) != AIRY_OK && heard->count == 1 && heard->errors == 0);
+        }
+    }
+    close_run(&r);
+}
+
+/* Peaks of a stack: the same hook. */
+static void check_hook_peaks(struct check *c)
+{
+    if (!check_case(c, "log_hook_peaks"))
+        return;
+    struct talking_run r;
+    struct heard *heard = make_heard(c);
+    airy_peak_finder *finder = NULL;
+    airy_peaks_run_info info = {0};
+    if (open_run(c, &r, 0, heard) &&
+        CHECK_OK(c, airy_peak_finder_create(&finder, r.integrator, NULL))) {
+        const char *spoiled = check_run_path(c, "spoiled.h5");
+        airy_stack_destroy(&r.stack);
+        check_run_stack(c, spoiled, check_run_frames(c, 20), 20, 11, TRUNCATED);
+        r.params.monitor = NULL;
+        r.params.batch = 2;
+        if (CHECK_OK(c, airy_stack_create(&r.stack, &spoiled, 1)) &&
+            CHECK_OK(c, airy_peaks_stack(r.out, r.stack, (const airy_peak_finder *[]){finder}, 1,
+                                         &r.params, &info))) {
+            CHECK_COUNT(c, heard->count, info.run.bad);
+            CHECK(c, count_of(heard, " frame 11") == 1 && heard->errors == 0);
+        }
+    }
+    airy_peak_finder_destroy(&finder);
+    close_run(&r);
+}
+
+/* A live run has no thread inside it: its hook is called on any, never on two at once. */
+static void check_hook_live(struct check *c)
+{
+    if (!check_case(c, "log_hook_live"))
+        return;
+    struct heard *heard = make_heard(c);
+    airy_live *live = NULL;
+    airy_live_info info = {0};
+    heard->any_thread = true;
+    const airy_live_params params = {.height = RUN_HEIGHT,
+                                     .width = RUN_WIDTH,
+                                     .dtype = AIRY_DTYPE_U32,
+                                     .frames = 40,
+                                     .run = {.skip_bad = true, .message = hear, .user = heard}};
+    airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_POISSON);
+    const uint32_t *pixels = check_run_frames(c, 1);
+    if (integrator && CHECK_OK(c, airy_live_create(&live, NULL, &integrator, 1, &params))) {
+        airy_live_frame frame = {.bytes = pixels, .size = RUN_PIXELS * sizeof(*pixels)};
+        for (; frame.number < 10; frame.number++)
+            CHECK_OK(c, airy_live_put(live, &frame, 60));
+        CHECK_OK(c, airy_live_lose(live, 10, "it was lost on its way", 60));
+        CHECK_OK(c, airy_live_finish(live, &info));
+        CHECK_COUNT(c, heard->count, 30);
+        CHECK(c, info.bad == 0 && info.lost == 30 && heard->errors == 0);
+        CHECK(c, count_of(heard, " was left out: ") == 30 &&
+                     count_of(heard, "frame 10 was left out: it was lost on its way") == 1);
+    }
+    airy_live_destroy(&live);
+    airy_integrator_destroy(&integrator);
+}
+
 void check_log(struct check *c)
 {
-    if (!c->is_cpu)
-        return;
-    check_callback(c);
-    check_levels(c);
-    check_inside(c);
-    check_threads(c);
+    if (c->is_cpu) {
+        check_callback(c);
+        check_levels(c);
+        check_inside(c);
+        check_threads(c);
+    }
+    check_hook(c);
+    check_no_hook(c);
+    check_hook_ends(c);
+    check_hook_peaks(c);
+    check_hook_live(c);
 }

@@ -1,0 +1,55 @@
+#!/bin/sh
+# usage: messages.sh EXAMPLE LIBRARY STACK PONI
+# Runs examples/messages.c, whose run has a message hook, with LIBRARY (faults.c) preloaded, which makes each allocation fail in
+# turn, alone and with all after it, and each start of a thread: it ends in time, either as the undisturbed run did, with the same
+# warnings of the run, or with exit code 1 and one line on standard error. Prints TAP.
+example=$1
+library=$2
+stack=$3
+poni=$4
+top=$(mktemp -d) || exit 1
+trap 'rm -rf "$top"' EXIT
+trap 'exit 1' INT TERM
+unset AIRY_LOG
+AIRY_DEVICE=cpu
+AIRY_CACHE_DIR=none
+FAULT_LOG=$top/log
+export AIRY_DEVICE AIRY_CACHE_DIR FAULT_LOG
+
+"$example" "$stack" "$poni" 2>"$top/undisturbed" | grep '^run: warning: ' >"$top/want"
+echo 1..3
+number=0
+for kind in memory:ENOMEM memory:ENOMEM:stays thread:EAGAIN; do
+    number=$((number + 1))
+    FAULT_KIND=${kind%%:*}
+    FAULT_HOW=ENOMEM
+    unset FAULT_STAYS
+    case $kind in *:stays) export FAULT_STAYS=1 ;; esac
+    FAULT_AT=1
+    export FAULT_KIND FAULT_HOW FAULT_AT
+    why=
+    [ -s "$top/want" ] && [ ! -s "$top/undisturbed" ] || why="the undisturbed run: $(cat "$top/undisturbed")"
+    while [ -z "$why" ]; do
+        rm -f "$FAULT_LOG"
+        LD_PRELOAD=$library timeout -k 5 60 "$example" "$stack" "$poni" >"$top/out" 2>"$top/err"
+        code=$?
+        grep -q '^fault' "$FAULT_LOG" 2>/dev/null || break
+        lines=$(wc -l <"$top/err")
+        grep '^run: warning: ' "$top/out" >"$top/got"
+        case $code in
+        0) [ "$lines" = 0 ] && cmp -s "$top/got" "$top/want" || why="other warnings" ;;
+        1) [ "$lines" = 1 ] && grep -q '^messages: .' "$top/err" || why="$lines lines on standard error" ;;
+        *) why="exit code $code" ;;
+        esac
+        [ -z "$why" ] || why="call $FAULT_AT ($(sed -n 's/^fault .*\///p' "$FAULT_LOG" | head -n 1)): $why"
+        FAULT_AT=$((FAULT_AT + 1))
+    done
+    [ -n "$why" ] || [ "$FAULT_AT" -gt 2 ] || why="too few calls"
+    if [ -z "$why" ]; then
+        echo "ok $number - messages_$(echo "$kind" | tr : _) ($((FAULT_AT - 1)) calls)"
+    else
+        echo "not ok $number - messages_$(echo "$kind" | tr : _)"
+        printf '%s\n' "$why" | sed 's/^/# /'
+        head -n 3 "$top/err" | sed 's/^/# /'
+    fi
+done
