@@ -1,10 +1,11 @@
 /*
- * Device arrays: create, push, view, fill, copy, pull, print.
+ * Device arrays: create, push, view, fill, copy, pull, format.
  *
  * Build: cc arrays.c $(pkg-config --cflags --libs airy)
  * Run:   ./arrays [DEVICE]        such as cpu, gpu:0, opencl:0:0
  */
 #include <airy/array.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static airy_status run(const char *spec)
@@ -16,6 +17,7 @@ static airy_status run(const char *spec)
     const size_t shape[2] = {6, 8}, start[2] = {1, 2}, box[2] = {2, 3};
     airy_memory_info memory;
     airy_status status;
+    char *text = NULL;
 
     for (unsigned y = 0; y < 6; y++)
         for (unsigned x = 0; x < 8; x++)
@@ -44,14 +46,16 @@ static airy_status run(const char *spec)
     if ((status = airy_array_pull(queue, back, sizeof(back), copy)) != AIRY_OK)
         goto out;
     printf("the view began with %u and ended with %u\n", back[0][0], back[1][2]);
-    if ((status = airy_array_print(queue, image, stdout)) != AIRY_OK)
+    if ((status = airy_array_format(queue, &text, image)) != AIRY_OK)
         goto out;
+    fputs(text, stdout);
     if ((status = airy_queue_finish(queue)) != AIRY_OK)
         goto out;
     if ((status = airy_device_memory(device, &memory)) == AIRY_OK)
         printf("%llu bytes in %llu pieces on %s\n", (unsigned long long)memory.in_use,
                (unsigned long long)memory.count, airy_device_spec(device));
 out:
+    free(text);
     /* Children go before the device; NULL is fine. */
     airy_array_destroy(&copy);
     airy_array_destroy(&corner);

@@ -5,6 +5,7 @@
  * Run:   ./catalog [DEVICE [TABLE]]     such as cpu sources.vot
  */
 #include <airy/airy.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { SIDE = 128 };

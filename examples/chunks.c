@@ -6,6 +6,7 @@
  * Run:   ./chunks [DEVICE]
  */
 #include <airy/codec.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { FRAMES = 4, HEIGHT = 100, WIDTH = 120, PIXELS = HEIGHT * WIDTH };

@@ -5,6 +5,7 @@
  * Run:   ./pattern [DEVICE]
  */
 #include <airy/integrate.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { BINS = 100, POINTS = 600, HEIGHT = 195, WIDTH = 487 };

@@ -5,6 +5,7 @@
  * Run:   ./series STACK.h5 GEOMETRY.poni OUT.h5 [DEVICE]
  */
 #include <airy/airy.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static bool show_progress(void *user, size_t done, size_t total)

@@ -5,6 +5,7 @@
  * Run:   ./sources [DEVICE]        such as cpu
  */
 #include <airy/airy.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { SIDE = 64 };

@@ -94,10 +94,19 @@ AIRY_API airy_status airy_array_copy(airy_queue *queue, airy_array *dst, const a
  *  finite and beyond float32). */
 AIRY_API airy_status airy_array_fill(airy_queue *queue, airy_array *array, double value);
 /**
- * Like NumPy: shape, dtype, device, then the values, shortened to the first and last three of an
- * axis longer than six when there are more than 1000.
+ * Format an array as text, as NumPy prints it: a line of shape, dtype and device, then the values,
+ * shortened to the first and last three of an axis longer than six when there are more than 1000.
+ *
+ *     char *text;
+ *     if (airy_array_format(queue, &text, array) == AIRY_OK) {
+ *         fputs(text, stdout);
+ *         free(text);
+ *     }
+ *
+ * @param text  out, several lines, each with a newline at its end; released with free()
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY, those of airy_array_pull.
  */
-AIRY_API airy_status airy_array_print(airy_queue *queue, const airy_array *array, FILE *file);
+AIRY_API airy_status airy_array_format(airy_queue *queue, char **text, const airy_array *array);
 
 #ifdef __cplusplus
 }

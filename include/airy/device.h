@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "airy/status.h"
 
@@ -193,10 +192,14 @@ AIRY_API airy_status airy_profile_get(const airy_device *device, airy_profile_ro
                                       size_t *count);
 AIRY_API void airy_profile_free(airy_profile_row *rows);
 /**
- * Print the profile as a table: kernel, count, min, median, max, mean, std in ms, GB/s, share;
- * transfers apart; total. It waits as airy_profile_get does.
+ * Format the rows of airy_profile_get as a table: kernel, count, min, median, max, mean, std in ms,
+ * GB/s, share; then the copies between host and device, and the totals. It waits as
+ * airy_profile_get does.
+ *
+ * @param text  out, several lines, each with a newline at its end; released with free()
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
  */
-AIRY_API airy_status airy_profile_print(const airy_device *device, FILE *file);
+AIRY_API airy_status airy_profile_format(const airy_device *device, char **text);
 
 #ifdef __cplusplus
 }

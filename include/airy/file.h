@@ -11,7 +11,6 @@
 #define AIRY_FILE_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "airy/status.h"
 
@@ -46,30 +45,30 @@ AIRY_API airy_status airy_file_move(const char *partial, const char *path, bool 
 AIRY_API void airy_file_sync_folder(const char *path);
 
 /**
- * End a file that was printed to: what is buffered goes there, and it gets its name as by
- * airy_file_move(); after a failure it is removed. file is closed and partial released either way.
+ * Commit a file of airy_file_create() that is written: close it and rename it to path as
+ * airy_file_move() does; after a failure it is removed. partial is released either way.
  *
- * @param file  of the descriptor, by fdopen()
- * @param sync  the file and its name are on the disk then
+ * @param fd    of airy_file_create(), or a duplicate of it; closed either way
+ * @param sync  whether the file and its name are flushed to the disk
  *
  * AIRY_ERR_IO with the system's words and path, AIRY_ERR_EXISTS; AIRY_ERR_PARAM, and nothing is
  * done, where an argument is missing. Any thread.
  */
-AIRY_API airy_status airy_file_end(FILE *file, char *partial, const char *path, bool force,
-                                   bool sync);
+AIRY_API airy_status airy_file_commit(int fd, char *partial, const char *path, bool force,
+                                      bool sync);
 
 /**
  * Open a text for reading, behind its byte order mark: a regular file, or a pipe, which is read
  * whole first.
  *
- * @param file  out, closed with fclose()
+ * @param fd  out, closed by the caller; it can be read again from the start
  *
  * Of a pipe at most 64 MiB are read. One that nobody has open for writing is waited for five
  * seconds. Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO (the system's words; a folder, a device, a pipe
  * that nobody writes into), AIRY_ERR_FORMAT (a pipe of more bytes), AIRY_ERR_MEMORY, AIRY_ERR_PARAM.
  * The sentence begins with "PATH: ". Any thread.
  */
-AIRY_API airy_status airy_file_open_text(FILE **file, const char *path);
+AIRY_API airy_status airy_file_open_text(int *fd, const char *path);
 
 /** Remove a file that has not got its name, if it is there. Any thread. */
 AIRY_API void airy_file_remove(const char *partial);

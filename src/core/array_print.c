@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/print_text.h"
 #include "core/backend.h"
 
 enum { EDGE = 3, SHORTEN_ABOVE = 1000, DIGITS = 8, TEXT_SIZE = 40 };
@@ -211,9 +212,26 @@ static void print_values(FILE *file, const struct shown *s)
     fputc('\n', file);
 }
 
-airy_status airy_array_print(airy_queue *queue, const airy_array *array, FILE *file)
+struct printed {
+    const airy_array *array;
+    const struct shown *shown;
+};
+
+static void print_array(FILE *file, const void *user)
 {
-    AIRY_FAIL_IF(!queue || !array || !file, AIRY_ERR_PARAM, "airy_array_print: argument is NULL");
+    const struct printed *p = user;
+    const airy_array *array = p->array;
+    fputs("shape (", file);
+    for (int i = 0; i < array->ndim; i++)
+        fprintf(file, "%s%zu", i ? ", " : "", array->shape[i]);
+    fprintf(file, "%s), dtype %s, device %s\n", array->ndim == 1 ? "," : "",
+            airy_dtype_name(array->dtype), airy_device_spec(airy_array_device(array)));
+    print_values(file, p->shown);
+}
+
+airy_status airy_array_format(airy_queue *queue, char **text, const airy_array *array)
+{
+    AIRY_FAIL_IF(!queue || !array || !text, AIRY_ERR_PARAM, "airy_array_format: argument is NULL");
     AIRY_TRY(airy_check_device(queue, array, "array"));
     struct shown s = {.dtype = array->dtype, .ndim = array->ndim, .count = 1};
     const bool shorten = airy_array_count(array) > SHORTEN_ABOVE;
@@ -231,18 +249,8 @@ airy_status airy_array_print(airy_queue *queue, const airy_array *array, FILE *f
     airy_status status = AIRY_OK;
     for (unsigned box = 0; status == AIRY_OK && box < 1u << s.ndim; box++)
         status = pull_box(queue, array, &s, box);
-    if (status == AIRY_OK) {
-        fputs("shape (", file);
-        for (int i = 0; i < s.ndim; i++)
-            fprintf(file, "%s%zu", i ? ", " : "", array->shape[i]);
-        fprintf(file, "%s), dtype %s, device %s\n", s.ndim == 1 ? "," : "",
-                airy_dtype_name(s.dtype), queue->device->info.spec);
-        print_values(file, &s);
-        AIRY_TRY_OR(out, ferror(file)
-                             ? airy_fail(AIRY_ERR_IO, "cannot print the array: write error")
-                             : AIRY_OK);
-    }
-out:
+    if (status == AIRY_OK)
+        status = airy_print_text(text, print_array, &(struct printed){array, &s});
     free(block);
     return status;
 }

@@ -1,8 +1,9 @@
-/* Printing the profile of a device as a table. */
+/* The profile of a device as a table. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/print_text.h"
 #include "core/objects.h"
 
 static void print_part(FILE *file, const airy_profile_row *rows, size_t count, bool transfer,
@@ -27,13 +28,19 @@ static void print_part(FILE *file, const airy_profile_row *rows, size_t count, b
     }
 }
 
-airy_status airy_profile_print(const airy_device *device, FILE *file)
-{
+struct table {
+    const airy_device *device;
     airy_profile_row *rows;
     size_t count;
+};
+
+static void print_table(FILE *file, const void *user)
+{
+    const struct table *table = user;
+    const airy_device *device = table->device;
+    const airy_profile_row *rows = table->rows;
+    const size_t count = table->count;
     double kernels = 0, copies = 0;
-    AIRY_FAIL_IF(!device || !file, AIRY_ERR_PARAM, "airy_profile_print: argument is NULL");
-    AIRY_TRY(airy_profile_get(device, &rows, &count));
     for (size_t i = 0; i < count; i++)
         *(rows[i].transfer ? &copies : &kernels) += rows[i].total;
     print_part(file, rows, count, false, kernels + copies);
@@ -51,6 +58,14 @@ airy_status airy_profile_print(const airy_device *device, FILE *file)
     if (lost)
         fprintf(file, "%llu samples are missing: there was no memory for them\n",
                 (unsigned long long)lost);
-    free(rows);
-    return AIRY_OK;
+}
+
+airy_status airy_profile_format(const airy_device *device, char **text)
+{
+    struct table table = {.device = device};
+    AIRY_FAIL_IF(!device || !text, AIRY_ERR_PARAM, "airy_profile_format: argument is NULL");
+    AIRY_TRY(airy_profile_get(device, &table.rows, &table.count));
+    const airy_status status = airy_print_text(text, print_table, &table);
+    free(table.rows);
+    return status;
 }

@@ -1,6 +1,7 @@
 #include "airy/filter.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* Backgrounds: against their definition, and against SEP. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

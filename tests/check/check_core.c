@@ -518,19 +518,15 @@ static void check_profile_device(struct check *c)
     CHECK_FAILS(c, airy_profile_get(device, NULL, &count), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_profile_get(device, &rows, NULL), AIRY_ERR_PARAM, "NULL");
     char *text = NULL;
-    size_t length = 0;
-    FILE *f = open_memstream(&text, &length);
-    if (CHECK(c, f != NULL)) {
-        CHECK_OK(c, airy_profile_print(device, f));
-        fclose(f);
+    if (CHECK_OK(c, airy_profile_format(device, &text))) {
         CHECK(c, strstr(text, "kernel ") && strstr(text, "median ms") && strstr(text, "GB/s") &&
                      strstr(text, "share"));
         CHECK(c, strstr(text, "\ncopy ") && strstr(text, "\nfill "));
         CHECK(c, strstr(text, "total on ") && strstr(text, c->spec));
         free(text);
     }
-    CHECK_FAILS(c, airy_profile_print(NULL, stdout), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_profile_print(device, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_profile_format(NULL, &text), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_profile_format(device, NULL), AIRY_ERR_PARAM, "NULL");
     airy_array_destroy(&a);
     airy_array_destroy(&b);
     airy_queue_destroy(&queue);

@@ -1,4 +1,5 @@
 /* Arithmetic, comparison, functions, choice, limits, conversion. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* Convolution and blur. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

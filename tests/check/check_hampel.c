@@ -1,5 +1,6 @@
 /* The Hampel filter. No tolerances: medians and what is kept are elements of the source. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "check.h"

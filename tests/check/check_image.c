@@ -609,12 +609,19 @@ static void check_new_file(struct check *c)
         snprintf(other, sizeof(other), "%s/printed", folder);
         if (!CHECK_OK(c, airy_file_create(&fd, &partial, other)))
             return;
-        FILE *file = fdopen(fd, "w");
-        fputs("x", file);
-        const airy_status status = airy_file_end(file, partial, other, false, i == 0);
+        CHECK(c, write(fd, "x", 1) == 1);
+        const airy_status status = airy_file_commit(fd, partial, other, false, i == 0);
         CHECK(c, status == (i ? AIRY_ERR_EXISTS : AIRY_OK) && count_files(folder, "") == 2);
     }
-    CHECK_FAILS(c, airy_file_end(NULL, NULL, path, true, true), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_file_commit(0, NULL, path, true, true), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_file_commit(-1, (char[]){"x"}, path, true, true), AIRY_ERR_PARAM,
+                "missing");
+    if (CHECK_OK(c, airy_file_create(&fd, &partial, path))) { /* closed already: it is removed */
+        close(fd);
+        CHECK_FAILS(c, airy_file_commit(fd, partial, path, true, true), AIRY_ERR_IO,
+                    "it cannot be written");
+        CHECK(c, count_files(folder, ".partial") == 0);
+    }
     CHECK_FAILS(c, airy_file_create(&fd, &partial, NULL), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_file_create(&fd, &partial, "/proc/none/x"), AIRY_ERR_IO, "cannot create");
 }

@@ -475,15 +475,15 @@ static void check_shuffle(struct check *c)
 /* The text behind its mark, from a file and from a pipe. */
 static void expect_text(struct check *c, const char *path, const char *want)
 {
-    FILE *file;
+    int fd = -1;
     char text[64] = "";
-    if (!CHECK_OK(c, airy_file_open_text(&file, path)))
+    if (!CHECK_OK(c, airy_file_open_text(&fd, path)))
         return;
-    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
-    CHECK(c, strcmp(text, want) == 0);
-    rewind(file); /* a pipe's text is there a second time */
-    CHECK(c, fgetc(file) != EOF);
-    fclose(file);
+    const ssize_t n = read(fd, text, sizeof(text) - 1);
+    CHECK(c, n >= 0 && strcmp(text, want) == 0);
+    char first = 0; /* a pipe's text is there a second time */
+    CHECK(c, lseek(fd, 0, SEEK_SET) == 0 && read(fd, &first, 1) == 1);
+    close(fd);
 }
 
 static void check_text(struct check *c)
@@ -492,8 +492,7 @@ static void check_text(struct check *c)
         return;
     static const char marked[] = "\xef\xbb\xbf"
                                  "1 2\n";
-    FILE *file;
-    int ends[2];
+    int ends[2], fd = -1;
     char name[64];
     expect_text(c, stack_spill(c, "marked", marked, sizeof(marked) - 1), "1 2\n");
     expect_text(c, stack_spill(c, "short", "a", 1), "a");
@@ -504,11 +503,11 @@ static void check_text(struct check *c)
     close(ends[1]);
     expect_text(c, name, "1 2\n");
     close(ends[0]);
-    CHECK_FAILS(c, airy_file_open_text(&file, check_tmp(c)), AIRY_ERR_IO, "a folder");
-    CHECK_FAILS(c, airy_file_open_text(&file, "/dev/zero"), AIRY_ERR_IO, "a device");
-    CHECK_FAILS(c, airy_file_open_text(&file, "/none/x"), AIRY_ERR_NOT_FOUND, "/none/x: ");
+    CHECK_FAILS(c, airy_file_open_text(&fd, check_tmp(c)), AIRY_ERR_IO, "a folder");
+    CHECK_FAILS(c, airy_file_open_text(&fd, "/dev/zero"), AIRY_ERR_IO, "a device");
+    CHECK_FAILS(c, airy_file_open_text(&fd, "/none/x"), AIRY_ERR_NOT_FOUND, "/none/x: ");
     CHECK_FAILS(c, airy_file_open_text(NULL, "x"), AIRY_ERR_PARAM, "missing");
-    CHECK_FAILS(c, airy_file_open_text(&file, NULL), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_file_open_text(&fd, NULL), AIRY_ERR_PARAM, "missing");
 }
 
 void check_image_bounds(struct check *c)

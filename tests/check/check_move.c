@@ -1,4 +1,5 @@
 /* Moves and projections. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define REFUSES(expr, name) CHECK_FAILS(c, expr, AIRY_ERR_PARAM, name)
 

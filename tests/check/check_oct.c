@@ -1,6 +1,7 @@
 /* Optical coherence tomography against its definition: every parameter, all lengths. */
 #include "check_oct.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

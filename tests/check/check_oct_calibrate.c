@@ -1,4 +1,5 @@
 /* Calibration: mirrors with known axis and dispersion, recordings that do not do, real mirrors. */
+#include <stdio.h>
 #include <string.h>
 
 #include "airy/image.h"

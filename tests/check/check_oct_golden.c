@@ -2,6 +2,7 @@
  * OCT against values that other code computed (tests/golden/oct/README.md): the chains of PyMotionOCT and
  * OCTproZ on simulated frames, and real spectra. Tolerances are those files'.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* Order statistics and morphology. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

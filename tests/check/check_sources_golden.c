@@ -2,6 +2,7 @@
  * Sources of simulated and real images against SEP 1.4.1's lists (sources_sep.h5) and against a
  * catalogue of SExtractor.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
 
 #if AIRY_HAVE_ZMQ
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <zmq.h>

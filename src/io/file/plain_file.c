@@ -207,6 +207,12 @@ airy_status airy_file_publish(int fd, const char *partial, const char *path, boo
     return airy_file_rename(partial, path, force);
 }
 
+/* To the disk; 0, or the error. Some file systems cannot. */
+static int flush_file(int fd)
+{
+    return fsync(fd) != 0 && errno != EINVAL && errno != EROFS ? errno : 0;
+}
+
 static airy_status write_parts(int fd, const void *const *parts, const size_t *sizes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -220,8 +226,8 @@ static airy_status write_parts(int fd, const void *const *parts, const size_t *s
             done += (size_t)n;
         }
     }
-    AIRY_FAIL_IF(fsync(fd) != 0 && errno != EINVAL && errno != EROFS, AIRY_ERR_IO, "fsync: %s",
-                 strerror(errno));
+    const int why = flush_file(fd);
+    AIRY_FAIL_IF(why, AIRY_ERR_IO, "fsync: %s", strerror(why));
     return AIRY_OK;
 }
 
@@ -257,19 +263,31 @@ airy_status airy_file_put(const char *path, const void *const *parts, const size
     return airy_file_settle(status, partial, path, force);
 }
 
-airy_status airy_file_end(FILE *file, char *partial, const char *path, bool force, bool sync)
+/* A file that is closed; why: the error of its last writes, or 0. */
+static airy_status commit(int why, char *partial, const char *path, bool force, bool sync)
 {
-    AIRY_FAIL_IF(!file || !partial || !path, AIRY_ERR_PARAM,
-                 "airy_file_end: file, partial or path is missing");
-    const int fd = fileno(file);
-    int why = fflush(file) != 0 ? errno : ferror(file) ? EIO : 0;
-    if (!why && sync && fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
-        why = errno;
-    if (fclose(file) != 0 && !why)
-        why = errno;
     const airy_status status =
         why ? airy_fail(AIRY_ERR_IO, "it cannot be written: %s", strerror(why)) : AIRY_OK;
     return settle(status, partial, path, force, sync);
+}
+
+airy_status airy_file_commit(int fd, char *partial, const char *path, bool force, bool sync)
+{
+    AIRY_FAIL_IF(fd < 0 || !partial || !path, AIRY_ERR_PARAM,
+                 "airy_file_commit: fd, partial or path is missing");
+    int why = sync ? flush_file(fd) : 0;
+    if (close(fd) != 0 && !why)
+        why = errno;
+    return commit(why, partial, path, force, sync);
+}
+
+/* The same of what was printed. */
+static airy_status commit_stream(FILE *file, char *partial, const char *path, bool force)
+{
+    int why = fflush(file) != 0 ? errno : ferror(file) ? EIO : flush_file(fileno(file));
+    if (fclose(file) != 0 && !why)
+        why = errno;
+    return commit(why, partial, path, force, true);
 }
 
 airy_status airy_print_file(const char *path, bool force,
@@ -286,7 +304,7 @@ airy_status airy_print_file(const char *path, bool force,
     if (status == AIRY_OK) {
         print(file, user);
         airy_c_locale_leave(&locale);
-        return airy_file_end(file, partial, path, force, true);
+        return commit_stream(file, partial, path, force);
     }
     if (file)
         (void)fclose(file);

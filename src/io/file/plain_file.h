@@ -28,6 +28,8 @@ airy_status airy_file_stat(struct stat *about, const char *path);
 airy_status airy_file_open(int *fd, uint64_t *size, const char *path);
 /* Bytes of UTF-8's byte order mark, which is no part of the text, at its start: 3 or 0. */
 size_t airy_file_text_mark(const char *text, size_t size);
+/* airy_file_open_text for those who read lines; closed with fclose. */
+airy_status airy_file_open_stream(FILE **file, const char *path);
 
 /*
  * Open for writing, against other runs: two must not write one file, the parts of one run share

@@ -106,25 +106,29 @@ static airy_status open_text(int *fd, const char *path)
     return status;
 }
 
-static void skip_mark(FILE *file)
+airy_status airy_file_open_text(int *fd, const char *path)
 {
-    char start[3] = "";
-    const size_t n = fread(start, 1, sizeof(start), file);
-    if (airy_file_text_mark(start, n) == 0)
-        rewind(file);
+    AIRY_FAIL_IF(!fd || !path, AIRY_ERR_PARAM, "airy_file_open_text: fd or path is missing");
+    int opened = -1;
+    AIRY_TRY(open_text(&opened, path));
+    /* Where the mark cannot be read, whoever reads the text meets the error. */
+    char start[3];
+    const ssize_t n = pread(opened, start, sizeof(start), 0);
+    if (n > 0)
+        (void)lseek(opened, (off_t)airy_file_text_mark(start, (size_t)n), SEEK_SET);
+    *fd = opened;
+    return AIRY_OK;
 }
 
-airy_status airy_file_open_text(FILE **file, const char *path)
+airy_status airy_file_open_stream(FILE **file, const char *path)
 {
-    AIRY_FAIL_IF(!file || !path, AIRY_ERR_PARAM, "airy_file_open_text: file or path is missing");
     int fd = -1;
-    AIRY_TRY(open_text(&fd, path));
+    AIRY_TRY(airy_file_open_text(&fd, path));
     FILE *opened = fdopen(fd, "r");
     if (!opened) {
         close(fd);
         return airy_fail(AIRY_ERR_MEMORY, "%s: out of memory", path);
     }
-    skip_mark(opened);
     *file = opened;
     return AIRY_OK;
 }

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "airy/file.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "integrate/calibrant.h"
+#include "io/file/plain_file.h"
 
 enum { MAX_LINES = 100000, MAX_BYTES = 16 << 20 };
 
@@ -72,7 +72,7 @@ airy_status airy_calibrant_read(airy_calibrant *calibrant, const char *path)
     AIRY_FAIL_IF(!calibrant, AIRY_ERR_PARAM, "airy_calibrant_read: calibrant is NULL");
     AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_calibrant_read: path is NULL");
     FILE *file;
-    AIRY_TRY(airy_file_open_text(&file, path));
+    AIRY_TRY(airy_file_open_stream(&file, path));
     struct airy_growing_rings found = {0};
     struct airy_c_locale locale = {0};
     airy_status status = airy_c_locale_enter(&locale);

@@ -63,7 +63,7 @@ struct poni {
 static airy_status read_text(char **text, const char *path)
 {
     FILE *file;
-    AIRY_TRY(airy_file_open_text(&file, path));
+    AIRY_TRY(airy_file_open_stream(&file, path));
     airy_status status = AIRY_OK;
     char *buffer = malloc(MAX_FILE + 1);
     if (!buffer) {

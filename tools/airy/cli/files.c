@@ -3,6 +3,7 @@
  * already is only overwritten by force.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -326,9 +327,15 @@ int tool_check_files(const struct common *common)
 
 FILE *tool_open_text(char why[TEXT_WHY], const char *path)
 {
-    FILE *file = NULL;
-    if (airy_file_open_text(&file, path) == AIRY_OK)
-        return file;
+    int fd = -1;
+    if (airy_file_open_text(&fd, path) == AIRY_OK) {
+        FILE *file = fdopen(fd, "r");
+        if (file)
+            return file;
+        close(fd);
+        snprintf(why, TEXT_WHY, "out of memory");
+        return NULL;
+    }
     const size_t name = strlen(path) + 2; /* "PATH: " begins the sentence */
     const char *sentence = airy_last_error();
     snprintf(why, TEXT_WHY, "%s", strlen(sentence) > name ? sentence + name : sentence);
@@ -352,11 +359,32 @@ int tool_file_begin(struct tool_file *file, const struct common *common, const c
     return tool_fail(common, "%s: out of memory", path);
 }
 
+/* The bytes of a file did not all reach it; fd: still open, or -1. */
+static int fail_written(struct tool_file *file, int fd, int why)
+{
+    char sentence[TOOL_PATH + 128];
+    if (fd >= 0)
+        close(fd);
+    snprintf(sentence, sizeof(sentence), "'%s': it cannot be written: %s", file->path,
+             strerror(why));
+    tool_file_drop(file);
+    return tool_failed_as(file->common, AIRY_ERR_IO, sentence);
+}
+
 int tool_file_end(struct tool_file *file, bool sync)
 {
     const struct common *common = file->common;
-    const airy_status status =
-        airy_file_end(file->file, file->partial, file->path, common->force, sync);
+    FILE *printed = file->file;
+    int why = fflush(printed) != 0 ? errno : ferror(printed) ? EIO : 0;
+    const int fd = why ? -1 : fcntl(fileno(printed), F_DUPFD_CLOEXEC, 0);
+    if (!why && fd < 0)
+        why = errno;
+    file->file = NULL;
+    if (fclose(printed) != 0 && !why)
+        why = errno;
+    if (why)
+        return fail_written(file, fd, why);
+    const airy_status status = airy_file_commit(fd, file->partial, file->path, common->force, sync);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 

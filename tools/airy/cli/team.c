@@ -105,7 +105,7 @@ int team_profile(const struct team *team, const struct common *common)
         json_decref(rows);
         if (status == AIRY_OK && !common->profile_file) {
             fprintf(stderr, "device %s\n", spec);
-            status = airy_profile_print(team->devices[i], stderr);
+            status = tool_print_profile(team->devices[i]);
         }
     }
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);

@@ -82,6 +82,8 @@ bool tool_beside(char path[TOOL_PATH], const char *name);
 void tool_say_tuning(const struct common *common, const airy_device *device);
 /* The profile asked for by --profile: table on stderr or JSON file. 0 or exit code 1. */
 int tool_profile(const struct common *common, const airy_device *device);
+/* As a table on standard error. */
+airy_status tool_print_profile(const airy_device *device);
 /* Its rows as an array; NULL after a failure of the library. */
 json_t *tool_profile_rows(const airy_device *device);
 /* The file of --profile=FILE. Exit code. */
@@ -165,6 +167,7 @@ void progress_end(struct progress *progress);
 #endif
 /* What airy_frame_writer_has_format knows in this build. */
 #define FRAME_SUFFIXES ".h5, .npy" IF_TIFF(", .tif")
+
 enum { TOOL_FORMATS = 96 }; /* bytes of what airy_image_suffixes says */
 
 /* The ending of a plural. */

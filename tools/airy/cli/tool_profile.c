@@ -23,6 +23,16 @@ json_t *tool_profile_rows(const airy_device *device)
     return list;
 }
 
+airy_status tool_print_profile(const airy_device *device)
+{
+    char *text = NULL;
+    const airy_status status = airy_profile_format(device, &text);
+    if (status == AIRY_OK)
+        fputs(text, stderr);
+    free(text);
+    return status;
+}
+
 int tool_write_profile(const struct common *common, const json_t *rows)
 {
     struct tool_file file;
@@ -45,7 +55,7 @@ int tool_profile(const struct common *common, const airy_device *device)
     if (!common->profile)
         return AIRY_EXIT_OK;
     if (!common->profile_file) {
-        const airy_status status = airy_profile_print(device, stderr);
+        const airy_status status = tool_print_profile(device);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
     }
     json_t *list = tool_profile_rows(device);
