@@ -4,6 +4,7 @@
 
 #include "bench.h"
 #include "cli/program.h"
+#include "cli/words.h"
 #include "plot/gnuplot.h"
 
 /* All there are, in the order in which they run. */
@@ -262,7 +263,7 @@ static int choose(const struct bench_params *p, struct choice *choice)
         } else if (!choice->stack && (strpbrk(word, "./") || strstr(word, "::"))) {
             choice->stack = word;
         } else {
-            const char *near = airy_near_word(word, names, BENCHES);
+            const char *near = tool_suggest(word, names, BENCHES);
             return near ? tool_usage(common, "unknown benchmark '%s', did you mean '%s'?", word,
                                      near)
                         : tool_usage(common, "unknown benchmark '%s'", word);

@@ -8,6 +8,7 @@
 
 #include "bench.h"
 #include "cli/memory_limits.h"
+#include "cli/words.h"
 #include "simulate/simulated.h"
 #include "cli/stack_out.h"
 
@@ -63,7 +64,7 @@ const char *bench_parse_cases(void *field, const char *text)
                 n += snprintf(expected + n, sizeof(expected) - (size_t)n, "%s %s", i ? "," : "",
                               names[i]);
             }
-            const char *near = airy_near_word(word, names, CASES);
+            const char *near = tool_suggest(word, names, CASES);
             if (near)
                 snprintf(expected + n, sizeof(expected) - (size_t)n, "; did you mean '%s'?", near);
             return expected;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/program.h"
+#include "cli/words.h"
 #include "tune.h"
 
 struct tune_params {
@@ -221,7 +222,7 @@ static int refuse_name(const struct tune_params *p, const char *option, const ch
     const char *names[TUNE_SIZES];
     for (size_t i = 0; i < count && i < TUNE_SIZES; i++)
         names[i] = list[i].name;
-    const char *near = airy_near_word(name, names, count < TUNE_SIZES ? count : TUNE_SIZES);
+    const char *near = tool_suggest(name, names, count < TUNE_SIZES ? count : TUNE_SIZES);
     return near ? tool_usage(&p->common, "%s'%s': the device has no such size, did you mean '%s'?",
                              option, name, near)
                 : tool_usage(&p->common,

@@ -77,12 +77,26 @@ AIRY_API airy_status airy_image_write(const airy_image *image, const char *path,
  * image. No file is looked at. AIRY_ERR_PARAM, AIRY_ERR_DTYPE, AIRY_ERR_SHAPE. Any thread.
  */
 AIRY_API airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim);
+/** A file format of images. */
+typedef struct airy_image_format_info {
+    const char *name;       /**< such as "TIFF" */
+    const char *suffix;     /**< the usual one, such as ".tif" */
+    bool reads, writes;     /**< whether this build reads it; writes it */
+    uint32_t dtypes;        /**< that a file holds: bit 1 << AIRY_DTYPE_U8 and so on */
+    int min_ndim, max_ndim; /**< dimensions that a file holds */
+} airy_image_format_info;
 /**
- * The suffixes of the formats that this build writes and that hold images of this dtype
- * (AIRY_DTYPE_COUNT: of any) and number of dimensions (0: any), as ".npy, .h5 or .fits". Cut where
- * size is short of 64 bytes. Any thread.
+ * Return the index-th of the formats of images, or NULL past the last one:
+ *
+ *     const airy_image_format_info *format;
+ *     for (size_t i = 0; (format = airy_image_format(i)); i++)
+ *         if (format->writes)
+ *             puts(format->suffix);
+ *
+ * The formats that hold most come first; dtypes and dimensions are those that can be written. Any
+ * thread.
  */
-AIRY_API void airy_image_suffixes(char *text, size_t size, airy_dtype dtype, int ndim);
+AIRY_API const airy_image_format_info *airy_image_format(size_t index);
 /**
  * Whether writing FILE.h5::DATASET would lose anything else: AIRY_ERR_EXISTS where FILE is there
  * and holds more than DATASET and the groups it lies in; the errors of airy_image_read where FILE

@@ -214,7 +214,7 @@ AIRY_API const double *airy_integrator_radial(const airy_integrator *integrator)
  */
 AIRY_API const double *airy_integrator_azimuth(const airy_integrator *integrator);
 
-/** Facts for --explain and logs. */
+/** What an integrator covers, what it takes, and how long its parts took to make. */
 typedef struct airy_integrator_info {
     size_t pixels, valid_pixels, entries, bins;
     uint64_t host_bytes;   /**< a GPU that has split the pixels itself takes 8 bytes an entry and 9

@@ -64,13 +64,6 @@ AIRY_API bool airy_status_is_of_frame(airy_status status);
  */
 AIRY_API const char *airy_last_error(void);
 
-/**
- * Of so many words the one that a person who typed `word` will have meant: it begins with all of
- * its letters, three at least, or at most (letters + 1) / 3, rounded down, differ; case is ignored.
- * NULL where none is near. Any thread.
- */
-AIRY_API const char *airy_near_word(const char *word, const char *const *words, size_t count);
-
 /** "0.1.0". Any thread. */
 AIRY_API const char *airy_version(void);
 

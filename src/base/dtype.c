@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/word.h"
 
 static const struct {
     const char *name, *brief, *numpy;
@@ -69,7 +70,7 @@ airy_status airy_dtype_parse(airy_dtype *dtype, const char *name)
     const char *names[AIRY_DTYPE_COUNT];
     for (int i = 0; i < AIRY_DTYPE_COUNT; i++)
         names[i] = dtypes[i].name;
-    const char *near = airy_near_word(name, names, AIRY_DTYPE_COUNT);
+    const char *near = airy_suggest_word(name, names, AIRY_DTYPE_COUNT);
     AIRY_FAIL_IF(near, AIRY_ERR_DTYPE, "dtype '%.40s' is not known, did you mean '%s'?", name,
                  near);
     return airy_fail(AIRY_ERR_DTYPE,

@@ -66,7 +66,7 @@ static bool is_other_type(const char *word, const char *candidate)
     return type_digits(word) || digits == candidate + 1 || strcmp(given, digits) != 0;
 }
 
-const char *airy_near_word(const char *word, const char *const *words, size_t count)
+const char *airy_suggest_word(const char *word, const char *const *words, size_t count)
 {
     if (!word || !words)
         return NULL;
@@ -105,7 +105,7 @@ airy_status airy_unknown_word(const char *what, const char *word, const char *co
                               size_t count)
 {
     char list[1024];
-    const char *near = airy_near_word(word, words, count);
+    const char *near = airy_suggest_word(word, words, count);
     if (near)
         return airy_fail(AIRY_ERR_PARAM, "%s '%.64s' is unknown, did you mean '%s'?", what, word,
                          near);

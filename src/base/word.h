@@ -13,6 +13,13 @@
  */
 size_t airy_word_distance(const char *a, const char *b);
 
+/*
+ * Return the closest of so many words to a mistyped one: it begins with all letters of that, three
+ * at least, or at most (letters + 1) / 3, rounded down, differ; case is ignored. A number type is
+ * no suggestion for another one. NULL where none is near.
+ */
+const char *airy_suggest_word(const char *word, const char *const *words, size_t count);
+
 /* "a, b or c", cut where it does not fit. */
 void airy_join_words(char *text, size_t size, const char *const *words, size_t count);
 

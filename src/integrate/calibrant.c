@@ -364,7 +364,7 @@ static airy_status unknown_calibrant(const char *name)
     char list[1024];
     for (size_t i = 0; i < ENTRIES; i++)
         names[i] = entries[i].info.name;
-    const char *near = airy_near_word(name, names, ENTRIES);
+    const char *near = airy_suggest_word(name, names, ENTRIES);
     if (near)
         return airy_fail(AIRY_ERR_NOT_FOUND, "calibrant '%.64s' is unknown, did you mean '%s'?",
                          name, near);

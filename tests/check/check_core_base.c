@@ -20,6 +20,7 @@
 #include "base/thread.h"
 #include "base/word.h"
 #include "check_core.h"
+#include "cli/words.h"
 #include "core/profile.h"
 
 static void check_names(struct check *c)
@@ -172,19 +173,23 @@ static void check_near_words(struct check *c)
                 {"deflecked", "reflected"}};
     const size_t count = sizeof(words) / sizeof(words[0]);
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
-        const char *near = airy_near_word(rows[r].typed, words, count);
+        const char *near = airy_suggest_word(rows[r].typed, words, count);
         CHECK(c, rows[r].meant ? near && strcmp(near, rows[r].meant) == 0 : !near);
+        CHECK(c, near == tool_suggest(rows[r].typed, words, count));
     }
     /* No other type of numbers than the one that was typed, which would read other bytes. */
     static const char *const types[] = {"f32", "u16", "i16", "uint16", "uint32", "float32"};
     static const char *const typed[] = {"u32", "i32", "f16", "u61", "uint33", "int32", "float16"};
     for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++)
-        CHECK(c, !airy_near_word(typed[i], types, sizeof(types) / sizeof(types[0])));
-    const char *slip = airy_near_word("unit32", types, sizeof(types) / sizeof(types[0]));
-    CHECK(c, slip && strcmp(slip, "uint32") == 0);
+        CHECK(c, !airy_suggest_word(typed[i], types, sizeof(types) / sizeof(types[0])) &&
+                     !tool_suggest(typed[i], types, sizeof(types) / sizeof(types[0])));
+    const char *slip = airy_suggest_word("unit32", types, sizeof(types) / sizeof(types[0]));
+    CHECK(c, slip && strcmp(slip, "uint32") == 0 &&
+                 slip == tool_suggest("unit32", types, sizeof(types) / sizeof(types[0])));
     char many[101] = "";
     memset(many, 'q', 100);
-    CHECK(c, !airy_near_word(many, words, count) && !airy_near_word(NULL, words, count));
+    CHECK(c, !airy_suggest_word(many, words, count) && !airy_suggest_word(NULL, words, count));
+    CHECK(c, !tool_suggest(many, words, count) && !tool_suggest(NULL, words, count));
     CHECK(c, airy_word_distance("kitten", "sitting") == 3 && airy_word_distance("csr", "scr") == 1);
     int index = -1;
     CHECK_OK(c, airy_find_word(&index, "border", "reflect", words, count));

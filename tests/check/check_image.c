@@ -518,21 +518,24 @@ static void check_format(struct check *c)
             CHECK(c, (airy_image_check_format(path, (airy_dtype)dtype, 0) == AIRY_OK) == any);
         }
     }
-    char list[128];
-    for (int ndim = 0; ndim <= AIRY_MAX_DIMS; ndim++)
-        for (int dtype = 0; dtype <= AIRY_DTYPE_COUNT; dtype++) {
-            airy_image_suffixes(list, sizeof(list), (airy_dtype)dtype, ndim);
-            CHECK(c, strstr(list, " or ") && strlen(list) < 64);
-            for (size_t s = 0;
-                 s < sizeof(suffixes) / sizeof(suffixes[0]) && dtype < AIRY_DTYPE_COUNT; s++)
-                CHECK(c, (strstr(list, suffixes[s]) != NULL) ==
-                             (airy_image_check_format(suffixes[s], (airy_dtype)dtype, ndim) ==
-                              AIRY_OK));
-        }
-    CHECK(c, strstr(list, ".npy") && !strstr(list, ".png")); /* of any type, four dimensions */
-    airy_image_suffixes(list, 3, AIRY_DTYPE_U8, 2);
-    CHECK(c, strcmp(list, ".n") == 0);
-    airy_image_suffixes(NULL, 0, AIRY_DTYPE_U8, 2);
+    const airy_image_format_info *format;
+    size_t written = 0, formats = 0;
+    for (; (format = airy_image_format(formats)); formats++) {
+        char name[32];
+        snprintf(name, sizeof(name), "a%s", format->suffix);
+        written += format->writes;
+        CHECK(c, format->name[0] && format->suffix[0] == '.');
+        for (int ndim = 1; ndim <= AIRY_MAX_DIMS; ndim++)
+            for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
+                CHECK(c, (airy_image_check_format(name, (airy_dtype)dtype, ndim) == AIRY_OK) ==
+                             (format->writes && format->dtypes >> dtype & 1 &&
+                              ndim >= format->min_ndim && ndim <= format->max_ndim));
+    }
+    CHECK(c, formats == 8 && written >= 6 && !airy_image_format(SIZE_MAX));
+    CHECK(c, strcmp(airy_image_format(0)->suffix, ".npy") == 0);
+    /* The sentence of a name of no format lists those that hold the image. */
+    CHECK_FAILS(c, airy_image_check_format("a.txt", AIRY_DTYPE_F32, 4), AIRY_ERR_UNSUPPORTED,
+                "expected .npy, .h5 or .fits");
     CHECK_FAILS(c, airy_image_check_format(NULL, AIRY_DTYPE_U8, 2), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_image_check_format("a.npy", AIRY_DTYPE_COUNT, 2), AIRY_ERR_DTYPE,
                 "not known");

@@ -18,59 +18,77 @@ enum {
  * holds that does not hold everything: in words, and as bits of dtypes and a range of dimensions.
  */
 static const struct {
-    const char *name, *suffix;
-    bool reads, writes; /* this build does */
-    const char *types;
-    unsigned dtypes;
-    const char *shapes;
-    int least, most;
+    airy_image_format_info info;
+    const char *types, *shapes;
     airy_status (*read)(airy_image *image, const char *path); /* NULL: not a file of one image */
     airy_status (*write)(const airy_image *image, const char *path, bool force,
                          const struct airy_image_about *about); /* NULL: nothing writes it */
 } formats[] = {
-    [AIRY_FORMAT_NPY] = {"NPY", ".npy", true, true, NULL, ALL_TYPES, NULL, 1, AIRY_MAX_DIMS,
-                         airy_image_read_npy, airy_image_write_npy},
-    [AIRY_FORMAT_HDF5] = {"HDF5", ".h5", true, true, NULL, ALL_TYPES, NULL, 1, AIRY_MAX_DIMS, NULL,
+    [AIRY_FORMAT_NPY] = {{"NPY", ".npy", true, true, ALL_TYPES, 1, AIRY_MAX_DIMS},
+                         NULL,
+                         NULL,
+                         airy_image_read_npy,
+                         airy_image_write_npy},
+    [AIRY_FORMAT_HDF5] = {{"HDF5", ".h5", true, true, ALL_TYPES, 1, AIRY_MAX_DIMS},
+                          NULL,
+                          NULL,
+                          NULL,
                           airy_image_write_hdf5},
-    [AIRY_FORMAT_EDF] = {"EDF", ".edf", true, true, NULL, ALL_TYPES,
-                         "images of at most 3 dimensions", 1, 3, airy_image_read_edf,
+    [AIRY_FORMAT_EDF] = {{"EDF", ".edf", true, true, ALL_TYPES, 1, 3},
+                         NULL,
+                         "images of at most 3 dimensions",
+                         airy_image_read_edf,
                          airy_image_write_edf},
-    [AIRY_FORMAT_FITS] = {"FITS", ".fits", AIRY_HAVE_FITS, true, NULL, ALL_TYPES, NULL, 1,
-                          AIRY_MAX_DIMS, airy_image_read_fits, airy_image_write_fits},
-    [AIRY_FORMAT_TIFF] = {"TIFF", ".tif", AIRY_HAVE_TIFF, AIRY_HAVE_TIFF, NULL, ALL_TYPES,
-                          "images and stacks, of 2 or 3 dimensions", 2, 3, airy_image_read_tiff,
+    [AIRY_FORMAT_FITS] = {{"FITS", ".fits", AIRY_HAVE_FITS, true, ALL_TYPES, 1, AIRY_MAX_DIMS},
+                          NULL,
+                          NULL,
+                          airy_image_read_fits,
+                          airy_image_write_fits},
+    [AIRY_FORMAT_TIFF] = {{"TIFF", ".tif", AIRY_HAVE_TIFF, AIRY_HAVE_TIFF, ALL_TYPES, 2, 3},
+                          NULL,
+                          "images and stacks, of 2 or 3 dimensions",
+                          airy_image_read_tiff,
                           airy_image_write_tiff},
-    [AIRY_FORMAT_PNG] = {"PNG", ".png", true, true, "uint8 and uint16", BIT(U8) | BIT(U16),
-                         "one image of 2 dimensions", 2, 2, airy_image_read_png,
+    [AIRY_FORMAT_PNG] = {{"PNG", ".png", true, true, BIT(U8) | BIT(U16), 2, 2},
+                         "uint8 and uint16",
+                         "one image of 2 dimensions",
+                         airy_image_read_png,
                          airy_image_write_png},
-    [AIRY_FORMAT_CBF] = {"CBF", ".cbf", true, true, "integers of 8, 16 or 32 bits", INTEGERS_32,
-                         "one image of 2 dimensions", 2, 2, airy_image_read_cbf,
+    [AIRY_FORMAT_CBF] = {{"CBF", ".cbf", true, true, INTEGERS_32, 2, 2},
+                         "integers of 8, 16 or 32 bits",
+                         "one image of 2 dimensions",
+                         airy_image_read_cbf,
                          airy_image_write_cbf},
-    [AIRY_FORMAT_CONV] = {"CONV", ".conv", true, false, NULL, 0, NULL, 0, 0, airy_image_read_conv,
-                          NULL},
+    [AIRY_FORMAT_CONV] =
+        {{"CONV", ".conv", true, false, 0, 0, 0}, NULL, NULL, airy_image_read_conv, NULL},
 };
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]), LIST = 96 /* bytes of their suffixes */ };
 
 static bool holds_type(size_t format, airy_dtype dtype)
 {
-    return (unsigned)dtype >= AIRY_DTYPE_COUNT || formats[format].dtypes >> dtype & 1;
+    return (unsigned)dtype >= AIRY_DTYPE_COUNT || formats[format].info.dtypes >> dtype & 1;
 }
 
 static bool holds_shape(size_t format, int ndim)
 {
-    return !ndim || (ndim >= formats[format].least && ndim <= formats[format].most);
+    return !ndim ||
+           (ndim >= formats[format].info.min_ndim && ndim <= formats[format].info.max_ndim);
 }
 
-void airy_image_suffixes(char *text, size_t size, airy_dtype dtype, int ndim)
+const airy_image_format_info *airy_image_format(size_t index)
+{
+    return index < FORMATS - AIRY_FORMAT_NPY ? &formats[AIRY_FORMAT_NPY + index].info : NULL;
+}
+
+/* ".npy, .h5 or .fits": the formats that are written and hold such images. */
+static void list_suffixes(char text[LIST], airy_dtype dtype, int ndim)
 {
     const char *list[FORMATS];
     size_t count = 0;
-    if (!text || size == 0)
-        return;
     for (size_t i = AIRY_FORMAT_NPY; i < FORMATS; i++)
-        if (formats[i].writes && holds_type(i, dtype) && holds_shape(i, ndim))
-            list[count++] = formats[i].suffix;
-    airy_join_words(text, size, list, count);
+        if (formats[i].info.writes && holds_type(i, dtype) && holds_shape(i, ndim))
+            list[count++] = formats[i].info.suffix;
+    airy_join_words(text, LIST, list, count);
 }
 
 static airy_status fail_unknown(const char *path)
@@ -79,8 +97,8 @@ static airy_status fail_unknown(const char *path)
     size_t count = 0;
     char text[LIST];
     for (size_t i = AIRY_FORMAT_NPY; i < FORMATS; i++)
-        if (formats[i].reads)
-            list[count++] = formats[i].suffix;
+        if (formats[i].info.reads)
+            list[count++] = formats[i].info.suffix;
     list[count++] = "FILE::DATASET";
     airy_join_words(text, sizeof(text), list, count);
     return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s' is of no known format, expected %s", path, text);
@@ -127,17 +145,17 @@ airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim
     const size_t format = airy_image_format_of_name(path);
     char text[LIST];
     if (!formats[format].write) {
-        airy_image_suffixes(text, sizeof(text), dtype, ndim);
+        list_suffixes(text, dtype, ndim);
         return airy_fail(AIRY_ERR_UNSUPPORTED,
                          "'%s': suffix of no format that is written, expected %s", path, text);
     }
-    AIRY_FAIL_IF(!formats[format].writes, AIRY_ERR_UNSUPPORTED,
+    AIRY_FAIL_IF(!formats[format].info.writes, AIRY_ERR_UNSUPPORTED,
                  "'%s': this build knows no TIFF, it lacks libtiff", path);
     AIRY_FAIL_IF(!holds_type(format, dtype), AIRY_ERR_UNSUPPORTED,
-                 "'%s': %s holds %s, this image is %s", path, formats[format].name,
+                 "'%s': %s holds %s, this image is %s", path, formats[format].info.name,
                  formats[format].types, airy_dtype_name(dtype));
     AIRY_FAIL_IF(!holds_shape(format, ndim), AIRY_ERR_UNSUPPORTED,
-                 "'%s': %s holds %s, this one has %d", path, formats[format].name,
+                 "'%s': %s holds %s, this one has %d", path, formats[format].info.name,
                  formats[format].shapes, ndim);
     return AIRY_OK;
 }
@@ -156,7 +174,7 @@ static airy_status check_complex(const airy_image *image, const char *path)
     AIRY_FAIL_IF(format != AIRY_FORMAT_NPY && format != AIRY_FORMAT_HDF5, AIRY_ERR_UNSUPPORTED,
                  "'%s': %s holds no complex numbers, expected .npy or .h5; 'airy convert "
                  "--complex-as-pairs' writes their real and imaginary parts as a last axis of 2",
-                 path, formats[format].name);
+                 path, formats[format].info.name);
     return AIRY_OK;
 }
 

@@ -98,7 +98,7 @@ static airy_status read_word(int *which, const char *key, const json_t *value,
         return unexpected(AIRY_ERR_FORMAT, key, value, what);
     const int found = find_word(json_string_value(value), words, count);
     if (found < 0) {
-        const char *near = airy_near_word(json_string_value(value), words, count);
+        const char *near = airy_suggest_word(json_string_value(value), words, count);
         const size_t used = strlen(what);
         if (near)
             snprintf(what + used, sizeof(what) - used, "; did you mean '%s'?", near);
@@ -124,7 +124,7 @@ static airy_status check_keys(const char *key, const json_t *value, const char *
     json_object_foreach((json_t *)value, name, member)
     {
         const bool known = find_word(name, words, count) >= 0;
-        const char *near = known ? NULL : airy_near_word(name, words, count);
+        const char *near = known ? NULL : airy_suggest_word(name, words, count);
         AIRY_FAIL_IF(near, AIRY_ERR_FORMAT, "%s: key '%.40s' is not known, did you mean '%s'?", key,
                      name, near);
         AIRY_FAIL_IF(!known, AIRY_ERR_FORMAT, "%s: key '%.40s' is not known, expected %s", key,

@@ -11,6 +11,7 @@
 
 #include "airy/file.h"
 #include "cli/tool.h"
+#include "cli/words.h"
 
 /* stat of the file part of FILE::DATASET and FILE[EXT]. */
 static bool stat_file(const char *path, struct stat *status)
@@ -170,7 +171,7 @@ int tool_check_format(const struct common *common, const char *output, airy_dtyp
         return AIRY_EXIT_USAGE;
     }
     const bool picture = tool_has_suffix(output, ".png") && airy_dtype_size(dtype) > 2;
-    airy_image_suffixes(formats, sizeof(formats), dtype, ndim);
+    tool_image_suffixes(formats, dtype, ndim);
     tool_fail(common, "%s; %s holds it%s", why, formats,
               picture ? ", and 'airy view' draws pictures" : "");
     return AIRY_EXIT_USAGE;
@@ -181,8 +182,7 @@ static int check_image_name(const struct common *common, const char *path, int h
 {
     char formats[TOOL_FORMATS];
     if (!airy_image_has_format(path)) {
-        airy_image_suffixes(formats, sizeof(formats),
-                            holds ? (airy_dtype)(holds - 1) : AIRY_DTYPE_COUNT, 0);
+        tool_image_suffixes(formats, holds ? (airy_dtype)(holds - 1) : AIRY_DTYPE_COUNT, 0);
         return tool_usage(common, "output '%s': expected a name that ends in %s", path, formats);
     }
     /* Of any it may be what every format holds, for those that this build lacks. */

@@ -13,6 +13,7 @@
 
 #include "airy/file.h"
 #include "airy/integrate.h"
+#include "cli/words.h"
 #include "cli/tool.h"
 
 enum { HELP_COLUMN = 30, LEAST_WIDTH = 60, MOST_WIDTH = 100 };
@@ -303,7 +304,7 @@ const char *opt_word(const char *text, const char *const *words, int *index)
             *index = (int)count;
             return NULL;
         }
-    const char *near = airy_near_word(text, words, count);
+    const char *near = tool_suggest(text, words, count);
     size_t n = (size_t)snprintf(why, sizeof(why), "expected");
     for (size_t i = 0; i < count && n < sizeof(why); i++)
         n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s",
@@ -448,7 +449,7 @@ static void unknown_option(const struct command *command, const char *word)
                 names[count++] = opt->name;
     char name[64];
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
-    const char *near = airy_near_word(name, names, count);
+    const char *near = tool_suggest(name, names, count);
     if (near)
         usage_error(command, "unknown option --%s, did you mean --%s?", name, near);
     else
@@ -672,8 +673,8 @@ void opt_help_text(char text[OPT_HELP], const struct opt *opt)
 {
     char formats[TOOL_FORMATS] = "";
     if (opt->use == OPT_WRITTEN_IMAGE)
-        airy_image_suffixes(formats, sizeof(formats),
-                            opt->holds ? (airy_dtype)(opt->holds - 1) : AIRY_DTYPE_COUNT, 0);
+        tool_image_suffixes(formats, opt->holds ? (airy_dtype)(opt->holds - 1) : AIRY_DTYPE_COUNT,
+                            0);
     snprintf(text, OPT_HELP, "%s%s%s%s%s%s", opt->help, *formats ? "; " : "", formats,
              opt->fallback ? " (default " : "", opt->fallback ? opt->fallback : "",
              opt->fallback ? ")" : "");

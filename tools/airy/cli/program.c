@@ -11,6 +11,7 @@
 #include "cli/stack_opt.h"
 #include "cli/compare.h"
 #include "cli/manual.h"
+#include "cli/words.h"
 #include "cli/tool.h"
 #include "cli/world.h"
 
@@ -105,7 +106,7 @@ static int refuse(const struct program *program, char **argv)
         names[i] = strncmp(program->commands[i]->name, group, n) == 0
                        ? program->commands[i]->name + n
                        : "";
-    const char *near = airy_near_word(word, names, program->count);
+    const char *near = tool_suggest(word, names, program->count);
     const bool option = argv[1][0] == '-';
     if (simulate && (!near || !argv[2])) {
         tool_line("", "simulate what? this build has 'airy simulate diffraction', 'sky', 'oct', "

@@ -168,8 +168,6 @@ void progress_end(struct progress *progress);
 /* What airy_frame_writer_has_format knows in this build. */
 #define FRAME_SUFFIXES ".h5, .npy" IF_TIFF(", .tif")
 
-enum { TOOL_FORMATS = 96 }; /* bytes of what airy_image_suffixes says */
-
 /* The ending of a plural. */
 #define tool_s(count) ((count) == 1 ? "" : "s")
 /* A terminal that moves its cursor: not one of TERM=dumb, which gets no escapes. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/stack_opt.h"
+#include "cli/words.h"
 #include "images/filter_opt.h"
 
 struct filter_params {
@@ -184,7 +185,7 @@ static int find_kind(const struct common *common, const struct kind **kind)
         if (strcmp(name, names[i]) == 0)
             *kind = &kinds[i];
     }
-    const char *near = airy_near_word(name, names, KINDS);
+    const char *near = tool_suggest(name, names, KINDS);
     if (!*kind && near)
         return tool_usage(common, "unknown filter '%s', did you mean '%s'?", name, near);
     if (!*kind)

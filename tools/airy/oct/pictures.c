@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/words.h"
 #include "oct/oct.h"
 #include "plot/gnuplot.h"
 
@@ -98,7 +99,7 @@ static int parse_map(struct oct_map *m, const char *option, const char *text, si
         return tool_usage(common, "--%s %s: expected the name of an image", option, text);
     snprintf(m->path, sizeof(m->path), "%.*s", n, text);
     char formats[TOOL_FORMATS];
-    airy_image_suffixes(formats, sizeof(formats), dtype_of_map(m), 2);
+    tool_image_suffixes(formats, dtype_of_map(m), 2);
     if (!airy_image_has_format(m->path))
         return tool_usage(common, "--%s %s: expected a name that ends in %s%s", option, text,
                           formats,

@@ -1,0 +1,24 @@
+/* Words of a command line: suggestions for mistyped ones, lists of suffixes. */
+#ifndef AIRY_CLI_WORDS_H
+#define AIRY_CLI_WORDS_H
+
+#include <stddef.h>
+
+#include "airy/dtype.h"
+
+/*
+ * Return the closest of so many words to a mistyped one: it begins with all letters of that, three
+ * at least, or at most (letters + 1) / 3, rounded down, differ; case is ignored. A number type is
+ * no suggestion for another one. NULL where none is near. The sentences of the library follow the
+ * same rule (src/base/word.c), which is not public.
+ */
+const char *tool_suggest(const char *word, const char *const *words, size_t count);
+
+enum { TOOL_FORMATS = 96 }; /* bytes of what tool_image_suffixes says */
+/*
+ * The suffixes of the formats that this build writes and that hold images of this dtype
+ * (AIRY_DTYPE_COUNT: of any) and number of dimensions (0: any), as ".npy, .h5 or .fits".
+ */
+void tool_image_suffixes(char text[TOOL_FORMATS], airy_dtype dtype, int ndim);
+
+#endif
