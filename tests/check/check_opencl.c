@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "airy/log.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_cache.h"
 #include "opencl/cl_launch.h"
@@ -364,6 +365,34 @@ static void check_launch_errors(struct check *c)
     CHECK_OK(c, airy_array_fill(c->queue, dst, 0));
 }
 
+static void keep_log(void *user, airy_log_level level, const char *text)
+{
+    char **kept = user; /* the longest message that has the compiler's log */
+    const char *head = strstr(text, "fill.cl with '");
+    if (level == AIRY_LOG_DEBUG && head && (!*kept || strlen(text) > strlen(*kept))) {
+        free(*kept);
+        *kept = strdup(text);
+    }
+}
+
+/* The compiler's whole log is one message, of several lines, and the failure has one of them. */
+static void check_build_log(struct check *c)
+{
+    const size_t count = 16;
+    char *kept = NULL;
+    const airy_log_level before = airy_log_get_level();
+    airy_array *dst = check_output(c, AIRY_DTYPE_U32, 1, &count);
+    airy_log_set(keep_log, &kept);
+    airy_log_set_level(AIRY_LOG_DEBUG);
+    CHECK_FAILS(c, launch_fill(c->queue, dst, "-DT=no_such_type", count, 0, 0), AIRY_ERR_DEVICE,
+                "no_such_type");
+    airy_log_set_level(before);
+    airy_log_set(NULL, NULL);
+    const char *end = kept ? strchr(kept, '\n') : NULL;
+    CHECK(c, end && strstr(end, "no_such_type") && kept[strlen(kept) - 1] != '\n');
+    free(kept);
+}
+
 static void check_prepare(struct check *c)
 {
     const struct airy_cl_kernel_spec spec = {"fill.cl", "fill_box", NULL},
@@ -399,6 +428,8 @@ static void check_launches(struct check *c)
                 check_launch_words(c, count, groups[g]);
     if (check_case(c, "launch_errors"))
         check_launch_errors(c);
+    if (check_case(c, "launch_build_log"))
+        check_build_log(c);
     if (check_case(c, "launch_prepare"))
         check_prepare(c);
     if (check_case(c, "launch_many_kernels"))
