@@ -353,6 +353,33 @@ static void check_hook_ends(struct check *c)
     close_run(&r);
 }
 
+static bool stop_early(void *user, size_t done, size_t total)
+{
+    (void)user;
+    (void)total;
+    return done == 0; /* goes on while the file is made */
+}
+
+/* A run that is cancelled still gives its hook every message of the rows that it wrote. */
+static void check_hook_cancel(struct check *c)
+{
+    if (!check_case(c, "log_hook_cancel"))
+        return;
+    struct talking_run r;
+    struct heard *heard = make_heard(c);
+    airy_run_info info = {0};
+    heard->slow = true;
+    if (open_run(c, &r, FRAMES, heard)) {
+        r.params.batch = 1;
+        r.params.progress = stop_early;
+        CHECK_FAILS(c, run(&r, &info), AIRY_ERR_CANCELLED, "stopped after");
+        CHECK(c, info.bad > 0 && info.bad < FRAMES);
+        CHECK_COUNT(c, heard->count, info.bad);
+        CHECK_COUNT(c, heard->errors, 0);
+    }
+    close_run(&r);
+}
+
 /* Peaks of a stack: the same hook. */
 static void check_hook_peaks(struct check *c)
 {
@@ -422,6 +449,7 @@ void check_log(struct check *c)
     check_hook(c);
     check_no_hook(c);
     check_hook_ends(c);
+    check_hook_cancel(c);
     check_hook_peaks(c);
     check_hook_live(c);
 }
