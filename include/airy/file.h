@@ -101,9 +101,10 @@ AIRY_API void airy_file_remove_half_made(void);
  * HDF5 file itself, or deeper; a dataset with one elsewhere is refused, since whoever wrote the HDF5
  * file could otherwise name any file that this process may read. Pipes and devices are always
  * refused. Symbolic links are followed first. External links and virtual datasets, which name HDF5
- * files, are not concerned. It holds for the whole process, from the next dataset that is opened, and cannot be
- * taken back: it is for programs that work for one user, as airy does. A program that reads files
- * of several users names the folders of each stack instead (airy_stack_params.external_folders).
+ * files, are not concerned. The permission holds for the whole process, from the next dataset that
+ * is opened, and cannot be taken back: it is for programs that work for one user, as airy does. A
+ * program that reads files of several users names the folders of each stack instead
+ * (airy_stack_params.external_folders).
  *
  * AIRY_ERR_PARAM where folder is missing, AIRY_ERR_NOT_FOUND where it is no folder,
  * AIRY_ERR_MEMORY. Any thread.
