@@ -186,7 +186,7 @@ typedef struct airy_profile_row {
  * so far. Warm-ups are not counted: those of runs and streams as they are created, and
  * airy_oct_rehearse. Empty when profiling is off. Free with airy_profile_free.
  *
- * Threads: any, while others use the device's queues; no queue may be destroyed meanwhile.
+ * Threads: any, while others create, use and destroy queues of the device.
  */
 AIRY_API airy_status airy_profile_get(const airy_device *device, airy_profile_row **rows,
                                       size_t *count);

@@ -533,6 +533,49 @@ static void check_profile_device(struct check *c)
     airy_device_destroy(&device);
 }
 
+/* How many copies inside the device the profile has. */
+static uint64_t count_copies(struct check *c, const airy_device *device)
+{
+    airy_profile_row *rows = NULL;
+    size_t count = 0;
+    uint64_t copies = 0;
+    CHECK_OK(c, airy_profile_get(device, &rows, &count));
+    for (size_t i = 0; i < count; i++)
+        copies += strcmp(rows[i].name, "copy inside") == 0 ? rows[i].count : 0;
+    airy_profile_free(rows);
+    return copies;
+}
+
+/* Read the profile while other threads create queues, enqueue work and destroy queues. */
+static void check_profile_parallel(struct check *c)
+{
+    if (!check_case(c, "profile_parallel"))
+        return;
+    airy_device *device = NULL;
+    pthread_t threads[PARALLEL];
+    struct lane lanes[PARALLEL];
+    unsigned started = 0;
+    if (!CHECK_OK(c, airy_device_create(&device, c->spec, &(airy_device_params){.profile = true})))
+        return;
+    for (; started < PARALLEL; started++) {
+        lanes[started] = (struct lane){device, started, false};
+        if (!CHECK(c, pthread_create(&threads[started], NULL, run_lane, &lanes[started]) == 0))
+            break;
+    }
+    uint64_t copies = 0;
+    for (int i = 0; i < 50; i++) {
+        const uint64_t now = count_copies(c, device);
+        CHECK(c, now >= copies && now <= PARALLEL * ROUNDS);
+        copies = now;
+    }
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(c, lanes[i].ok);
+    }
+    CHECK(c, count_copies(c, device) == (uint64_t)started * ROUNDS);
+    airy_device_destroy(&device);
+}
+
 void check_core_device(struct check *c)
 {
     if (c->is_cpu)
@@ -547,6 +590,7 @@ void check_core_device(struct check *c)
     check_host(c);
     check_parallel_queues(c);
     check_profile_device(c);
+    check_profile_parallel(c);
 }
 
 void check_core(struct check *c)
