@@ -213,6 +213,9 @@ static void add_row(const struct series *series, struct layout_figure *figure, s
     json_object_set_new(row, "threads",
                         figure->threads ? json_integer((json_int_t)figure->threads) : json_null());
     json_object_set_new(row, "speed_up", json_real(figure->speed_up));
+    json_object_set_new(
+        row, "speed_up_serial", /* the first figure is the serial layout */
+        json_real(layout_rate(figure, 0.5) / layout_rate(&series->figures[0], 0.5)));
     json_object_set_new(row, "identical", json_boolean(figure->identical));
 }
 

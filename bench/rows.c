@@ -262,10 +262,10 @@ static void show_remarks(const json_t *row)
     }
     if (json_is_number(json_object_get(row, "speed_up"))) {
         const json_t *identical = json_object_get(row, "identical");
-        printf("%sspeed-up %.3g%s", between, number(row, "speed_up"),
-               !identical                ? ""
-               : json_is_true(identical) ? ", identical"
-                                         : ", DIFFERENT");
+        printf("%sspeed-up %.3g", between, number(row, "speed_up"));
+        if (json_is_number(json_object_get(row, "speed_up_serial")))
+            printf(", against serial %.3g", number(row, "speed_up_serial"));
+        printf("%s", !identical ? "" : json_is_true(identical) ? ", identical" : ", DIFFERENT");
         between = "; ";
     }
     if (*note) {

@@ -1,11 +1,13 @@
 $airy bench layouts $small --poni "${small%.h5}.poni" --bins 100 --threads 2 --seconds 0.01 --replay 4 --quiet >rows || exit 1
-for key in layout processes threads speed_up identical limit first_call; do
+for key in layout processes threads speed_up speed_up_serial identical limit first_call; do
     grep -q "\"$key\": " rows || exit 2
 done
 for layout in serial threads commands; do
     grep -q "\"layout\": \"$layout\"" rows || exit 3
 done
 grep -q '"identical": false' rows && exit 4
+# the serial layout is the first, and the base of speed_up_serial
+grep '"speed_up_serial"' rows | head -n 1 | grep -q ': 1.0,$' || exit 16
 # --threads bounds how many processes of one thread there are, and the number of the host's threads does not
 $airy bench layouts $small --threads 2 --seconds 0.01 --replay 1 2>&1 >rows | grep -q '4 processes are left out: there are 2 threads, as --threads' || exit 12
 $airy bench layouts $small --bins 100 --seconds 0.01 --replay 2 --quiet >rows || exit 13
