@@ -10,11 +10,50 @@
 #include "cli/stack_opt.h"
 #include "result/patterns.h"
 
+/* An image that is not there yet. */
+struct planned {
+    uint64_t shape[AIRY_MAX_DIMS]; /* slowest axis first */
+    int ndim;                      /* 0: not given */
+    airy_dtype dtype;
+    size_t bytes, row_bytes; /* row: of the slowest axis */
+};
+
 struct info_params {
     struct common common;
     bool detectors;
+    struct planned planned;
     struct raw_opt raw;
 };
+
+static const char *parse_planned(void *field, const char *text)
+{
+    static const char wrong[] = "expected SHAPE,DTYPE of one to four axes, the slowest first, such "
+                                "as 100x1024x1024,float32";
+    struct planned *p = field;
+    char copy[160], *rest = copy, *axis;
+    if (strlen(text) >= sizeof(copy))
+        return wrong;
+    strcpy(copy, text);
+    char *comma = strchr(copy, ',');
+    if (!comma)
+        return wrong;
+    *comma = 0;
+    if (airy_dtype_parse(&p->dtype, comma + 1) != AIRY_OK)
+        return airy_last_error();
+    p->row_bytes = airy_dtype_size(p->dtype);
+    for (p->ndim = 0; (axis = strsep(&rest, "x")) != NULL; p->ndim++) {
+        if (p->ndim == AIRY_MAX_DIMS || !opt_whole(axis, &p->shape[p->ndim]) ||
+            p->shape[p->ndim] == 0)
+            return wrong;
+        if (p->ndim > 0 && p->shape[p->ndim] > (uint64_t)PTRDIFF_MAX / p->row_bytes)
+            return "so many bytes do not fit the address space";
+        p->row_bytes *= p->ndim > 0 ? (size_t)p->shape[p->ndim] : 1;
+    }
+    if (p->shape[0] > (uint64_t)PTRDIFF_MAX / p->row_bytes)
+        return "so many bytes do not fit the address space";
+    p->bytes = p->row_bytes * (size_t)p->shape[0];
+    return NULL;
+}
 
 static const struct opt info_options[] = {
     {.heading = "Input"},
@@ -25,6 +64,13 @@ static const struct opt info_options[] = {
      .type = OPT_FLAG,
      .offset = offsetof(struct info_params, detectors),
      .help = "list the detectors of the registry: name, shape, pixel size"},
+    {.name = "fits",
+     .type = OPT_PARSED,
+     .offset = offsetof(struct info_params, planned),
+     .parse = parse_planned,
+     .argument = "SHAPE,DTYPE",
+     .help = "how many images of this shape (slowest axis first) and type fit where, and the "
+             "largest that each device takes as one array"},
     {0},
 };
 
@@ -96,7 +142,8 @@ static json_t *fits(uint64_t limit, double frame)
     return limit ? json_integer((json_int_t)((double)limit / frame)) : json_null();
 }
 
-static json_t *limits_json(double frame)
+/* row: bytes of a row of the slowest axis, to add what a device takes as one array; 0: do not. */
+static json_t *limits_json(double frame, double row)
 {
     struct memory_limits limits;
     memory_limits_get(&limits);
@@ -107,12 +154,16 @@ static json_t *limits_json(double frame)
     airy_device_info *list = NULL;
     size_t count = 0;
     if (airy_device_list(&list, &count) == AIRY_OK) {
-        for (size_t i = 0; i < count; i++)
-            if (list[i].usable)
-                json_array_append_new(devices, json_pack("{s:s, s:s, s:o, s:o}", "spec",
-                                                         list[i].spec, "name", list[i].name,
-                                                         "total", fits(list[i].memory, frame),
-                                                         "free", fits(list[i].memory_free, frame)));
+        for (size_t i = 0; i < count; i++) {
+            if (!list[i].usable)
+                continue;
+            json_t *device = json_pack("{s:s, s:s, s:o, s:o}", "spec", list[i].spec, "name",
+                                       list[i].name, "total", fits(list[i].memory, frame), "free",
+                                       fits(list[i].memory_free, frame));
+            if (row > 0)
+                json_object_set_new(device, "largest", fits(list[i].max_alloc, row));
+            json_array_append_new(devices, device);
+        }
         airy_device_list_free(list);
     }
     json_object_set_new(json, "devices", devices);
@@ -156,7 +207,7 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
             stack_path_name(info.path), "files", (json_int_t)info.files, "bytes_per_frame",
             tool_json_number(frame), "ratio", tool_json_number(stored > 0 ? all / stored : 0.0),
             "geometry", geometry, "mask", meta.has_mask, "saturation", saturation,
-            "frames_that_fit", limits_json(frame));
+            "frames_that_fit", limits_json(frame, 0));
         if (meta.contradicted)
             json_object_set_new(json, "contradiction", tool_json_string(meta.unusable));
         json_object_set_new(json, "unwritten_frames", json_integer((json_int_t)unwritten));
@@ -170,10 +221,27 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
     return json;
 }
 
-static void print_fit(const char *what, const json_t *frames)
+static void print_fit(const char *what, const json_t *count, const char *things)
 {
-    if (json_is_integer(frames))
-        printf("    %-34s %lld frames\n", what, (long long)json_integer_value(frames));
+    if (json_is_integer(count))
+        printf("    %-34s %lld %s\n", what, (long long)json_integer_value(count), things);
+}
+
+/* How many frames or images fit where. */
+static void print_fits(const json_t *fit, const char *things)
+{
+    char name[128];
+    size_t i;
+    json_t *device;
+    print_fit("memory of the host", json_object_get(fit, "host"), things);
+    print_fit("memory of the host free now", json_object_get(fit, "host_free"), things);
+    print_fit("control group's limit", json_object_get(fit, "cgroup"), things);
+    print_fit("Slurm's limit", json_object_get(fit, "slurm"), things);
+    json_array_foreach(json_object_get(fit, "devices"), i, device)
+    {
+        snprintf(name, sizeof(name), "device %s", tool_json_shown(device, "spec"));
+        print_fit(name, json_object_get(device, "total"), things);
+    }
 }
 
 static void print_channels(const json_t *stack)
@@ -195,7 +263,7 @@ static void print_channels(const json_t *stack)
 static void print_stack(const json_t *stack)
 {
     const json_t *shape = json_object_get(stack, "shape"), *g = json_object_get(stack, "geometry");
-    char bytes[32], name[128];
+    char bytes[32];
     printf(
         "stack %s\n  %lld frame%s of %lld x %lld %s, %s, read %s, %s a frame, %.2fx compressed\n",
         tool_json_shown(stack, "dataset"), (long long)json_integer_value(json_array_get(shape, 0)),
@@ -231,18 +299,7 @@ static void print_stack(const json_t *stack)
         printf("  the file contradicts itself: %s\n", tool_json_shown(stack, "contradiction"));
     printf("  pixel mask %s\n  decoded frames that fit\n",
            json_is_true(json_object_get(stack, "mask")) ? "in the file" : "none");
-    const json_t *fit = json_object_get(stack, "frames_that_fit");
-    print_fit("memory of the host", json_object_get(fit, "host"));
-    print_fit("memory of the host free now", json_object_get(fit, "host_free"));
-    print_fit("control group's limit", json_object_get(fit, "cgroup"));
-    print_fit("Slurm's limit", json_object_get(fit, "slurm"));
-    size_t i;
-    json_t *device;
-    json_array_foreach(json_object_get(fit, "devices"), i, device)
-    {
-        snprintf(name, sizeof(name), "device %s", tool_json_shown(device, "spec"));
-        print_fit(name, json_object_get(device, "total"));
-    }
+    print_fits(json_object_get(stack, "frames_that_fit"), "frames");
 }
 
 /* frame/status of a result: rows done, and which of them are bad. */
@@ -601,14 +658,54 @@ static int info_detectors(const struct common *common)
     return AIRY_EXIT_OK;
 }
 
+/* The largest image with the same further axes that a device takes as one array. */
+static void print_largest(const struct planned *planned, const json_t *fit)
+{
+    size_t i;
+    json_t *device;
+    puts("  largest image as one array");
+    json_array_foreach(json_object_get(fit, "devices"), i, device)
+    {
+        struct planned most = *planned;
+        char name[128], shape[160];
+        if (!json_is_integer(json_object_get(device, "largest")))
+            continue;
+        most.shape[0] = (uint64_t)json_integer_value(json_object_get(device, "largest"));
+        snprintf(name, sizeof(name), "device %s", tool_json_shown(device, "spec"));
+        printf("    %-34s %s\n", name, shape_text(shape, most.shape, most.ndim));
+    }
+}
+
+static int info_planned(const struct common *common, const struct planned *p)
+{
+    json_t *fit = limits_json((double)p->bytes, (double)p->row_bytes);
+    if (common->json)
+        return tool_print_json(
+            common, json_pack("{s:o, s:s, s:o, s:o}", "shape", shape_json(p->shape, p->ndim),
+                              "dtype", airy_dtype_name(p->dtype), "bytes",
+                              tool_json_unsigned(p->bytes), "images_that_fit", fit));
+    char shape[160], bytes[32];
+    printf("image %s %s, %s\n  images that fit\n", shape_text(shape, p->shape, p->ndim),
+           airy_dtype_name(p->dtype), tool_bytes(bytes, (double)p->bytes));
+    print_fits(fit, "images");
+    print_largest(p, fit);
+    json_decref(fit);
+    return AIRY_EXIT_OK;
+}
+
 static int run_info(void *user)
 {
     const struct info_params *p = user;
+    if (p->planned.ndim)
+        return p->common.inputs.count || p->detectors
+                   ? tool_usage(&p->common, "--fits takes no file and no --detectors")
+                   : info_planned(&p->common, &p->planned);
     if (p->detectors)
         return p->common.inputs.count ? tool_usage(&p->common, "--detectors takes no file")
                                       : info_detectors(&p->common);
     if (p->common.inputs.count == 0)
-        return tool_usage(&p->common, "nothing was given to work on: give FILE or --detectors");
+        return tool_usage(&p->common,
+                          "nothing was given to work on: give FILE, --detectors or --fits");
     const char *path = p->common.inputs.items[0];
     if (p->raw.given || p->common.inputs.count > 1 || (!tool_exists(path) && strpbrk(path, "*?#")))
         return info_files(p);
@@ -621,7 +718,7 @@ static int run_info(void *user)
 
 const struct command cmd_info = {
     .name = "info",
-    .usage = "FILE[::DATASET]...|--detectors [options]",
+    .usage = "FILE[::DATASET]...|--detectors|--fits SHAPE,DTYPE [options]",
     .summary = "what a file holds: datasets, stack, geometry, frames that fit memory",
     .details =
         "HDF5: the stack of frames as 'airy integrate' would see it, then the datasets with shape, "
@@ -634,7 +731,8 @@ const struct command cmd_info = {
     .examples = "  airy info series_master.h5\n"
                 "  airy info series_master.h5::/entry/data/data_000002 --json\n"
                 "  airy info geometry.poni\n"
-                "  airy info --detectors\n",
+                "  airy info --detectors\n"
+                "  airy info --fits 100x1024x1024,float32\n",
     .tables = {info_options},
     .params_size = sizeof(struct info_params),
     .min_inputs = 0,
