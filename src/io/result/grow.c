@@ -102,7 +102,7 @@ static herr_t transfer(hid_t dataset, int field, size_t row, size_t count, void 
         if (memory >= 0 && type >= 0 &&
             H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, shape, NULL) >= 0)
             done = write ? H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, values)
-                         : H5Dread(dataset, type, memory, space, H5P_DEFAULT, values);
+                         : airy_hdf5_read_as(dataset, type, memory, space, values);
         if (memory >= 0)
             H5Sclose(memory);
     }
