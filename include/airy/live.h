@@ -134,7 +134,7 @@ AIRY_API void airy_live_get_info(airy_live *live, airy_live_info *info);
  * run.resume with the frames given again or with the detector's own file.
  *
  * @param info  out, also on failure; or NULL
- * Errors: AIRY_ERR_CORRUPT (bad rows), AIRY_ERR_CANCELLED (rows that never came, or no frame at
+ * Errors: AIRY_ERR_CORRUPT (bad rows), AIRY_ERR_INCOMPLETE (rows that never came, or no frame at
  *         all), those of the run.
  */
 AIRY_API airy_status airy_live_finish(airy_live *live, airy_live_info *info);

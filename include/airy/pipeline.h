@@ -168,7 +168,7 @@ AIRY_API airy_status airy_integrate_stack(const char *path, const airy_stack *st
  * partial file. airy_run_finish gives the file its final name.
  *
  * Errors: as airy_integrate_stack; airy_run_work: AIRY_ERR_NOT_FOUND without PATH.partial,
- *         AIRY_ERR_FORMAT where it belongs to another run; airy_run_finish: AIRY_ERR_CANCELLED
+ *         AIRY_ERR_FORMAT where it belongs to another run; airy_run_finish: AIRY_ERR_INCOMPLETE
  *         where rows are missing (the partial file stays), AIRY_ERR_IO while a process is at work.
  */
 AIRY_API airy_status airy_run_create(const char *path, const airy_stack *stack,

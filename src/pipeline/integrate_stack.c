@@ -105,8 +105,8 @@ static airy_status finish_file(struct airy_run *run, const char *path)
     const size_t pending = airy_pattern_file_pending(run->file);
     run->out->frames = done_rows(run);
     run->out->stopped = pending > 0;
-    AIRY_FAIL_IF(pending, AIRY_ERR_CANCELLED, "'%s.partial': %zu of %zu rows are not written", path,
-                 pending, airy_run_groups(run));
+    AIRY_FAIL_IF(pending, AIRY_ERR_INCOMPLETE, "'%s.partial': %zu of %zu rows are not written",
+                 path, pending, airy_run_groups(run));
     if (run->params->own_normalizations)
         AIRY_TRY(airy_pattern_file_separate(run->file));
     return airy_run_file_finish(run);

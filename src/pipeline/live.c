@@ -823,8 +823,8 @@ static airy_status check_whole(airy_live *live)
     const struct airy_run *run = &live->run;
     size_t first = 0;
     const size_t missing = missing_rows(live, &first);
-    AIRY_FAIL_IF(live->highest == 0, AIRY_ERR_CANCELLED, "no frame came");
-    AIRY_FAIL_IF(missing, AIRY_ERR_CANCELLED, "%zu frames never came, the first is number %zu",
+    AIRY_FAIL_IF(live->highest == 0, AIRY_ERR_INCOMPLETE, "no frame came");
+    AIRY_FAIL_IF(missing, AIRY_ERR_INCOMPLETE, "%zu frames never came, the first is number %zu",
                  missing, first);
     AIRY_FAIL_IF(!live->params.run.skip_bad && run->out->bad, AIRY_ERR_CORRUPT,
                  "%zu bad frames, the first: %s", run->out->bad, run->out->first_error);

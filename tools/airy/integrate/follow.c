@@ -212,7 +212,7 @@ static void fill_info(airy_run_info *info, const struct follow *f, const airy_li
 static int fail_run(const struct follow *f, airy_status status, const char *sentence)
 {
     const struct common *common = f->job->common;
-    if (status == AIRY_ERR_CANCELLED)
+    if (status == AIRY_ERR_INCOMPLETE)
         return tool_fail(common,
                          "%s, and nothing new for %g s; the same command with --resume continues "
                          "%s.partial",

@@ -586,7 +586,7 @@ static int incomplete(struct service *s, const airy_stream_report *series,
                       const airy_live_info *info, airy_status status)
 {
     char way[4600], sentence[1024];
-    const bool rows = status == AIRY_ERR_CANCELLED || status == AIRY_ERR_CORRUPT;
+    const bool rows = status == AIRY_ERR_INCOMPLETE || status == AIRY_ERR_CORRUPT;
     snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
     way_on(s, info, way);
     return fail_series(s, series->id, "%s%s%s%s", rows ? "is not complete: " : "", sentence, way,
