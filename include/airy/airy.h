@@ -10,6 +10,7 @@
 #include "airy/device.h"
 #include "airy/dtype.h"
 #include "airy/element.h"
+#include "airy/error.h"
 #include "airy/file.h"
 #include "airy/filter.h"
 #include "airy/frames.h"

@@ -3,7 +3,8 @@
  *
  * Every fallible function returns airy_status: 0 for success, a negative code otherwise. Results go
  * through pointers and are written on success only. The sentence that says which parameter, which
- * value and which limit is kept per thread and returned by airy_last_error().
+ * value and which limit is kept per thread and returned by airy_last_error(); airy/error.h has the
+ * whole record of a failure, with its subject and what to do next.
  */
 #ifndef AIRY_STATUS_H
 #define AIRY_STATUS_H

@@ -17,6 +17,7 @@
 
 #include "airy/integrate.h"
 #include "airy/stack.h"
+#include "airy/error.h"
 #include "airy/stream_keys.h"
 
 #ifdef __cplusplus
@@ -169,20 +170,18 @@ AIRY_API void airy_stream_receiver_destroy(airy_stream_receiver **receiver);
 typedef struct airy_stream_report {
     uint64_t id;
     char unique_id[AIRY_STREAM_TEXT_MAX];
-    uint64_t expected;   /**< number_of_images; 0: not said */
-    uint64_t received;   /**< images, each counted once; also those of a series that failed */
-    uint64_t duplicates; /**< came again */
-    uint64_t beyond;     /**< image_id >= number_of_images; where that is not said, one that is
+    uint64_t expected;    /**< number_of_images; 0: not said */
+    uint64_t received;    /**< images, each counted once; also those of a series that failed */
+    uint64_t duplicates;  /**< came again */
+    uint64_t beyond;      /**< image_id >= number_of_images; where that is not said, one that is
                               4096 or more beyond the largest so far and stands alone */
-    uint64_t broken;     /**< messages that do not parse */
-    uint64_t stray;      /**< messages of no series that is at work; left out, said once */
-    uint64_t bytes;      /**< of the series' messages */
-    bool ended;          /**< by its end message */
-    double seconds;      /**< from the first image to the last message */
-    airy_status
-        status; /**< not AIRY_OK: a handler failed, and the rest of the images was not handed
-                              on */
-    char sentence[512];
+    uint64_t broken;      /**< messages that do not parse */
+    uint64_t stray;       /**< messages of no series that is at work; left out, said once */
+    uint64_t bytes;       /**< of the series' messages */
+    bool ended;           /**< by its end message */
+    double seconds;       /**< from the first image to the last message */
+    airy_error error;     /**< status not AIRY_OK: a handler failed, whose record this is, and the
+                               rest of the images was not handed on */
     uint64_t conflicts;   /**< of the duplicates: with other pixels than the image that was taken.
                                Which of the two is right is not known */
     uint64_t conflict_id; /**< the first such image */
@@ -217,8 +216,8 @@ typedef struct airy_stream_handler {
     void (*conflict)(void *user, uint64_t image_id);
     /** It is over; false: stop serving. Also when start or first failed. */
     bool (*end)(void *user, const airy_stream_report *series);
-    /** One sentence of what is odd. Any thread. */
-    void (*say)(void *user, const char *sentence);
+    /** One sentence of what is odd, and what to do next. Any thread. */
+    void (*say)(void *user, const char *sentence, airy_hint hint);
     /** True: stop; asked ten times a second, by any thread. */
     bool (*stop)(void *user);
     double grace;   /**< s that messages which were overtaken, on another socket, are waited for;

@@ -27,10 +27,12 @@ static airy_status fill_params(airy_background_params *p)
                      "filter along %c = %zu meshes, expected an odd number up to %d", axis,
                      p->filter[i], MAX_FILTER);
     }
-    AIRY_FAIL_IF(!(p->filter_threshold >= 0), AIRY_ERR_PARAM,
-                 "filter_threshold = %g, expected a number of at least 0", p->filter_threshold);
-    AIRY_FAIL_IF((unsigned)p->estimate >= AIRY_BACKGROUND_ESTIMATE_COUNT, AIRY_ERR_PARAM,
-                 "estimate = %d is none of airy_background_estimate", (int)p->estimate);
+    AIRY_FAIL_ON_IF(!(p->filter_threshold >= 0), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected a number of at least 0", "filter_threshold",
+                    p->filter_threshold);
+    AIRY_FAIL_ON_IF((unsigned)p->estimate >= AIRY_BACKGROUND_ESTIMATE_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_background_estimate",
+                    "estimate", (int)p->estimate);
     return AIRY_OK;
 }
 

@@ -122,11 +122,12 @@ static airy_status compare_values(const char *name, const char *a, const char *b
 {
     if (strcmp(a, b) == 0)
         return AIRY_OK;
-    AIRY_FAIL_IF(a[0] == '#' && b[0] == '#', AIRY_ERR_FORMAT,
-                 "parameter %s differs: its values in %s are not those in %s", name, before.owner,
-                 now.owner);
-    return airy_fail(AIRY_ERR_FORMAT, "parameter %s differs: %s in %s, %s in %s", name,
-                     shown_value(a), before.owner, shown_value(b), now.owner);
+    AIRY_FAIL_ON_IF(a[0] == '#' && b[0] == '#', AIRY_ERR_FORMAT, AIRY_SUBJECT_PARAMETER,
+                    "parameter %s differs: its values in %s are not those in %s", name,
+                    before.owner, now.owner);
+    return airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_PARAMETER,
+                        "parameter %s differs: %s in %s, %s in %s", name, shown_value(a),
+                        before.owner, shown_value(b), now.owner);
 }
 
 airy_status airy_fingerprint_compare(struct airy_fingerprint_of before,

@@ -6,7 +6,8 @@
 airy_status airy_random_poisson_fill(double *values, size_t count, uint64_t seed, uint64_t stream,
                                      uint64_t first)
 {
-    AIRY_FAIL_IF(!values && count, AIRY_ERR_PARAM, "values = NULL with count = %zu", count);
+    AIRY_FAIL_ON_IF(!values && count, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = NULL with count = %zu", "values", count);
     for (size_t i = 0; i < count; i++)
         AIRY_FAIL_IF(!(values[i] >= 0 && values[i] <= 0x1p53), AIRY_ERR_PARAM,
                      "mean of value %zu = %g, expected 0 to 2^53", i, values[i]);

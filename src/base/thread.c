@@ -169,8 +169,8 @@ static int start_threads(struct airy_pool *pool)
 
 airy_status airy_pool_create(airy_pool **pool, unsigned threads)
 {
-    AIRY_FAIL_IF(threads > MAX_THREADS, AIRY_ERR_PARAM, "threads = %u, expected at most %d",
-                 threads, MAX_THREADS);
+    AIRY_FAIL_ON_IF(threads > MAX_THREADS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %u, expected at most %d", "threads", threads, MAX_THREADS);
     const unsigned size = threads ? threads : airy_thread_limit();
     void *block;
     AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(struct airy_pool) + size * sizeof(pthread_t),

@@ -107,10 +107,11 @@ airy_status airy_unknown_word(const char *what, const char *word, const char *co
     char list[1024];
     const char *near = airy_suggest_word(word, words, count);
     if (near)
-        return airy_fail(AIRY_ERR_PARAM, "%s '%.64s' is unknown, did you mean '%s'?", what, word,
-                         near);
+        return airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                            "%s '%.64s' is unknown, did you mean '%s'?", what, word, near);
     airy_join_words(list, sizeof(list), words, count);
-    return airy_fail(AIRY_ERR_PARAM, "%s '%.64s' is unknown; there are %s", what, word, list);
+    return airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s '%.64s' is unknown; there are %s", what, word, list);
 }
 
 airy_status airy_find_word(int *index, const char *what, const char *word, const char *const *words,

@@ -45,9 +45,10 @@ static airy_status plan_batch(airy_batch *batch, const airy_batch_params *params
 {
     airy_batch_params *p = &batch->params;
     *p = *params;
-    AIRY_FAIL_IF((unsigned)p->dtype >= AIRY_DTYPE_COUNT, AIRY_ERR_DTYPE,
-                 "dtype = %d, expected 0 to %d", (int)p->dtype, AIRY_DTYPE_COUNT - 1);
-    AIRY_FAIL_IF(p->frames == 0, AIRY_ERR_PARAM, "frames = 0, expected at least 1");
+    AIRY_FAIL_ON_IF((unsigned)p->dtype >= AIRY_DTYPE_COUNT, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to %d", "dtype", (int)p->dtype, AIRY_DTYPE_COUNT - 1);
+    AIRY_FAIL_ON_IF(p->frames == 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = 0, expected at least 1", "frames");
     AIRY_FAIL_IF(p->codec.codec == AIRY_CODEC_BSZSTD, AIRY_ERR_UNSUPPORTED,
                  "codec = bszstd, which is decoded on the host only: decode with airy_decode");
     if (p->codec.elem_size == 0)
@@ -72,9 +73,9 @@ static airy_status plan_batch(airy_batch *batch, const airy_batch_params *params
     if (p->bytes == 0)
         p->bytes = airy_mul_size(&all, p->frames, bound) ? limit - table
                                                          : airy_min_size(all, limit - table);
-    AIRY_FAIL_IF(p->bytes > limit - table, AIRY_ERR_PARAM,
-                 "bytes = %zu, expected at most %zu (4 GiB less the table)", p->bytes,
-                 limit - table);
+    AIRY_FAIL_ON_IF(p->bytes > limit - table, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most %zu (4 GiB less the table)", "bytes", p->bytes,
+                    limit - table);
     batch->capacity = table + airy_align_up(p->bytes, PLACE_ALIGNMENT);
     return AIRY_OK;
 }

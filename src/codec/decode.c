@@ -40,8 +40,10 @@ airy_status airy_decode(void *dst, size_t size, const void *chunk, size_t chunk_
 {
     static const airy_codec_params defaults = {0};
     params = params ? params : &defaults;
-    AIRY_FAIL_IF(!dst && size, AIRY_ERR_PARAM, "dst = NULL for %zu bytes", size);
-    AIRY_FAIL_IF(!chunk && chunk_size, AIRY_ERR_PARAM, "chunk = NULL for %zu bytes", chunk_size);
+    AIRY_FAIL_ON_IF(!dst && size, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = NULL for %zu bytes",
+                    "dst", size);
+    AIRY_FAIL_ON_IF(!chunk && chunk_size, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = NULL for %zu bytes", "chunk", chunk_size);
     struct decoder d = {0};
     AIRY_TRY(airy_chunk_open(&d.cursor, &d.layout, chunk, chunk_size, size, params));
     airy_status status = AIRY_OK;

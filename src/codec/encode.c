@@ -184,9 +184,10 @@ airy_status airy_encode(void *dst, size_t *dst_size, const void *src, size_t siz
     static const airy_codec_params defaults = {0};
     params = params ? params : &defaults;
     AIRY_FAIL_IF(!dst || !dst_size, AIRY_ERR_PARAM, "airy_encode: dst or dst_size is NULL");
-    AIRY_FAIL_IF(!src && size, AIRY_ERR_PARAM, "src = NULL for %zu bytes", size);
-    AIRY_FAIL_IF(params->threads > MAX_THREADS, AIRY_ERR_PARAM, "threads = %u, expected at most %d",
-                 params->threads, MAX_THREADS);
+    AIRY_FAIL_ON_IF(!src && size, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = NULL for %zu bytes",
+                    "src", size);
+    AIRY_FAIL_ON_IF(params->threads > MAX_THREADS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %u, expected at most %d", "threads", params->threads, MAX_THREADS);
     static const uint8_t nothing[1];
     src = src ? src : nothing; /* size is 0 then */
     airy_block_layout layout;

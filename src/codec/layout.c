@@ -53,16 +53,16 @@ airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes
                                    const airy_codec_params *params)
 {
     const airy_codec codec = params->codec;
-    AIRY_FAIL_IF((unsigned)codec >= AIRY_CODEC_COUNT, AIRY_ERR_PARAM,
-                 "codec = %d, expected 0 to %d", (int)codec, AIRY_CODEC_COUNT - 1);
+    AIRY_FAIL_ON_IF((unsigned)codec >= AIRY_CODEC_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to %d", "codec", (int)codec, AIRY_CODEC_COUNT - 1);
     const bool shuffled = codec == AIRY_CODEC_BSLZ4 || codec == AIRY_CODEC_BSZSTD ||
                           codec == AIRY_CODEC_BSHUF;
     const uint32_t elem_size = params->elem_size ? params->elem_size : 1;
     AIRY_FAIL_IF(elem_size > AIRY_MAX_ELEM_SIZE, AIRY_ERR_PARAM,
                  "element size = %u bytes, expected at most %d", elem_size, AIRY_MAX_ELEM_SIZE);
-    AIRY_FAIL_IF(shuffled && frame_bytes % elem_size, AIRY_ERR_PARAM,
-                 "size = %zu bytes, expected a multiple of the element size %u", frame_bytes,
-                 elem_size);
+    AIRY_FAIL_ON_IF(shuffled && frame_bytes % elem_size, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu bytes, expected a multiple of the element size %u", "size",
+                    frame_bytes, elem_size);
     uint32_t block_bytes = params->block_bytes ? params->block_bytes
                                                : airy_default_block_bytes(codec, elem_size);
     const uint32_t unit = shuffled ? 8 * elem_size : 1;

@@ -15,14 +15,15 @@
 /* Elements and bytes of a shape, checked. */
 static airy_status measure(size_t *size, airy_dtype dtype, int ndim, const size_t *shape)
 {
-    AIRY_FAIL_IF(ndim < 1 || ndim > AIRY_MAX_DIMS, AIRY_ERR_PARAM, "ndim = %d, expected 1 to %d",
-                 ndim, AIRY_MAX_DIMS);
+    AIRY_FAIL_ON_IF(ndim < 1 || ndim > AIRY_MAX_DIMS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 1 to %d", "ndim", ndim, AIRY_MAX_DIMS);
     AIRY_FAIL_IF(!shape, AIRY_ERR_PARAM, "shape is NULL");
-    AIRY_FAIL_IF(airy_dtype_size(dtype) == 0, AIRY_ERR_DTYPE, "dtype = %d is none of airy_dtype",
-                 (int)dtype);
+    AIRY_FAIL_ON_IF(airy_dtype_size(dtype) == 0, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d is none of airy_dtype", "dtype", (int)dtype);
     size_t n = airy_dtype_size(dtype);
     for (int i = 0; i < ndim; i++) {
-        AIRY_FAIL_IF(shape[i] == 0, AIRY_ERR_PARAM, "shape[%d] = 0, expected at least 1", i);
+        AIRY_FAIL_ON_IF(shape[i] == 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s[%d] = 0, expected at least 1", "shape", i);
         AIRY_FAIL_IF(airy_mul_size(&n, n, shape[i]), AIRY_ERR_MEMORY,
                      "an array of %zu x ... %s does not fit the address space", shape[0],
                      airy_dtype_name(dtype));
@@ -389,10 +390,12 @@ static void encode(uint8_t pattern[8], airy_dtype dtype, double value)
 airy_status airy_array_pattern(uint8_t pattern[8], const airy_array *array, double value)
 {
     const bool is_float = airy_dtype_is_float(array->dtype);
-    AIRY_FAIL_IF(!is_float && !fits_integer(array->dtype, value), AIRY_ERR_PARAM,
-                 "value = %.17g is no %s", value, airy_dtype_name(array->dtype));
-    AIRY_FAIL_IF(array->dtype == AIRY_DTYPE_F32 && isfinite(value) && fabs(value) > FLT_MAX,
-                 AIRY_ERR_PARAM, "value = %.17g is beyond float32", value);
+    AIRY_FAIL_ON_IF(!is_float && !fits_integer(array->dtype, value), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %.17g is no %s", "value", value,
+                    airy_dtype_name(array->dtype));
+    AIRY_FAIL_ON_IF(array->dtype == AIRY_DTYPE_F32 && isfinite(value) && fabs(value) > FLT_MAX,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %.17g is beyond float32", "value",
+                    value);
     memset(pattern, 0, 8);
     encode(pattern, array->dtype, value);
     return AIRY_OK;

@@ -90,8 +90,8 @@ static void give_back(airy_device *device, size_t size)
 /* The back end's reason at the end of the sentence. The booked size counts no more. */
 static airy_status report(airy_device *device, airy_status status, size_t size, const char *what)
 {
-    char reason[256];
-    airy_error_copy(reason, sizeof(reason));
+    airy_error reason;
+    airy_error_get(&reason);
     give_back(device, size);
     airy_memory_info m;
     AIRY_TRY(airy_device_memory(device, &m));
@@ -99,7 +99,7 @@ static airy_status report(airy_device *device, airy_status status, size_t size, 
                      "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, "
                      "largest block %llu: %s",
                      device->info.spec, what, (ull)size, (ull)m.in_use, (ull)m.limit,
-                     (ull)m.largest, reason);
+                     (ull)m.largest, reason.text);
 }
 
 static void link_buffer(airy_device *device, airy_buffer *b)

@@ -155,8 +155,8 @@ airy_status airy_device_create(airy_device **device, const char *spec,
     size_t chosen = 0;
     void *block;
     AIRY_FAIL_IF(!device, AIRY_ERR_PARAM, "airy_device_create: device is NULL");
-    AIRY_FAIL_IF(params && params->threads > MAX_THREADS, AIRY_ERR_PARAM,
-                 "threads = %u, expected at most %d", params->threads, MAX_THREADS);
+    AIRY_FAIL_ON_IF(params && params->threads > MAX_THREADS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %u, expected at most %d", "threads", params->threads, MAX_THREADS);
     const char *want = wanted(spec);
     AIRY_TRY(collect(&r, want && strcasecmp(want, "cpu") == 0 ? 1 : BACKENDS, false));
     airy_status status = airy_device_match(&chosen, r.entries, r.count, want);

@@ -13,16 +13,13 @@ struct opening {
     const char *spec;
     const airy_device_params *params;
     airy_device *device;
-    airy_status status;
-    char sentence[1024];
+    airy_error error; /* of the thread */
 };
 
 static void *open_one(void *arg)
 {
     struct opening *o = arg;
-    o->status = airy_device_create(&o->device, o->spec, o->params);
-    if (o->status != AIRY_OK)
-        snprintf(o->sentence, sizeof(o->sentence), "%s", airy_last_error());
+    airy_error_first(&o->error, airy_device_create(&o->device, o->spec, o->params));
     return NULL;
 }
 
@@ -93,8 +90,8 @@ static airy_status open_all(struct opening *all, size_t count, char *specs,
         pthread_join(threads[i], NULL);
     free(threads);
     for (size_t i = 0; i < count; i++)
-        if (all[i].status != AIRY_OK)
-            return airy_fail_restore(all[i].status, all[i].sentence);
+        if (all[i].error.status != AIRY_OK)
+            return airy_error_restore(&all[i].error);
     return check_distinct(all, count);
 }
 
@@ -117,10 +114,10 @@ static airy_status open_list(airy_device ***devices, size_t *count, char *specs,
     }
 out:
     if (made) {
-        char sentence[1024];
-        snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+        airy_error error = {.status = AIRY_OK};
+        (void)airy_error_first(&error, status);
         airy_device_destroy_all(&made, wanted);
-        airy_fail_restore(status, sentence);
+        status = airy_error_restore(&error);
     }
     free(all);
     return status;

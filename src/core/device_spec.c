@@ -58,15 +58,18 @@ static airy_status check_form(const char *spec)
     char rest;
     AIRY_FAIL_IF(!*spec, AIRY_ERR_PARAM,
                  "device spec is empty; expected cpu, gpu, gpu:N, opencl:P:D or a part of a name");
-    AIRY_FAIL_IF(strcasecmp(spec, "gpu:all") == 0 || strchr(spec, ','), AIRY_ERR_PARAM,
-                 "device spec '%s' may mean several devices, this work takes one", spec);
-    AIRY_FAIL_IF(strncasecmp(spec, "gpu:", 4) == 0 && !parse_number(spec + 4, &number),
-                 AIRY_ERR_PARAM,
-                 "device spec '%s' does not name one device; expected gpu:N with a number", spec);
-    AIRY_FAIL_IF(strncasecmp(spec, "opencl:", 7) == 0 &&
-                     sscanf(spec + 7, "%4u:%4u%c", &platform, &device, &rest) != 2,
-                 AIRY_ERR_PARAM,
-                 "device spec '%s' is odd; expected opencl:PLATFORM:DEVICE with two numbers", spec);
+    AIRY_FAIL_ON_IF(strcasecmp(spec, "gpu:all") == 0 || strchr(spec, ','), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_DEVICE,
+                    "device spec '%s' may mean several devices, this work takes one", spec);
+    AIRY_FAIL_ON_IF(strncasecmp(spec, "gpu:", 4) == 0 && !parse_number(spec + 4, &number),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_DEVICE,
+                    "device spec '%s' does not name one device; expected gpu:N with a number",
+                    spec);
+    AIRY_FAIL_ON_IF(strncasecmp(spec, "opencl:", 7) == 0 &&
+                        sscanf(spec + 7, "%4u:%4u%c", &platform, &device, &rest) != 2,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_DEVICE,
+                    "device spec '%s' is odd; expected opencl:PLATFORM:DEVICE with two numbers",
+                    spec);
     return AIRY_OK;
 }
 
@@ -91,8 +94,9 @@ static airy_status match_default(size_t *index, const struct airy_device_entry *
                 return AIRY_OK;
             }
         }
-    return airy_fail(AIRY_ERR_DEVICE, "no usable device; there are: %s",
-                     describe(list, entries, count, NULL));
+    return airy_hinted(AIRY_HINT_STATED,
+                       airy_fail(AIRY_ERR_DEVICE, "no usable device; there are: %s",
+                                 describe(list, entries, count, NULL)));
 }
 
 static airy_status match_gpu(size_t *index, const struct airy_device_entry *entries, size_t count)
@@ -103,8 +107,8 @@ static airy_status match_gpu(size_t *index, const struct airy_device_entry *entr
             *index = i;
             return AIRY_OK;
         }
-    return airy_fail(AIRY_ERR_DEVICE, "no usable GPU; there are: %s",
-                     describe(list, entries, count, NULL));
+    return airy_hinted(AIRY_HINT_STATED, airy_fail(AIRY_ERR_DEVICE, "no usable GPU; there are: %s",
+                                                   describe(list, entries, count, NULL)));
 }
 
 airy_status airy_device_match(size_t *index, const struct airy_device_entry *entries, size_t count,
@@ -129,15 +133,19 @@ airy_status airy_device_match(size_t *index, const struct airy_device_entry *ent
     }
     airy_status status = AIRY_OK;
     if (any == 0)
-        status = airy_fail(AIRY_ERR_DEVICE, "there is no device '%s'; there are: %s", spec,
-                           describe(list, entries, count, NULL));
+        status =
+            airy_hinted(AIRY_HINT_STATED, airy_fail_on(AIRY_ERR_DEVICE, AIRY_SUBJECT_DEVICE,
+                                                       "there is no device '%s'; there are: %s",
+                                                       spec, describe(list, entries, count, NULL)));
     else if (usable > 1 || (usable == 0 && any > 1))
-        status = airy_fail(AIRY_ERR_DEVICE, "'%s' means more than one device: %s", spec,
-                           describe(list, entries, count, matches));
+        status =
+            airy_hinted(AIRY_HINT_STATED, airy_fail_on(AIRY_ERR_DEVICE, AIRY_SUBJECT_DEVICE,
+                                                       "'%s' means more than one device: %s", spec,
+                                                       describe(list, entries, count, matches)));
     else if (usable == 0)
-        status = airy_fail(AIRY_ERR_DEVICE, "device %s (%s) cannot be used: %s",
-                           entries[last].info.spec, entries[last].info.name,
-                           entries[last].info.why);
+        status = airy_fail_on(AIRY_ERR_DEVICE, AIRY_SUBJECT_DEVICE,
+                              "device %s (%s) cannot be used: %s", entries[last].info.spec,
+                              entries[last].info.name, entries[last].info.why);
     else
         *index = last;
     free(matches);

@@ -7,6 +7,7 @@
 
 #include "airy/array.h"
 #include "airy/device.h"
+#include "airy/error.h"
 #include "base/thread.h"
 #include "core/profile.h"
 #include "core/tuning.h"
@@ -74,8 +75,7 @@ struct airy_queue {
     unsigned threads;  /* of the device's pool that get scratch of their own; 0: all */
     bool keeps_events; /* of kernels, too, as one of its own is recorded behind them */
     airy_buffer *scratch[AIRY_SCRATCH_COUNT];
-    airy_status error; /* of enqueued work, for finish */
-    char error_text[512];
+    airy_error error; /* of enqueued work, for finish */
     void *impl;
 };
 
@@ -125,8 +125,8 @@ airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t
 airy_status airy_queue_thread_scratch(airy_queue *queue, enum airy_scratch slot, size_t each,
                                       unsigned *threads, airy_buffer **buffer);
 /*
- * Keep the first error of enqueued work for airy_queue_finish; takes the sentence of
- * airy_last_error.
+ * Keep the first error of enqueued work for airy_queue_finish; takes the calling thread's
+ * record.
  */
 void airy_queue_set_error(airy_queue *queue, airy_status status);
 

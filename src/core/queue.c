@@ -44,9 +44,12 @@ airy_status airy_queue_finish(airy_queue *queue)
 {
     AIRY_FAIL_IF(!queue, AIRY_ERR_PARAM, "airy_queue_finish: queue is NULL");
     const airy_status status = queue->device->backend->finish(queue);
-    const airy_status first = queue->error;
-    queue->error = AIRY_OK;
-    return first != AIRY_OK ? airy_fail_restore(first, queue->error_text) : status;
+    if (queue->error.status == AIRY_OK)
+        return status;
+    (void)airy_error_restore(&queue->error);
+    const airy_status first = queue->error.status;
+    queue->error.status = AIRY_OK;
+    return first;
 }
 
 airy_device *airy_queue_device(const airy_queue *queue)
@@ -61,10 +64,7 @@ const struct airy_backend *airy_queue_backend(const airy_queue *queue)
 
 void airy_queue_set_error(airy_queue *queue, airy_status status)
 {
-    if (status == AIRY_OK || queue->error != AIRY_OK)
-        return;
-    queue->error = status;
-    airy_error_copy(queue->error_text, sizeof(queue->error_text));
+    (void)airy_error_first(&queue->error, status);
 }
 
 airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size,

@@ -450,11 +450,12 @@ airy_status airy_tuning_set(airy_device *device, const char *name, uint32_t valu
                             airy_tuning_source source)
 {
     AIRY_FAIL_IF(!device || !name, AIRY_ERR_PARAM, "airy_tuning_set: device or name is NULL");
-    AIRY_FAIL_IF((unsigned)source >= AIRY_TUNING_SOURCE_COUNT, AIRY_ERR_PARAM,
-                 "source = %d, expected less than %d", (int)source, AIRY_TUNING_SOURCE_COUNT);
+    AIRY_FAIL_ON_IF((unsigned)source >= AIRY_TUNING_SOURCE_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d, expected less than %d", "source", (int)source,
+                    AIRY_TUNING_SOURCE_COUNT);
     const unsigned which = find(&device->tuning, name);
-    AIRY_FAIL_IF(which == AIRY_TUNE_COUNT, AIRY_ERR_NOT_FOUND, "device '%s' has no tunable '%s'",
-                 device->info.spec, name);
+    AIRY_FAIL_ON_IF(which == AIRY_TUNE_COUNT, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_DEVICE,
+                    "device '%s' has no tunable '%s'", device->info.spec, name);
     struct airy_tune_entry *e = &device->tuning.entries[which];
     char admitted[128];
     say_admitted(admitted, sizeof(admitted), &device->tuning, which);
@@ -471,10 +472,10 @@ airy_status airy_tuning_set_frame(airy_device *device, const char *name, uint64_
 {
     AIRY_FAIL_IF(!device || !name, AIRY_ERR_PARAM, "airy_tuning_set_frame: device or name is NULL");
     const unsigned which = find(&device->tuning, name);
-    AIRY_FAIL_IF(which == AIRY_TUNE_COUNT, AIRY_ERR_NOT_FOUND, "device '%s' has no tunable '%s'",
-                 device->info.spec, name);
-    AIRY_FAIL_IF(pixels > UINT32_MAX, AIRY_ERR_PARAM, "pixels = %llu, expected fewer than 2^32",
-                 (unsigned long long)pixels);
+    AIRY_FAIL_ON_IF(which == AIRY_TUNE_COUNT, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_DEVICE,
+                    "device '%s' has no tunable '%s'", device->info.spec, name);
+    AIRY_FAIL_ON_IF(pixels > UINT32_MAX, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %llu, expected fewer than 2^32", "pixels", (unsigned long long)pixels);
     struct airy_tune_entry *e = &device->tuning.entries[which];
     e->pixels = e->source == AIRY_TUNING_MEASURED ? pixels : 0;
     return AIRY_OK;
@@ -492,8 +493,8 @@ airy_status airy_tuning_save(const airy_device *device)
     const size_t size = airy_tuning_print(&device->tuning, text);
     const bool done = size ? airy_cache_store(folder, name, key, text, size)
                            : airy_cache_drop(folder, name);
-    AIRY_FAIL_IF(!done, AIRY_ERR_IO, "the table cannot be kept in %s/%s: %s", folder, name,
-                 strerror(errno));
+    AIRY_FAIL_HINT_IF(!done, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_NONE,
+                      "the table cannot be kept in %s/%s: %s", folder, name, strerror(errno));
     airy_cache_bound(folder, SUFFIX, MAX_TABLES);
     return AIRY_OK;
 }

@@ -96,8 +96,8 @@ static bool is_fraction(airy_operator op)
 static airy_status check_operator(const airy_queue *queue, const airy_array *dst,
                                   const airy_array *a, airy_operator op)
 {
-    AIRY_FAIL_IF((unsigned)op >= AIRY_OPERATOR_COUNT, AIRY_ERR_PARAM,
-                 "op = %d is none of airy_operator", (int)op);
+    AIRY_FAIL_ON_IF((unsigned)op >= AIRY_OPERATOR_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d is none of airy_operator", "op", (int)op);
     AIRY_TRY(check_dst(queue, dst));
     return check_operand(queue, dst, a, "a");
 }
@@ -149,8 +149,9 @@ airy_status airy_apply(airy_queue *queue, airy_array *dst, airy_function functio
                        const airy_array *src)
 {
     struct kinds kinds = {.floats = false};
-    AIRY_FAIL_IF((unsigned)function >= AIRY_FUNCTION_COUNT, AIRY_ERR_PARAM,
-                 "function = %d is none of airy_function", (int)function);
+    AIRY_FAIL_ON_IF((unsigned)function >= AIRY_FUNCTION_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_function", "function",
+                    (int)function);
     AIRY_TRY(check_dst(queue, dst));
     AIRY_TRY(check_operand(queue, dst, src, "src"));
     add_kind(&kinds, src->dtype, true);
@@ -193,7 +194,8 @@ airy_status airy_clamp(airy_queue *queue, airy_array *dst, const airy_array *src
                        double hi)
 {
     struct kinds kinds = {.floats = false};
-    AIRY_FAIL_IF(!(lo <= hi), AIRY_ERR_PARAM, "limits = %g, %g, expected lo <= hi", lo, hi);
+    AIRY_FAIL_ON_IF(!(lo <= hi), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, %g, expected lo <= hi", "limits", lo, hi);
     AIRY_TRY(check_dst(queue, dst));
     AIRY_TRY(check_operand(queue, dst, src, "src"));
     add_kind(&kinds, src->dtype, true);
@@ -205,8 +207,9 @@ airy_status airy_clamp(airy_queue *queue, airy_array *dst, const airy_array *src
     if (domain >= AIRY_ELEMENT_I64 && !whole) {
         low = make_number(ceil(lo));
         high = make_number(floor(hi));
-        AIRY_FAIL_IF(low.value > high.value, AIRY_ERR_PARAM,
-                     "limits = %g, %g, expected a whole number between them for integers", lo, hi);
+        AIRY_FAIL_ON_IF(low.value > high.value, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s = %g, %g, expected a whole number between them for integers", "limits",
+                        lo, hi);
     }
     const struct airy_element_plan plan = {.dst = dst,
                                            .a = src,
@@ -222,8 +225,9 @@ airy_status airy_convert(airy_queue *queue, airy_array *dst, const airy_array *s
 {
     char text[96];
     uint64_t inexact = 0;
-    AIRY_FAIL_IF((unsigned)conversion >= AIRY_CONVERSION_COUNT, AIRY_ERR_PARAM,
-                 "conversion = %d is none of airy_conversion", (int)conversion);
+    AIRY_FAIL_ON_IF((unsigned)conversion >= AIRY_CONVERSION_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_conversion", "conversion",
+                    (int)conversion);
     AIRY_FAIL_IF(!isfinite(scale) || !isfinite(offset), AIRY_ERR_PARAM, "%s = %g, expected finite",
                  isfinite(scale) ? "offset" : "scale", isfinite(scale) ? offset : scale);
     AIRY_TRY(check_dst(queue, dst));

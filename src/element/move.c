@@ -85,8 +85,8 @@ airy_status airy_flip(airy_queue *queue, airy_array *dst, const airy_array *src,
     struct airy_move_plan plan;
     AIRY_TRY(check_arrays(queue, dst, src));
     AIRY_TRY(check_dtypes(dst, src));
-    AIRY_FAIL_IF(axes >> src->ndim != 0, AIRY_ERR_PARAM,
-                 "axes = 0x%x, expected bits of %d dimensions", axes, src->ndim);
+    AIRY_FAIL_ON_IF(axes >> src->ndim != 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = 0x%x, expected bits of %d dimensions", "axes", axes, src->ndim);
     for (int i = 0; i < src->ndim; i++)
         AIRY_TRY(check_length(dst, i, src->shape[i]));
     AIRY_TRY(make_plan(&plan, dst, src));
@@ -106,8 +106,9 @@ airy_status airy_transpose(airy_queue *queue, airy_array *dst, const airy_array 
     AIRY_TRY(check_dtypes(dst, src));
     for (int i = 0; i < src->ndim; i++) {
         const int from = order ? order[i] : src->ndim - 1 - i;
-        AIRY_FAIL_IF(from < 0 || from >= src->ndim || (seen >> from & 1u), AIRY_ERR_PARAM,
-                     "order[%d] = %d, expected each of 0 to %d once", i, from, src->ndim - 1);
+        AIRY_FAIL_ON_IF(from < 0 || from >= src->ndim || (seen >> from & 1u), AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s[%d] = %d, expected each of 0 to %d once",
+                        "order", i, from, src->ndim - 1);
         seen |= 1u << from;
         AIRY_TRY(check_length(dst, i, src->shape[from]));
     }
@@ -129,8 +130,8 @@ airy_status airy_pad(airy_queue *queue, airy_array *dst, const airy_array *src,
     AIRY_TRY(check_arrays(queue, dst, src));
     AIRY_TRY(check_dtypes(dst, src));
     AIRY_FAIL_IF(!before, AIRY_ERR_PARAM, "before is NULL");
-    AIRY_FAIL_IF((unsigned)border >= AIRY_BORDER_COUNT, AIRY_ERR_PARAM,
-                 "border = %d is none of airy_border", (int)border);
+    AIRY_FAIL_ON_IF((unsigned)border >= AIRY_BORDER_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d is none of airy_border", "border", (int)border);
     AIRY_TRY(airy_array_pattern(pattern, dst, border == AIRY_BORDER_VALUE ? border_value : 0));
     for (int i = 0; i < src->ndim; i++)
         AIRY_FAIL_IF(dst->shape[i] < src->shape[i] || dst->shape[i] - src->shape[i] < before[i],
@@ -156,7 +157,8 @@ airy_status airy_enlarge(airy_queue *queue, airy_array *dst, const airy_array *s
     AIRY_TRY(check_dtypes(dst, src));
     AIRY_FAIL_IF(!factor, AIRY_ERR_PARAM, "factor is NULL");
     for (int i = 0; i < src->ndim; i++) {
-        AIRY_FAIL_IF(factor[i] < 1, AIRY_ERR_PARAM, "factor[%d] = 0, expected at least 1", i);
+        AIRY_FAIL_ON_IF(factor[i] < 1, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s[%d] = 0, expected at least 1", "factor", i);
         AIRY_FAIL_IF(dst->shape[i] / factor[i] != src->shape[i] || dst->shape[i] % factor[i] != 0,
                      AIRY_ERR_SHAPE, "dst is %s, expected %zu times %zu along axis %d",
                      airy_array_describe(dst, text), factor[i], src->shape[i], i);
@@ -197,12 +199,14 @@ airy_status airy_project(airy_queue *queue, airy_array *dst, const airy_array *s
                                      .skip_nan = skip_nan};
     AIRY_TRY(check_arrays(queue, dst, src));
     AIRY_FAIL_IF(!factor, AIRY_ERR_PARAM, "factor is NULL");
-    AIRY_FAIL_IF((unsigned)projection >= AIRY_PROJECTION_COUNT, AIRY_ERR_PARAM,
-                 "projection = %d is none of airy_projection", (int)projection);
+    AIRY_FAIL_ON_IF((unsigned)projection >= AIRY_PROJECTION_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_projection", "projection",
+                    (int)projection);
     for (int i = 0; i < src->ndim; i++) {
         const int axis = axis_of(dst, i);
-        AIRY_FAIL_IF(factor[i] < 1 || factor[i] > src->shape[i], AIRY_ERR_PARAM,
-                     "factor[%d] = %zu, expected 1 to %zu", i, factor[i], src->shape[i]);
+        AIRY_FAIL_ON_IF(factor[i] < 1 || factor[i] > src->shape[i], AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s[%d] = %zu, expected 1 to %zu", "factor", i,
+                        factor[i], src->shape[i]);
         AIRY_TRY(check_length(dst, i, src->shape[i] / factor[i]));
         plan.n[axis] = dst->shape[i];
         plan.factor[axis] = factor[i];

@@ -60,15 +60,15 @@ airy_status airy_convolve_method_parse(airy_convolve_method *method, const char 
 static airy_status check_kernel_shape(int ndim, int kernel_ndim, const size_t *kernel_shape)
 {
     AIRY_FAIL_IF(!kernel_shape, AIRY_ERR_PARAM, "kernel_shape is NULL");
-    AIRY_FAIL_IF(kernel_ndim < 1 || kernel_ndim > 3, AIRY_ERR_PARAM,
-                 "kernel_ndim = %d, expected 1 to 3", kernel_ndim);
+    AIRY_FAIL_ON_IF(kernel_ndim < 1 || kernel_ndim > 3, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 1 to 3", "kernel_ndim", kernel_ndim);
     AIRY_FAIL_IF(ndim != kernel_ndim && ndim != kernel_ndim + 1, AIRY_ERR_SHAPE,
                  "a kernel of %d dimension%s for an array of %d, expected %d%s", kernel_ndim,
                  kernel_ndim == 1 ? "" : "s", ndim, ndim, ndim > 1 ? " or one less" : "");
     for (int i = 0; i < kernel_ndim; i++)
-        AIRY_FAIL_IF(kernel_shape[i] < 1 || kernel_shape[i] > AIRY_FILTER_SIZE_MAX, AIRY_ERR_SHAPE,
-                     "kernel_shape[%d] = %zu, expected 1 to %d", i, kernel_shape[i],
-                     AIRY_FILTER_SIZE_MAX);
+        AIRY_FAIL_ON_IF(kernel_shape[i] < 1 || kernel_shape[i] > AIRY_FILTER_SIZE_MAX,
+                        AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER, "%s[%d] = %zu, expected 1 to %d",
+                        "kernel_shape", i, kernel_shape[i], AIRY_FILTER_SIZE_MAX);
     return AIRY_OK;
 }
 
@@ -77,8 +77,9 @@ airy_status airy_convolve_shape(size_t *shape, airy_convolve_mode mode, int ndim
                                 const size_t *kernel_shape)
 {
     AIRY_FAIL_IF(!shape || !src_shape, AIRY_ERR_PARAM, "%s is NULL", shape ? "src_shape" : "shape");
-    AIRY_FAIL_IF((unsigned)mode >= AIRY_CONVOLVE_MODE_COUNT, AIRY_ERR_PARAM,
-                 "mode = %d is none of airy_convolve_mode", (int)mode);
+    AIRY_FAIL_ON_IF((unsigned)mode >= AIRY_CONVOLVE_MODE_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_convolve_mode", "mode",
+                    (int)mode);
     AIRY_TRY(check_kernel_shape(ndim, kernel_ndim, kernel_shape));
     size_t made[AIRY_MAX_DIMS];
     for (int i = 0; i < ndim; i++) {
@@ -164,19 +165,23 @@ static void make_geometry(struct airy_filter_geometry *g, const airy_array *src,
 
 static airy_status check_params(const airy_convolve_params *p)
 {
-    AIRY_FAIL_IF((unsigned)p->mode >= AIRY_CONVOLVE_MODE_COUNT, AIRY_ERR_PARAM,
-                 "mode = %d is none of airy_convolve_mode", (int)p->mode);
-    AIRY_FAIL_IF((unsigned)p->border >= AIRY_BORDER_COUNT, AIRY_ERR_PARAM,
-                 "border = %d is none of airy_border", (int)p->border);
-    AIRY_FAIL_IF((unsigned)p->method >= AIRY_CONVOLVE_METHOD_COUNT, AIRY_ERR_PARAM,
-                 "method = %d is none of airy_convolve_method", (int)p->method);
+    AIRY_FAIL_ON_IF((unsigned)p->mode >= AIRY_CONVOLVE_MODE_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_convolve_mode", "mode",
+                    (int)p->mode);
+    AIRY_FAIL_ON_IF((unsigned)p->border >= AIRY_BORDER_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_border", "border",
+                    (int)p->border);
+    AIRY_FAIL_ON_IF((unsigned)p->method >= AIRY_CONVOLVE_METHOD_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_convolve_method", "method",
+                    (int)p->method);
     AIRY_FAIL_IF(
         p->normalize && p->method == AIRY_CONVOLVE_FFT, AIRY_ERR_PARAM,
         "method fft does not normalize: its error does not shrink with the weights that are "
         "left; use auto or direct");
-    AIRY_FAIL_IF(p->normalize && p->border == AIRY_BORDER_VALUE && !isfinite(p->border_value),
-                 AIRY_ERR_PARAM, "border_value = %g, expected a finite one to normalize with",
-                 p->border_value);
+    AIRY_FAIL_ON_IF(p->normalize && p->border == AIRY_BORDER_VALUE && !isfinite(p->border_value),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected a finite one to normalize with", "border_value",
+                    p->border_value);
     return AIRY_OK;
 }
 
@@ -447,14 +452,14 @@ double airy_gauss_reach(double sigma, double truncate, size_t radius)
 airy_status airy_gauss_line(double **line, size_t *taps, double sigma, double truncate,
                             size_t radius, bool second)
 {
-    AIRY_FAIL_IF(!(sigma >= 0) || isinf(sigma), AIRY_ERR_PARAM,
-                 "sigma = %g, expected a number of at least 0", sigma);
+    AIRY_FAIL_ON_IF(!(sigma >= 0) || isinf(sigma), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected a number of at least 0", "sigma", sigma);
     const double reach = airy_gauss_reach(sigma, truncate, radius), width = sigma > 0 ? sigma : 1;
-    AIRY_FAIL_IF(
-        reach > AIRY_BLUR_RADIUS_MAX, AIRY_ERR_PARAM,
-        "sigma = %g needs a radius of %g, expected at most %d; truncate sooner, or blur more "
+    AIRY_FAIL_ON_IF(
+        reach > AIRY_BLUR_RADIUS_MAX, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+        "%s = %g needs a radius of %g, expected at most %d; truncate sooner, or blur more "
         "than once, by sigmas whose squares add up",
-        sigma, reach, AIRY_BLUR_RADIUS_MAX);
+        "sigma", sigma, reach, AIRY_BLUR_RADIUS_MAX);
     void *block;
     *taps = 2 * (size_t)reach + 1;
     AIRY_TRY(airy_memory_calloc(&block, *taps, sizeof(double), "weights of a Gaussian"));
@@ -505,8 +510,8 @@ static airy_status make_blur(struct airy_convolve_plan *plan, size_t taps[3],
 {
     bool any = false;
     const double truncate = p->truncate != 0 ? p->truncate : 4;
-    AIRY_FAIL_IF(!(truncate > 0) || isinf(truncate), AIRY_ERR_PARAM,
-                 "truncate = %g, expected a positive number", truncate);
+    AIRY_FAIL_ON_IF(!(truncate > 0) || isinf(truncate), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected a positive number", "truncate", truncate);
     for (int i = 0; i < 3; i++) {
         const int axis = axes - 3 + i;
         const double sigma = axis < 0 ? 0 : p->sigma[axis];
@@ -516,7 +521,8 @@ static airy_status make_blur(struct airy_convolve_plan *plan, size_t taps[3],
         if (plan->dst->dtype == AIRY_DTYPE_F32)
             round_line(plan->line[0][i], taps[i]);
     }
-    AIRY_FAIL_IF(!any, AIRY_ERR_PARAM, "sigma = 0 on every axis, expected one above 0");
+    AIRY_FAIL_ON_IF(!any, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = 0 on every axis, expected one above 0", "sigma");
     plan->rank = 1;
     plan->unit = !p->normalize; /* those of sums over gaps are scaled */
     return AIRY_OK;
@@ -564,9 +570,9 @@ airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_ar
     AIRY_TRY(airy_check_device(queue, src, "src"));
     const int most = src->ndim < 3 ? src->ndim : 3, axes = params->axes ? params->axes : most;
     const int least = src->ndim > 1 ? src->ndim - 1 : 1; /* the axis in front may be a list */
-    AIRY_FAIL_IF(axes < least || axes > most, AIRY_ERR_PARAM,
-                 "axes = %d for an array of %d dimensions, expected %d to %d", axes, src->ndim,
-                 least, most);
+    AIRY_FAIL_ON_IF(axes < least || axes > most, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d for an array of %d dimensions, expected %d to %d", "axes", axes,
+                    src->ndim, least, most);
     AIRY_TRY(check_arrays(queue, dst, src, src->shape));
     const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
     AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement blur",

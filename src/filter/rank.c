@@ -72,15 +72,17 @@ static airy_status check_run(struct run *run)
     const airy_rank_params *p = run->params;
     const airy_array *src = run->src;
     const int most = src->ndim < 3 ? src->ndim : 3, least = src->ndim > 1 ? src->ndim - 1 : 1;
-    AIRY_FAIL_IF((unsigned)p->filter >= AIRY_RANK_FILTER_COUNT, AIRY_ERR_PARAM,
-                 "filter = %d is none of airy_rank_filter", (int)p->filter);
+    AIRY_FAIL_ON_IF((unsigned)p->filter >= AIRY_RANK_FILTER_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_rank_filter", "filter",
+                    (int)p->filter);
     run->axes = p->axes ? p->axes : most;
-    AIRY_FAIL_IF(run->axes < least || run->axes > most, AIRY_ERR_PARAM,
-                 "axes = %d for an array of %d dimensions, expected %d to %d", run->axes, src->ndim,
-                 least, most);
+    AIRY_FAIL_ON_IF(run->axes < least || run->axes > most, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d for an array of %d dimensions, expected %d to %d", "axes", run->axes,
+                    src->ndim, least, most);
     run->border = p->has_border ? p->border : AIRY_BORDER_REFLECT;
-    AIRY_FAIL_IF((unsigned)run->border >= AIRY_BORDER_COUNT, AIRY_ERR_PARAM,
-                 "border = %d is none of airy_border", (int)run->border);
+    AIRY_FAIL_ON_IF((unsigned)run->border >= AIRY_BORDER_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_border", "border",
+                    (int)run->border);
     const double value = run->border == AIRY_BORDER_VALUE ? p->border_value : 0;
     const airy_status status = airy_array_pattern(run->outside, src, value);
     if (status != AIRY_OK)
@@ -88,8 +90,9 @@ static airy_status check_run(struct run *run)
     for (int i = 0; i < 3; i++) {
         const int axis = run->axes - 3 + i;
         run->size[i] = axis < 0 ? 1 : p->size[axis];
-        AIRY_FAIL_IF(run->size[i] < 1 || run->size[i] > AIRY_FILTER_SIZE_MAX, AIRY_ERR_PARAM,
-                     "size[%d] = %zu, expected 1 to %d", axis, run->size[i], AIRY_FILTER_SIZE_MAX);
+        AIRY_FAIL_ON_IF(run->size[i] < 1 || run->size[i] > AIRY_FILTER_SIZE_MAX, AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s[%d] = %zu, expected 1 to %d", "size", axis,
+                        run->size[i], AIRY_FILTER_SIZE_MAX);
     }
     AIRY_FAIL_IF(run->dst->dtype != src->dtype, AIRY_ERR_DTYPE,
                  "dst is %s, expected the dtype of src, %s", airy_dtype_name(run->dst->dtype),
@@ -108,15 +111,16 @@ static airy_status find_rank(const struct run *run, size_t *rank)
         *rank = n / 2;
         return AIRY_OK;
     case AIRY_RANK_PERCENTILE:
-        AIRY_FAIL_IF(!(p->percentile >= 0 && p->percentile <= 100), AIRY_ERR_PARAM,
-                     "percentile = %g, expected 0 to 100", p->percentile);
+        AIRY_FAIL_ON_IF(!(p->percentile >= 0 && p->percentile <= 100), AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s = %g, expected 0 to 100", "percentile",
+                        p->percentile);
         *rank = (size_t)((double)n * p->percentile / 100);
         *rank -= *rank == n;
         return AIRY_OK;
     case AIRY_RANK_NTH:
-        AIRY_FAIL_IF(nth < 0 || nth >= (int64_t)n, AIRY_ERR_PARAM,
-                     "rank = %lld of %zu elements, expected %lld to %lld", (long long)p->rank, n,
-                     -(long long)n, (long long)n - 1);
+        AIRY_FAIL_ON_IF(nth < 0 || nth >= (int64_t)n, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s = %lld of %zu elements, expected %lld to %lld", "rank",
+                        (long long)p->rank, n, -(long long)n, (long long)n - 1);
         *rank = (size_t)nth;
         return AIRY_OK;
     case AIRY_RANK_MAXIMUM:
@@ -224,13 +228,14 @@ airy_status airy_hampel_run(airy_queue *queue, airy_array *dst, const airy_array
     const double kappa = params->kappa != 0 ? params->kappa : 3;
     struct run run = {.queue = queue, .dst = dst, .src = src, .params = &median};
     struct airy_hampel_plan plan = {.limit = kappa * AIRY_MAD_SCALE};
-    AIRY_FAIL_IF(!(kappa > 0 && kappa <= MOST_KAPPA), AIRY_ERR_PARAM,
-                 "kappa = %g, expected above 0, at most %g (0: 3)", kappa, MOST_KAPPA);
+    AIRY_FAIL_ON_IF(!(kappa > 0 && kappa <= MOST_KAPPA), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected above 0, at most %g (0: 3)", "kappa", kappa, MOST_KAPPA);
     AIRY_TRY(airy_check_device(queue, src, "src"));
     AIRY_TRY(check_run(&run));
     for (int i = 0; i < 3; i++)
-        AIRY_FAIL_IF(run.size[i] % 2 == 0, AIRY_ERR_PARAM, "size[%d] = %zu, expected an odd number",
-                     run.axes - 3 + i, run.size[i]);
+        AIRY_FAIL_ON_IF(run.size[i] % 2 == 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s[%d] = %zu, expected an odd number", "size", run.axes - 3 + i,
+                        run.size[i]);
     AIRY_TRY(check_footprint(&run));
     AIRY_TRY(plan_rank(&plan.median, &run, dst, src, run.count / 2, false));
     const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
@@ -245,9 +250,10 @@ airy_status airy_footprint_ball(uint8_t **footprint, size_t *length, int axes, d
     void *block;
     AIRY_FAIL_IF(!footprint || !length, AIRY_ERR_PARAM, "%s is NULL",
                  footprint ? "length" : "footprint");
-    AIRY_FAIL_IF(axes < 1 || axes > 3, AIRY_ERR_PARAM, "axes = %d, expected 1 to 3", axes);
-    AIRY_FAIL_IF(!(radius >= 0 && radius <= 512), AIRY_ERR_PARAM, "radius = %g, expected 0 to 512",
-                 radius);
+    AIRY_FAIL_ON_IF(axes < 1 || axes > 3, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 1 to 3", "axes", axes);
+    AIRY_FAIL_ON_IF(!(radius >= 0 && radius <= 512), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected 0 to 512", "radius", radius);
     const long reach = (long)radius, n = 2 * reach + 1;
     const long planes = axes > 2 ? n : 1, rows = axes > 1 ? n : 1;
     AIRY_TRY(airy_memory_calloc(&block, (size_t)(planes * rows), (size_t)n, "a footprint"));

@@ -108,22 +108,25 @@ static airy_status run_terms(const struct stencil *s, int terms, airy_operator o
 static airy_status check_stencil(struct stencil *s)
 {
     airy_stencil_params *p = &s->params;
-    AIRY_FAIL_IF((unsigned)p->stencil >= AIRY_STENCIL_COUNT, AIRY_ERR_PARAM,
-                 "stencil = %d is none of airy_stencil", (int)p->stencil);
+    AIRY_FAIL_ON_IF((unsigned)p->stencil >= AIRY_STENCIL_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_stencil", "stencil",
+                    (int)p->stencil);
     p->axis = p->has_axis ? p->axis : s->axes - 1;
-    AIRY_FAIL_IF(p->axis < 0 || p->axis >= s->axes, AIRY_ERR_PARAM, "axis = %d, expected 0 to %d",
-                 p->axis, s->axes - 1);
+    AIRY_FAIL_ON_IF(p->axis < 0 || p->axis >= s->axes, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to %d", "axis", p->axis, s->axes - 1);
     p->truncate = p->truncate != 0 ? p->truncate : 4;
-    AIRY_FAIL_IF(!(p->truncate > 0) || isinf(p->truncate), AIRY_ERR_PARAM,
-                 "truncate = %g, expected a positive number", p->truncate);
+    AIRY_FAIL_ON_IF(!(p->truncate > 0) || isinf(p->truncate), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected a positive number", "truncate",
+                    p->truncate);
     bool first = false, second = false;
     for (int i = 0; i < s->axes; i++) {
-        AIRY_FAIL_IF(p->stencil == AIRY_STENCIL_BOX &&
-                         (p->size[i] < 1 || p->size[i] > AIRY_FILTER_SIZE_MAX),
-                     AIRY_ERR_PARAM, "size[%d] = %zu, expected 1 to %d", i, p->size[i],
-                     AIRY_FILTER_SIZE_MAX);
-        AIRY_FAIL_IF(p->stencil == AIRY_STENCIL_LOG && !(p->sigma[i] > 0), AIRY_ERR_PARAM,
-                     "sigma[%d] = %g, expected a number above 0", i, p->sigma[i]);
+        AIRY_FAIL_ON_IF(p->stencil == AIRY_STENCIL_BOX &&
+                            (p->size[i] < 1 || p->size[i] > AIRY_FILTER_SIZE_MAX),
+                        AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s[%d] = %zu, expected 1 to %d",
+                        "size", i, p->size[i], AIRY_FILTER_SIZE_MAX);
+        AIRY_FAIL_ON_IF(p->stencil == AIRY_STENCIL_LOG && !(p->sigma[i] > 0), AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s[%d] = %g, expected a number above 0", "sigma",
+                        i, p->sigma[i]);
         first = first || p->sigma[i] > 0;
         second = second || p->sigma2[i] > 0;
     }
@@ -149,9 +152,9 @@ airy_status airy_stencil_run(airy_queue *queue, airy_array *dst, const airy_arra
                    .border = params->has_border ? params->border : AIRY_BORDER_REFLECT,
                    .border_value = params->border_value},
         .axes = params->axes ? params->axes : most};
-    AIRY_FAIL_IF(s.axes < least || s.axes > most, AIRY_ERR_PARAM,
-                 "axes = %d for an array of %d dimensions, expected %d to %d", s.axes, src->ndim,
-                 least, most);
+    AIRY_FAIL_ON_IF(s.axes < least || s.axes > most, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d for an array of %d dimensions, expected %d to %d", "axes", s.axes,
+                    src->ndim, least, most);
     AIRY_TRY(check_stencil(&s));
     switch (params->stencil) {
     case AIRY_STENCIL_GRADIENT:

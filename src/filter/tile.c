@@ -460,9 +460,10 @@ static airy_status check_job(struct job *job)
     AIRY_FAIL_IF(!airy_dtype_size(src->dtype) || !airy_dtype_size(job->params.dtype),
                  AIRY_ERR_DTYPE, "dtype of the image = %d, of the result = %d: none of airy_dtype",
                  (int)src->dtype, (int)job->params.dtype);
-    AIRY_FAIL_IF(!(job->params.scratch >= 0) || !(job->params.source_scratch >= 0), AIRY_ERR_PARAM,
-                 "scratch = %g, source_scratch = %g, expected numbers of at least 0",
-                 job->params.scratch, job->params.source_scratch);
+    AIRY_FAIL_ON_IF(!(job->params.scratch >= 0) || !(job->params.source_scratch >= 0),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, source_scratch = %g, expected numbers of at least 0", "scratch",
+                    job->params.scratch, job->params.source_scratch);
     size_t bytes = airy_dtype_size(job->params.dtype);
     job->plan.ndim = job->ndim = src->ndim;
     for (int i = 0; i < src->ndim; i++) {

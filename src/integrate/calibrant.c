@@ -366,12 +366,15 @@ static airy_status unknown_calibrant(const char *name)
         names[i] = entries[i].info.name;
     const char *near = airy_suggest_word(name, names, ENTRIES);
     if (near)
-        return airy_fail(AIRY_ERR_NOT_FOUND, "calibrant '%.64s' is unknown, did you mean '%s'?",
-                         name, near);
+        return airy_hinted(AIRY_HINT_STATED,
+                           airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_PARAMETER,
+                                        "%s '%.64s' is unknown, did you mean '%s'?", "calibrant",
+                                        name, near));
     airy_join_words(list, sizeof(list), names, ENTRIES);
-    return airy_fail(AIRY_ERR_NOT_FOUND,
-                     "calibrant '%.64s' is unknown; there are %s, or a file of spacings", name,
-                     list);
+    return airy_hinted(AIRY_HINT_STATED,
+                       airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_PARAMETER,
+                                    "%s '%.64s' is unknown; there are %s, or a file of spacings",
+                                    "calibrant", name, list));
 }
 
 airy_status airy_calibrant_find(airy_calibrant *calibrant, const char *name, double smallest)

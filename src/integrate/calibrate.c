@@ -47,24 +47,29 @@ static airy_status check_params(const airy_calibrate_params *p)
     const airy_geometry *g = &p->guess;
     AIRY_FAIL_IF(g->detector.height == 0, AIRY_ERR_PARAM, "detector '%s' has no shape",
                  g->detector.name);
-    AIRY_FAIL_IF(!(g->wavelength > 0), AIRY_ERR_PARAM,
-                 "a calibration needs a wavelength, the geometry has none");
+    AIRY_FAIL_HINT_IF(!(g->wavelength > 0), AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
+                      "a calibration needs a wavelength, the geometry has none");
     AIRY_FAIL_IF(g->parallax, AIRY_ERR_UNSUPPORTED,
                  "parallax: a calibration takes the detector for thin");
     AIRY_FAIL_IF(g->detector.corners || airy_detector_needs_arrays(&g->detector),
                  AIRY_ERR_UNSUPPORTED,
                  "detector '%s' is no plane of equal rectangles: a calibration takes it for one",
                  g->detector.name);
-    AIRY_FAIL_IF(p->refine >> AIRY_CALIBRATE_COUNT, AIRY_ERR_PARAM,
-                 "refine = %#x, expected bits below %#x", p->refine, 1u << AIRY_CALIBRATE_COUNT);
-    AIRY_FAIL_IF(!(p->search_px >= 0 && p->search_px <= 1e4), AIRY_ERR_PARAM,
-                 "search_px = %g, expected 0 to 10000", p->search_px);
-    AIRY_FAIL_IF(!(p->search_dist >= 0 && p->search_dist <= 0.5), AIRY_ERR_PARAM,
-                 "search_dist = %g, expected 0 to 0.5", p->search_dist);
-    AIRY_FAIL_IF(p->sectors != 0 && (p->sectors < 8 || p->sectors > MOST_SECTORS), AIRY_ERR_PARAM,
-                 "sectors = %zu, expected 8 to %d", p->sectors, MOST_SECTORS);
-    AIRY_FAIL_IF(!(p->max_residual_px >= 0 && p->max_residual_px <= 1e3), AIRY_ERR_PARAM,
-                 "max_residual_px = %g, expected 0 to 1000", p->max_residual_px);
+    AIRY_FAIL_ON_IF(p->refine >> AIRY_CALIBRATE_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %#x, expected bits below %#x", "refine", p->refine,
+                    1u << AIRY_CALIBRATE_COUNT);
+    AIRY_FAIL_ON_IF(!(p->search_px >= 0 && p->search_px <= 1e4), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected 0 to 10000", "search_px",
+                    p->search_px);
+    AIRY_FAIL_ON_IF(!(p->search_dist >= 0 && p->search_dist <= 0.5), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected 0 to 0.5", "search_dist",
+                    p->search_dist);
+    AIRY_FAIL_ON_IF(p->sectors != 0 && (p->sectors < 8 || p->sectors > MOST_SECTORS),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %zu, expected 8 to %d", "sectors",
+                    p->sectors, MOST_SECTORS);
+    AIRY_FAIL_ON_IF(!(p->max_residual_px >= 0 && p->max_residual_px <= 1e3), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected 0 to 1000", "max_residual_px",
+                    p->max_residual_px);
     for (size_t k = 0; k < p->calibrant->count; k++) {
         const double d = p->calibrant->rings[k].spacing;
         AIRY_FAIL_IF(!(d > 0) || !isfinite(d) ||
@@ -205,10 +210,12 @@ static airy_status too_few(const struct work *w)
         "the rings of %.63s cannot be told apart: the largest distance between two is %.3g "
         "pixels, expected %.2g or more",
         w->params->calibrant->name, gap, NEAREST / 0.45);
-    return airy_fail(AIRY_ERR_NOT_FOUND,
-                     "rings of %.63s were not found: %zu places have a peak, expected %d or more; "
-                     "look at wavelength, distance and beam centre of the guess",
-                     w->params->calibrant->name, w->points.count, FEWEST_POINTS);
+    return airy_hinted(
+        AIRY_HINT_STATED,
+        airy_fail(AIRY_ERR_NOT_FOUND,
+                  "rings of %.63s were not found: %zu places have a peak, expected %d or more; "
+                  "look at wavelength, distance and beam centre of the guess",
+                  w->params->calibrant->name, w->points.count, FEWEST_POINTS));
 }
 
 static airy_status indistinct(const struct work *w)
@@ -217,9 +224,11 @@ static airy_status indistinct(const struct work *w)
     for (int k = 0; k < AIRY_CALIBRATE_COUNT; k++)
         if (w->refine & 1u << k)
             strcat(strcat(list, list[0] ? ", " : ""), names[k]);
-    return airy_fail(AIRY_ERR_NOT_FOUND,
-                     "%zu points do not tell %s apart; hold some of them, the tilts first",
-                     w->points.count, list);
+    return airy_hinted(
+        AIRY_HINT_STATED,
+        airy_fail(AIRY_ERR_NOT_FOUND,
+                  "%zu points do not tell %s apart; hold some of them, the tilts first",
+                  w->points.count, list));
 }
 
 /* Measure and fit until the rings move no more. */
@@ -258,11 +267,11 @@ static airy_status settle(struct work *w)
             AIRY_TRY(measure(w, next, NEAREST));
     }
     w->rounds = ROUNDS;
-    AIRY_FAIL_IF(!(shift < 0.05), AIRY_ERR_NOT_FOUND,
-                 "the refinement does not settle: the rings still move by %.3g pixels after "
-                 "%d rounds; hold the tilts or begin nearer, or is it another calibrant or "
-                 "wavelength?",
-                 shift, ROUNDS);
+    AIRY_FAIL_HINT_IF(!(shift < 0.05), AIRY_ERR_NOT_FOUND, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
+                      "the refinement does not settle: the rings still move by %.3g pixels after "
+                      "%d rounds; hold the tilts or begin nearer, or is it another calibrant or "
+                      "wavelength?",
+                      shift, ROUNDS);
     return AIRY_OK;
 }
 
@@ -279,9 +288,10 @@ static airy_status check_rings(const struct work *w)
         rings += points >= FEWEST_POINTS;
         wrong += points >= FEWEST_POINTS && 2 * used < points;
     }
-    AIRY_FAIL_IF(4 * wrong > rings, AIRY_ERR_NOT_FOUND,
-                 "%zu of %zu rings of %.63s do not fit the others; look at calibrant and guess",
-                 wrong, rings, w->params->calibrant->name);
+    AIRY_FAIL_HINT_IF(
+        4 * wrong > rings, AIRY_ERR_NOT_FOUND, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
+        "%zu of %zu rings of %.63s do not fit the others; look at calibrant and guess", wrong,
+        rings, w->params->calibrant->name);
     return AIRY_OK;
 }
 
@@ -312,20 +322,25 @@ static airy_status confirm(struct work *w)
     free(wide.items);
     free(wide.windows);
     AIRY_TRY(status);
-    AIRY_FAIL_IF(
-        count >= FEWEST_POINTS && good * 2 < count, AIRY_ERR_NOT_FOUND,
+    AIRY_FAIL_HINT_IF(
+        count >= FEWEST_POINTS && good * 2 < count, AIRY_ERR_NOT_FOUND, AIRY_HINT_STATED,
+        AIRY_SUBJECT_NONE,
         "the rings of the image are not those of %.63s: %zu of %zu peaks lie on them; look "
         "at calibrant, wavelength and distance",
         w->params->calibrant->name, good, count);
-    AIRY_FAIL_IF(w->solution.used * 2 < w->points.count, AIRY_ERR_NOT_FOUND,
-                 "%zu of %zu points lie on rings of %.63s, expected half of them or more; look at "
-                 "calibrant and guess",
-                 w->solution.used, w->points.count, w->params->calibrant->name);
+    AIRY_FAIL_HINT_IF(
+        w->solution.used * 2 < w->points.count, AIRY_ERR_NOT_FOUND, AIRY_HINT_STATED,
+        AIRY_SUBJECT_NONE,
+        "%zu of %zu points lie on rings of %.63s, expected half of them or more; look at "
+        "calibrant and guess",
+        w->solution.used, w->points.count, w->params->calibrant->name);
     AIRY_TRY(check_rings(w));
-    AIRY_FAIL_IF(!(w->solution.rms <= w->max_residual), AIRY_ERR_NOT_FOUND,
-                 "the points lie %.3g pixels (rms) off their rings, expected %g or less; look at "
-                 "calibrant, detector and pixel size",
-                 w->solution.rms, w->max_residual);
+    AIRY_FAIL_HINT_IF(
+        !(w->solution.rms <= w->max_residual), AIRY_ERR_NOT_FOUND, AIRY_HINT_STATED,
+        AIRY_SUBJECT_NONE,
+        "the points lie %.3g pixels (rms) off their rings, expected %g or less; look at "
+        "calibrant, detector and pixel size",
+        w->solution.rms, w->max_residual);
     return AIRY_OK;
 }
 
@@ -333,8 +348,7 @@ static airy_status confirm(struct work *w)
 static airy_status try_all(struct work *w, const airy_geometry *starts, size_t count,
                            airy_geometry *searched)
 {
-    airy_status first = AIRY_OK;
-    char why[1024] = "";
+    airy_error first = {.status = AIRY_OK};
     for (size_t i = 0; i < count; i++) {
         w->geometry = *searched = starts[i];
         airy_status status = settle(w);
@@ -342,12 +356,9 @@ static airy_status try_all(struct work *w, const airy_geometry *starts, size_t c
             status = confirm(w);
         if (status == AIRY_OK || status == AIRY_ERR_MEMORY)
             return status;
-        if (i == 0) {
-            first = status;
-            airy_error_copy(why, sizeof(why));
-        }
+        (void)airy_error_first(&first, status);
     }
-    return airy_fail_restore(first, why);
+    return airy_error_restore(&first);
 }
 
 static void describe_beam(airy_calibration *out, const struct airy_ring_solution *solution)

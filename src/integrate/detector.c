@@ -144,9 +144,11 @@ airy_status airy_detector_find(airy_detector *detector, const char *name)
         plain_name(plain, name, strlen(name));
         const struct airy_detector_entry *near = *plain ? nearest_entry(plain) : NULL;
         const char *nearest = near ? near->names : "";
-        AIRY_FAIL_IF(!near, AIRY_ERR_NOT_FOUND, "detector '%.64s' is unknown", name);
-        AIRY_FAIL_IF(true, AIRY_ERR_NOT_FOUND, "detector '%.64s' is unknown, did you mean '%.*s'?",
-                     name, (int)strcspn(nearest, "|"), nearest);
+        AIRY_FAIL_HINT_IF(!near, AIRY_ERR_NOT_FOUND, AIRY_HINT_DETECTORS, AIRY_SUBJECT_PARAMETER,
+                          "%s '%.64s' is unknown", "detector", name);
+        AIRY_FAIL_HINT_IF(true, AIRY_ERR_NOT_FOUND, AIRY_HINT_DETECTORS, AIRY_SUBJECT_PARAMETER,
+                          "%s '%.64s' is unknown, did you mean '%.*s'?", "detector", name,
+                          (int)strcspn(nearest, "|"), nearest);
     }
     const char *obstacle = airy_detector_obstacle(entry);
     AIRY_FAIL_IF(

@@ -236,21 +236,22 @@ airy_status airy_geometry_check(const airy_geometry *geometry)
     AIRY_TRY(check_range("rot3", geometry->rot3, MOST_ANGLE, "rad"));
     AIRY_TRY(check_range("incidence", geometry->incidence, MOST_ANGLE, "rad"));
     AIRY_TRY(check_range("tilt", geometry->tilt, MOST_ANGLE, "rad"));
-    AIRY_FAIL_IF(geometry->sample_orientation < 0 || geometry->sample_orientation > 8,
-                 AIRY_ERR_PARAM, "sample_orientation = %d, expected 0 to 8",
-                 geometry->sample_orientation);
+    AIRY_FAIL_ON_IF(geometry->sample_orientation < 0 || geometry->sample_orientation > 8,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to 8",
+                    "sample_orientation", geometry->sample_orientation);
     /* 0: unknown. 1e-15 m is 1.2 GeV. */
-    AIRY_FAIL_IF(geometry->wavelength != 0 &&
-                     !(geometry->wavelength >= 1e-15 && geometry->wavelength <= 1e-3),
-                 AIRY_ERR_PARAM,
-                 "wavelength = %g m, expected between 1e-15 and 0.001 m, or 0 for unknown",
-                 geometry->wavelength);
+    AIRY_FAIL_ON_IF(geometry->wavelength != 0 &&
+                        !(geometry->wavelength >= 1e-15 && geometry->wavelength <= 1e-3),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g m, expected between 1e-15 and 0.001 m, or 0 for unknown", "wavelength",
+                    geometry->wavelength);
     AIRY_FAIL_IF(d->orientation < 0 || d->orientation > 4,
                  d->orientation > 4 && d->orientation <= 8 ? AIRY_ERR_UNSUPPORTED : AIRY_ERR_PARAM,
                  "orientation = %d, expected 1 to 4", d->orientation);
     AIRY_TRY(check_sensor(&d->sensor));
-    AIRY_FAIL_IF(d->binning1 < 0 || d->binning1 > 64 || d->binning2 < 0 || d->binning2 > 64,
-                 AIRY_ERR_PARAM, "binning = %d x %d, expected 1 to 64", d->binning1, d->binning2);
+    AIRY_FAIL_ON_IF(d->binning1 < 0 || d->binning1 > 64 || d->binning2 < 0 || d->binning2 > 64,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %d x %d, expected 1 to 64",
+                    "binning", d->binning1, d->binning2);
     AIRY_FAIL_IF(!memchr(d->file, '\0', sizeof d->file), AIRY_ERR_PARAM,
                  "the path of the detector's file has more than %zu bytes", sizeof d->file - 1);
     AIRY_FAIL_IF(d->height > 1u << 20 || d->width > 1u << 20, AIRY_ERR_PARAM,
@@ -279,8 +280,9 @@ airy_status airy_geometry_prepare(airy_geometry *prepared, const airy_geometry *
                  "the correction for %s needs the sensor of detector '%s': its material or "
                  "attenuation is not known",
                  geometry->parallax ? "parallax" : "the sensor's efficiency", d->name);
-    AIRY_FAIL_IF(geometry->wavelength == 0, AIRY_ERR_PARAM,
-                 "the attenuation of %s needs a wavelength, the geometry has none", s->material);
+    AIRY_FAIL_HINT_IF(
+        geometry->wavelength == 0, AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
+        "the attenuation of %s needs a wavelength, the geometry has none", s->material);
     return airy_sensor_attenuation(&s->attenuation, s->material, geometry->wavelength);
 }
 
@@ -290,10 +292,11 @@ static airy_status check_use(struct airy_pose *pose, const airy_geometry *geomet
 {
     airy_geometry prepared;
     AIRY_TRY(airy_geometry_prepare(&prepared, geometry, sensor));
-    AIRY_FAIL_IF(!is_unit(unit), AIRY_ERR_PARAM, "unit = %d, expected 0 to %d", (int)unit,
-                 AIRY_UNIT_COUNT - 1);
-    AIRY_FAIL_IF(units[unit].needs_wavelength && geometry->wavelength == 0, AIRY_ERR_PARAM,
-                 "unit '%s' needs a wavelength, the geometry has none", units[unit].name);
+    AIRY_FAIL_ON_IF(!is_unit(unit), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to %d", "unit", (int)unit, AIRY_UNIT_COUNT - 1);
+    AIRY_FAIL_HINT_IF(units[unit].needs_wavelength && geometry->wavelength == 0, AIRY_ERR_PARAM,
+                      AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
+                      "unit '%s' needs a wavelength, the geometry has none", units[unit].name);
     airy_pose_make(pose, &prepared);
     return AIRY_OK;
 }

@@ -35,13 +35,15 @@ static airy_status check_rings(const airy_integrator_params *p)
     const double lower = p->quantile[0], upper = p->quantile[1];
     AIRY_FAIL_IF(p->has_clip && p->has_quantile, AIRY_ERR_PARAM,
                  "clip and quantile are given, expected one of them");
-    AIRY_FAIL_IF(p->has_clip && !(p->clip_threshold >= 0 && isfinite(p->clip_threshold)),
-                 AIRY_ERR_PARAM, "clip_threshold = %g, expected a finite value >= 0",
-                 p->clip_threshold);
-    AIRY_FAIL_IF(p->has_clip && p->clip_cycles > MAX_CYCLES, AIRY_ERR_PARAM,
-                 "clip_cycles = %u, expected <= %u", p->clip_cycles, MAX_CYCLES);
-    AIRY_FAIL_IF(p->has_quantile && !(lower >= 0 && lower <= upper && upper <= 1), AIRY_ERR_PARAM,
-                 "quantile = %g to %g, expected 0 <= lower <= upper <= 1", lower, upper);
+    AIRY_FAIL_ON_IF(p->has_clip && !(p->clip_threshold >= 0 && isfinite(p->clip_threshold)),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %g, expected a finite value >= 0",
+                    "clip_threshold", p->clip_threshold);
+    AIRY_FAIL_ON_IF(p->has_clip && p->clip_cycles > MAX_CYCLES, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %u, expected <= %u", "clip_cycles",
+                    p->clip_cycles, MAX_CYCLES);
+    AIRY_FAIL_ON_IF(p->has_quantile && !(lower >= 0 && lower <= upper && upper <= 1),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g to %g, expected 0 <= lower <= upper <= 1", "quantile", lower, upper);
     AIRY_FAIL_IF(p->error_model == AIRY_ERROR_MODEL_HYBRID && !p->has_clip, AIRY_ERR_PARAM,
                  "error model 'hybrid' is azimuthal while clipping and poisson after it, and no "
                  "clipping is asked for: use poisson");
@@ -50,27 +52,29 @@ static airy_status check_rings(const airy_integrator_params *p)
 
 static airy_status check_values(const airy_integrator_params *p)
 {
-    AIRY_FAIL_IF((unsigned)p->split >= AIRY_SPLIT_COUNT, AIRY_ERR_PARAM,
-                 "split = %d, expected 0 to %d", (int)p->split, AIRY_SPLIT_COUNT - 1);
-    AIRY_FAIL_IF((unsigned)p->method >= AIRY_METHOD_COUNT, AIRY_ERR_PARAM,
-                 "method = %d, expected 0 to %d", (int)p->method, AIRY_METHOD_COUNT - 1);
-    AIRY_FAIL_IF((unsigned)p->error_model >= AIRY_ERROR_MODEL_COUNT, AIRY_ERR_PARAM,
-                 "error_model = %d, expected 0 to %d", (int)p->error_model,
-                 AIRY_ERROR_MODEL_COUNT - 1);
-    AIRY_FAIL_IF((unsigned)p->compat > AIRY_COMPAT_PYFAI, AIRY_ERR_PARAM,
-                 "compat = %d, expected 0 or 1", (int)p->compat);
+    AIRY_FAIL_ON_IF((unsigned)p->split >= AIRY_SPLIT_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to %d", "split", (int)p->split, AIRY_SPLIT_COUNT - 1);
+    AIRY_FAIL_ON_IF((unsigned)p->method >= AIRY_METHOD_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to %d", "method", (int)p->method,
+                    AIRY_METHOD_COUNT - 1);
+    AIRY_FAIL_ON_IF((unsigned)p->error_model >= AIRY_ERROR_MODEL_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to %d", "error_model",
+                    (int)p->error_model, AIRY_ERROR_MODEL_COUNT - 1);
+    AIRY_FAIL_ON_IF((unsigned)p->compat > AIRY_COMPAT_PYFAI, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 or 1", "compat", (int)p->compat);
     AIRY_FAIL_IF((p->error_model == AIRY_ERROR_MODEL_VARIANCE) != (p->variance != NULL),
                  AIRY_ERR_PARAM, "error model '%s' %s", airy_error_model_name(p->error_model),
                  p->variance ? "takes no variance image" : "needs a variance image");
-    AIRY_FAIL_IF(!isfinite(p->normalization), AIRY_ERR_PARAM,
-                 "normalization = %g, expected a finite value", p->normalization);
+    AIRY_FAIL_ON_IF(!isfinite(p->normalization), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected a finite value", "normalization", p->normalization);
     AIRY_FAIL_IF(p->has_polarization && !(fabs(p->polarization) <= 1), AIRY_ERR_PARAM,
                  "polarization factor = %g, expected -1 to 1", p->polarization);
     AIRY_FAIL_IF(p->has_polarization && !(fabs(p->polarization_offset_deg) <= 3600), AIRY_ERR_PARAM,
                  "polarization offset = %g deg, expected -3600 to 3600",
                  p->polarization_offset_deg);
-    AIRY_FAIL_IF(p->has_dummy && !(p->delta_dummy >= 0 && isfinite(p->delta_dummy)), AIRY_ERR_PARAM,
-                 "delta_dummy = %g, expected >= 0", p->delta_dummy);
+    AIRY_FAIL_ON_IF(p->has_dummy && !(p->delta_dummy >= 0 && isfinite(p->delta_dummy)),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %g, expected >= 0", "delta_dummy",
+                    p->delta_dummy);
     AIRY_TRY(check_rings(p));
     AIRY_FAIL_IF(p->has_saturation && isnan(p->saturation), AIRY_ERR_PARAM,
                  "saturation is not a number");
@@ -251,8 +255,9 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
     AIRY_FAIL_IF((p.has_clip || p.has_quantile) && !fns->rings, AIRY_ERR_UNSUPPORTED,
                  "back end '%s' does not implement %s by bin", device->backend->name,
                  p.has_clip ? "sigma clipping" : "quantiles");
-    AIRY_FAIL_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no double precision, which integration needs", device->info.spec);
+    AIRY_FAIL_ON_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DEVICE,
+                    "device '%s' has no double precision, which integration needs",
+                    device->info.spec);
     airy_integrator *it = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&it, 1, sizeof *it, "the integrator"));
     *it = (airy_integrator){.device = device,

@@ -321,8 +321,8 @@ static airy_status check_azimuth(const airy_geometry *geometry,
 {
     const airy_unit second = airy_azimuth_unit(params->azimuth_unit);
     const char *name = airy_unit_name(second);
-    AIRY_FAIL_IF((unsigned)second >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM,
-                 "azimuth_unit = %d, expected 0 to %d", (int)second, AIRY_UNIT_COUNT - 1);
+    AIRY_FAIL_ON_IF((unsigned)second >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to %d", "azimuth_unit", (int)second, AIRY_UNIT_COUNT - 1);
     AIRY_FAIL_IF(!airy_unit_is_azimuthal(second), AIRY_ERR_PARAM,
                  "azimuth_unit '%s' is a radial unit: expected chi_deg, chi_rad, qoop_nm^-1 or "
                  "another of a sign",
@@ -334,8 +334,9 @@ static airy_status check_azimuth(const airy_geometry *geometry,
                  airy_unit_name(params->unit));
     AIRY_FAIL_IF(params->azimuth_bins > 0 && params->unit == second, AIRY_ERR_PARAM,
                  "azimuth_unit '%s' is that of the radial axis, too: expected another", name);
-    AIRY_FAIL_IF(airy_unit_needs_wavelength(second) && geometry->wavelength == 0, AIRY_ERR_PARAM,
-                 "azimuth_unit '%s' needs a wavelength, the geometry has none", name);
+    AIRY_FAIL_HINT_IF(airy_unit_needs_wavelength(second) && geometry->wavelength == 0,
+                      AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
+                      "azimuth_unit '%s' needs a wavelength, the geometry has none", name);
     AIRY_FAIL_IF(params->compat == AIRY_COMPAT_PYFAI && second != AIRY_UNIT_CHI_DEG &&
                      second != AIRY_UNIT_CHI_RAD,
                  AIRY_ERR_UNSUPPORTED,
@@ -347,18 +348,22 @@ static airy_status check_azimuth(const airy_geometry *geometry,
 
 static airy_status check_params(const airy_geometry *geometry, const airy_integrator_params *params)
 {
-    AIRY_FAIL_IF(params->bins == 0 || params->bins > 1000000, AIRY_ERR_PARAM,
-                 "bins = %zu, expected 1 to 1000000", params->bins);
-    AIRY_FAIL_IF(params->azimuth_bins > MAX_CELLS / params->bins, AIRY_ERR_PARAM,
-                 "bins = %zu x %zu of radius and azimuth, expected at most %d in all", params->bins,
-                 params->azimuth_bins, MAX_CELLS);
+    AIRY_FAIL_ON_IF(params->bins == 0 || params->bins > 1000000, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %zu, expected 1 to 1000000", "bins",
+                    params->bins);
+    AIRY_FAIL_ON_IF(params->azimuth_bins > MAX_CELLS / params->bins, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu x %zu of radius and azimuth, expected at most %d in all", "bins",
+                    params->bins, params->azimuth_bins, MAX_CELLS);
     AIRY_FAIL_IF(params->azimuth_bins == 0 && params->split == AIRY_SPLIT_PSEUDO, AIRY_ERR_PARAM,
                  "splitting 'pseudo' is for two dimensions (azimuth_bins)");
-    AIRY_FAIL_IF((unsigned)params->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM,
-                 "unit = %d, expected 0 to %d", (int)params->unit, AIRY_UNIT_COUNT - 1);
-    AIRY_FAIL_IF(airy_unit_needs_wavelength(params->unit) && geometry->wavelength == 0,
-                 AIRY_ERR_PARAM, "unit '%s' needs a wavelength, the geometry has none",
-                 airy_unit_name(params->unit));
+    AIRY_FAIL_ON_IF((unsigned)params->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to %d", "unit", (int)params->unit,
+                    AIRY_UNIT_COUNT - 1);
+    AIRY_FAIL_HINT_IF(airy_unit_needs_wavelength(params->unit) && geometry->wavelength == 0,
+                      AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
+                      "unit '%s' needs a wavelength, the geometry has none",
+                      airy_unit_name(params->unit));
     AIRY_TRY(check_azimuth(geometry, params));
     AIRY_FAIL_IF(geometry->detector.height == 0 || geometry->detector.width == 0, AIRY_ERR_PARAM,
                  "detector '%s' has no shape", geometry->detector.name);

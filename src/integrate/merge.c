@@ -164,8 +164,8 @@ airy_status airy_accumulator_get(const airy_accumulator *accumulator, airy_merge
 {
     AIRY_FAIL_IF(!accumulator || !sums, AIRY_ERR_PARAM,
                  "airy_accumulator_get: accumulator or sums is NULL");
-    AIRY_FAIL_IF((unsigned)how >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM, "merge = %d, expected 0 to %d",
-                 (int)how, AIRY_MERGE_COUNT - 1);
+    AIRY_FAIL_ON_IF((unsigned)how >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to %d", "merge", (int)how, AIRY_MERGE_COUNT - 1);
     const size_t n = accumulator->bins, frames = accumulator->frames;
     const bool divide = how == AIRY_MERGE_SUM && frames > 1;
     for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {

@@ -38,17 +38,20 @@ static airy_status check_curve(airy_geometry *prepared, const airy_geometry *geo
                                const airy_integrator_params *p, const double *radial, size_t n)
 {
     AIRY_TRY(airy_geometry_prepare(prepared, geometry, p->sensor_efficiency));
-    AIRY_FAIL_IF((unsigned)p->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM,
-                 "unit = %d, expected 0 to %d", (int)p->unit, AIRY_UNIT_COUNT - 1);
-    AIRY_FAIL_IF(airy_unit_needs_wavelength(p->unit) && geometry->wavelength == 0, AIRY_ERR_PARAM,
-                 "unit '%s' needs a wavelength, the geometry has none", airy_unit_name(p->unit));
+    AIRY_FAIL_ON_IF((unsigned)p->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to %d", "unit", (int)p->unit, AIRY_UNIT_COUNT - 1);
+    AIRY_FAIL_HINT_IF(airy_unit_needs_wavelength(p->unit) && geometry->wavelength == 0,
+                      AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
+                      "unit '%s' needs a wavelength, the geometry has none",
+                      airy_unit_name(p->unit));
     AIRY_FAIL_IF(p->has_polarization && !(fabs(p->polarization) <= 1), AIRY_ERR_PARAM,
                  "polarization factor = %g, expected -1 to 1", p->polarization);
     AIRY_FAIL_IF(n == 0, AIRY_ERR_PARAM, "the curve has no point");
     for (size_t k = 0; k < n; k++)
-        AIRY_FAIL_IF(
-            !isfinite(radial[k]) || (k > 0 && !(radial[k] > radial[k - 1])), AIRY_ERR_PARAM,
-            "radial[%zu] = %g of the curve, expected finite ascending values", k, radial[k]);
+        AIRY_FAIL_ON_IF(!isfinite(radial[k]) || (k > 0 && !(radial[k] > radial[k - 1])),
+                        AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s[%zu] = %g of the curve, expected finite ascending values", "radial", k,
+                        radial[k]);
     return AIRY_OK;
 }
 

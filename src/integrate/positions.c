@@ -70,16 +70,17 @@ airy_status airy_detector_bin(airy_detector *detector, int binning1, int binning
 {
     AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_bin: detector is NULL");
     const int was1 = fold_or_one(detector->binning1), was2 = fold_or_one(detector->binning2);
-    AIRY_FAIL_IF(binning1 < 1 || binning2 < 1 || binning1 > 64 / was1 || binning2 > 64 / was2,
-                 AIRY_ERR_PARAM, "binning = %d x %d, expected 1 to 64 along each axis", binning1,
-                 binning2);
+    AIRY_FAIL_ON_IF(binning1 < 1 || binning2 < 1 || binning1 > 64 / was1 || binning2 > 64 / was2,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d x %d, expected 1 to 64 along each axis", "binning", binning1,
+                    binning2);
     AIRY_FAIL_IF(detector->corners || detector->bad, AIRY_ERR_PARAM,
                  "detector '%s' has its arrays already: bin it before airy_detector_open",
                  detector->name);
     const size_t h = detector->height / (size_t)binning1, w = detector->width / (size_t)binning2;
-    AIRY_FAIL_IF(detector->height && (h == 0 || w == 0), AIRY_ERR_PARAM,
-                 "binning = %d x %d leaves no pixel of %zu x %zu", binning1, binning2,
-                 detector->height, detector->width);
+    AIRY_FAIL_ON_IF(detector->height && (h == 0 || w == 0), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d x %d leaves no pixel of %zu x %zu", "binning", binning1, binning2,
+                    detector->height, detector->width);
     detector->binning1 = was1 * binning1;
     detector->binning2 = was2 * binning2;
     detector->height = h;

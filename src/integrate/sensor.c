@@ -70,8 +70,8 @@ airy_status airy_sensor_attenuation(double *attenuation, const char *material, d
 {
     AIRY_FAIL_IF(!attenuation, AIRY_ERR_PARAM, "airy_sensor_attenuation: attenuation is NULL");
     AIRY_FAIL_IF(!material, AIRY_ERR_PARAM, "airy_sensor_attenuation: material is NULL");
-    AIRY_FAIL_IF(!(wavelength > 0 && isfinite(wavelength)), AIRY_ERR_PARAM,
-                 "wavelength = %g m, expected > 0", wavelength);
+    AIRY_FAIL_ON_IF(!(wavelength > 0 && isfinite(wavelength)), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g m, expected > 0", "wavelength", wavelength);
     char list[64] = "";
     const size_t count = sizeof materials / sizeof *materials;
     size_t m = 0;
@@ -79,16 +79,16 @@ airy_status airy_sensor_attenuation(double *attenuation, const char *material, d
         strcat(strcat(list, m ? ", " : ""), materials[m].name);
         m++;
     }
-    AIRY_FAIL_IF(m == count, AIRY_ERR_NOT_FOUND,
-                 "the attenuation of sensor material '%.16s' is not in the table of %s: give its "
-                 "coefficient",
-                 material, list);
+    AIRY_FAIL_HINT_IF(m == count, AIRY_ERR_NOT_FOUND, AIRY_HINT_ATTENUATION, AIRY_SUBJECT_NONE,
+                      "the attenuation of sensor material '%.16s' is not in the table of %s",
+                      material, list);
     const struct energy_row *rows = materials[m].rows;
     const size_t last = materials[m].count - 1;
     const double energy = AIRY_HC_EV_M / 1e3 / wavelength;
-    AIRY_FAIL_IF(!(energy >= rows[0].energy && energy <= rows[last].energy), AIRY_ERR_PARAM,
-                 "energy = %g keV, expected %g to %g keV, where the attenuation of %s is known",
-                 energy, rows[0].energy, rows[last].energy, material);
+    AIRY_FAIL_ON_IF(!(energy >= rows[0].energy && energy <= rows[last].energy), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER,
+                    "%s = %g keV, expected %g to %g keV, where the attenuation of %s is known",
+                    "energy", energy, rows[0].energy, rows[last].energy, material);
     size_t k = last - 1;
     while (k > 0 && rows[k].energy > energy)
         k--;

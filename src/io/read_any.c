@@ -109,7 +109,8 @@ airy_status airy_image_read_real(airy_image *image, const char *path)
     const bool is_complex = made.is_complex;
     if (is_complex)
         airy_image_free(&made);
-    AIRY_FAIL_IF(is_complex, AIRY_ERR_UNSUPPORTED, "'%s': " AIRY_COMPLEX_REFUSED, path);
+    AIRY_FAIL_HINT_IF(is_complex, AIRY_ERR_UNSUPPORTED, AIRY_HINT_COMPLEX, AIRY_SUBJECT_FILE,
+                      "'%s': " AIRY_COMPLEX_REFUSED, path);
     *image = made;
     return AIRY_OK;
 }

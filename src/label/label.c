@@ -77,12 +77,12 @@ static airy_status check_connectivity(int *connectivity, int ndim)
     if (*connectivity == 0)
         *connectivity = k[0];
     const int c = *connectivity;
-    AIRY_FAIL_IF(c != k[0] && c != k[1] && c != k[2], AIRY_ERR_PARAM,
-                 "connectivity = %d of an array of %d dimension%s, expected %s", c, ndim,
-                 ndim == 1 ? "" : "s",
-                 ndim == 1   ? "2"
-                 : ndim == 2 ? "4 or 8"
-                             : "6, 18 or 26");
+    AIRY_FAIL_ON_IF(c != k[0] && c != k[1] && c != k[2], AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d of an array of %d dimension%s, expected %s", "connectivity", c, ndim,
+                    ndim == 1 ? "" : "s",
+                    ndim == 1   ? "2"
+                    : ndim == 2 ? "4 or 8"
+                                : "6, 18 or 26");
     return AIRY_OK;
 }
 
@@ -147,10 +147,11 @@ airy_status airy_label_each(airy_queue *queue, airy_array *const *labels,
                  !queue    ? "queue"
                  : !counts ? "count"
                            : "srcs");
-    AIRY_FAIL_IF(p.has_above && isnan(p.above), AIRY_ERR_PARAM, "above = nan, expected a number");
-    AIRY_FAIL_IF(plan.min_count > plan.max_count, AIRY_ERR_PARAM,
-                 "min_count = %llu, expected at most max_count = %llu",
-                 (unsigned long long)p.min_count, (unsigned long long)p.max_count);
+    AIRY_FAIL_ON_IF(p.has_above && isnan(p.above), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = nan, expected a number", "above");
+    AIRY_FAIL_ON_IF(plan.min_count > plan.max_count, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %llu, expected at most max_count = %llu", "min_count",
+                    (unsigned long long)p.min_count, (unsigned long long)p.max_count);
     AIRY_TRY(check_images(queue, labels, srcs, images, p.connectivity));
     airy_status status =
         airy_memory_calloc(&found, images + 1, sizeof(*counts), "counts of labels");
@@ -197,7 +198,8 @@ airy_status airy_measure_each(airy_queue *queue, airy_region *const *regions, co
         if (status == AIRY_OK && (!labels[i] || (!regions[i] && counts[i])))
             status = airy_fail(AIRY_ERR_PARAM, "%s is NULL", labels[i] ? "regions" : "labels");
         if (status == AIRY_OK && counts[i] > INT32_MAX)
-            status = airy_fail(AIRY_ERR_PARAM, "count = %zu, expected below 2^31", counts[i]);
+            status = airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                                  "%s = %zu, expected below 2^31", "count", counts[i]);
         AIRY_TRY(name_image(status, i, images));
     }
     AIRY_TRY(get_fns(&fns, queue));

@@ -26,58 +26,70 @@ enum {
 
 static airy_status check_raw(airy_oct_params *p)
 {
-    AIRY_FAIL_IF(p->samples < AIRY_OCT_MIN_SAMPLES || p->samples > AIRY_OCT_MAX_SAMPLES,
-                 AIRY_ERR_PARAM, "samples = %zu, expected %d to %d", p->samples,
-                 AIRY_OCT_MIN_SAMPLES, AIRY_OCT_MAX_SAMPLES);
-    AIRY_FAIL_IF(p->lines < 1 || p->lines > AIRY_OCT_MAX_LINES, AIRY_ERR_PARAM,
-                 "lines = %zu, expected 1 to %d", p->lines, AIRY_OCT_MAX_LINES);
-    AIRY_FAIL_IF((unsigned)p->packing >= AIRY_OCT_PACKING_COUNT, AIRY_ERR_PARAM,
-                 "packing = %d is none of airy_oct_packing", (int)p->packing);
+    AIRY_FAIL_ON_IF(p->samples < AIRY_OCT_MIN_SAMPLES || p->samples > AIRY_OCT_MAX_SAMPLES,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %zu, expected %d to %d",
+                    "samples", p->samples, AIRY_OCT_MIN_SAMPLES, AIRY_OCT_MAX_SAMPLES);
+    AIRY_FAIL_ON_IF(p->lines < 1 || p->lines > AIRY_OCT_MAX_LINES, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %zu, expected 1 to %d", "lines", p->lines,
+                    AIRY_OCT_MAX_LINES);
+    AIRY_FAIL_ON_IF((unsigned)p->packing >= AIRY_OCT_PACKING_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_oct_packing", "packing",
+                    (int)p->packing);
     if (p->packing != AIRY_OCT_PACKING_NONE) {
         const int bits = p->packing == AIRY_OCT_PACKING_10 ? 10 : 12;
-        AIRY_FAIL_IF(p->dtype == AIRY_DTYPE_I16, AIRY_ERR_DTYPE,
-                     "dtype = int16 with packing, packed samples are unsigned");
-        AIRY_FAIL_IF(p->samples * bits % 8 != 0, AIRY_ERR_PARAM,
-                     "samples = %zu of %d bits do not fill whole bytes", p->samples, bits);
+        AIRY_FAIL_ON_IF(p->dtype == AIRY_DTYPE_I16, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
+                        "%s = int16 with packing, packed samples are unsigned", "dtype");
+        AIRY_FAIL_ON_IF(p->samples * bits % 8 != 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s = %zu of %d bits do not fill whole bytes", "samples", p->samples, bits);
         p->dtype = AIRY_DTYPE_U8;
     }
-    AIRY_FAIL_IF(p->dtype != AIRY_DTYPE_F32 && p->dtype != AIRY_DTYPE_U8 &&
-                     p->dtype != AIRY_DTYPE_U16 && p->dtype != AIRY_DTYPE_I16,
-                 AIRY_ERR_DTYPE, "dtype = %s, expected uint8, uint16, int16 or float32",
-                 airy_dtype_name(p->dtype));
-    AIRY_FAIL_IF(p->bit_shift < 0 || p->bit_shift > 15, AIRY_ERR_PARAM,
-                 "bit_shift = %d, expected 0 to 15", p->bit_shift);
-    AIRY_FAIL_IF(p->bit_shift > 0 && p->dtype == AIRY_DTYPE_F32, AIRY_ERR_PARAM,
-                 "bit_shift = %d of float32, expected 0", p->bit_shift);
+    AIRY_FAIL_ON_IF(p->dtype != AIRY_DTYPE_F32 && p->dtype != AIRY_DTYPE_U8 &&
+                        p->dtype != AIRY_DTYPE_U16 && p->dtype != AIRY_DTYPE_I16,
+                    AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
+                    "%s = %s, expected uint8, uint16, int16 or float32", "dtype",
+                    airy_dtype_name(p->dtype));
+    AIRY_FAIL_ON_IF(p->bit_shift < 0 || p->bit_shift > 15, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to 15", "bit_shift", p->bit_shift);
+    AIRY_FAIL_ON_IF(p->bit_shift > 0 && p->dtype == AIRY_DTYPE_F32, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d of float32, expected 0", "bit_shift",
+                    p->bit_shift);
     return AIRY_OK;
 }
 
 static airy_status check_spectrum(airy_oct_params *p)
 {
-    AIRY_FAIL_IF((unsigned)p->background >= AIRY_OCT_BACKGROUND_COUNT, AIRY_ERR_PARAM,
-                 "background = %d is none of airy_oct_background", (int)p->background);
+    AIRY_FAIL_ON_IF((unsigned)p->background >= AIRY_OCT_BACKGROUND_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_oct_background", "background",
+                    (int)p->background);
     AIRY_FAIL_IF(p->background == AIRY_OCT_BACKGROUND_LINE && !p->background_line, AIRY_ERR_PARAM,
                  "background_line is NULL, expected %zu samples", p->samples);
-    AIRY_FAIL_IF(p->background == AIRY_OCT_BACKGROUND_ROLLING &&
-                     (p->rolling < 1 || p->rolling > p->samples),
-                 AIRY_ERR_PARAM, "rolling = %zu, expected 1 to %zu", p->rolling, p->samples);
-    AIRY_FAIL_IF((unsigned)p->axis >= AIRY_OCT_AXIS_COUNT, AIRY_ERR_PARAM,
-                 "axis = %d is none of airy_oct_axis", (int)p->axis);
-    AIRY_FAIL_IF((unsigned)p->interpolation >= AIRY_OCT_INTERPOLATION_COUNT, AIRY_ERR_PARAM,
-                 "interpolation = %d is none of airy_oct_interpolation", (int)p->interpolation);
-    AIRY_FAIL_IF((unsigned)p->window >= AIRY_OCT_WINDOW_COUNT, AIRY_ERR_PARAM,
-                 "window = %d is none of airy_oct_window", (int)p->window);
+    AIRY_FAIL_ON_IF(p->background == AIRY_OCT_BACKGROUND_ROLLING &&
+                        (p->rolling < 1 || p->rolling > p->samples),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %zu, expected 1 to %zu",
+                    "rolling", p->rolling, p->samples);
+    AIRY_FAIL_ON_IF((unsigned)p->axis >= AIRY_OCT_AXIS_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_oct_axis", "axis",
+                    (int)p->axis);
+    AIRY_FAIL_ON_IF((unsigned)p->interpolation >= AIRY_OCT_INTERPOLATION_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_oct_interpolation",
+                    "interpolation", (int)p->interpolation);
+    AIRY_FAIL_ON_IF((unsigned)p->window >= AIRY_OCT_WINDOW_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_oct_window", "window",
+                    (int)p->window);
     if (p->window_center == 0)
         p->window_center = 0.5;
     if (p->window_fill == 0)
         p->window_fill = 1;
-    AIRY_FAIL_IF(!(p->window_center > 0 && p->window_center <= 1), AIRY_ERR_PARAM,
-                 "window_center = %g, expected above 0 up to 1", p->window_center);
+    AIRY_FAIL_ON_IF(!(p->window_center > 0 && p->window_center <= 1), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected above 0 up to 1", "window_center",
+                    p->window_center);
     const double widest = p->window == AIRY_OCT_WINDOW_GAUSS ? 1e6 : 1;
-    AIRY_FAIL_IF(!(p->window_fill > 0 && p->window_fill <= widest), AIRY_ERR_PARAM,
-                 "window_fill = %g, expected above 0 up to %g", p->window_fill, widest);
-    AIRY_FAIL_IF((unsigned)p->compat >= AIRY_OCT_COMPAT_COUNT, AIRY_ERR_PARAM,
-                 "compat = %d is none of airy_oct_compat", (int)p->compat);
+    AIRY_FAIL_ON_IF(!(p->window_fill > 0 && p->window_fill <= widest), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected above 0 up to %g", "window_fill",
+                    p->window_fill, widest);
+    AIRY_FAIL_ON_IF((unsigned)p->compat >= AIRY_OCT_COMPAT_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_oct_compat", "compat",
+                    (int)p->compat);
     if (p->compat == AIRY_OCT_COMPAT_PYMOTIONOCT)
         p->window_first = true;
     return AIRY_OK;
@@ -89,54 +101,61 @@ static airy_status check_repeats(airy_oct_params *p)
         p->average_lines = 1;
     if (p->average_frames == 0)
         p->average_frames = 1;
-    AIRY_FAIL_IF((unsigned)p->flow >= AIRY_OCT_FLOW_COUNT, AIRY_ERR_PARAM,
-                 "flow = %d is none of airy_oct_flow", (int)p->flow);
-    AIRY_FAIL_IF((unsigned)p->flip >= AIRY_OCT_FLIP_COUNT, AIRY_ERR_PARAM,
-                 "flip = %d is none of airy_oct_flip", (int)p->flip);
+    AIRY_FAIL_ON_IF((unsigned)p->flow >= AIRY_OCT_FLOW_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_oct_flow", "flow",
+                    (int)p->flow);
+    AIRY_FAIL_ON_IF((unsigned)p->flip >= AIRY_OCT_FLIP_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_oct_flip", "flip",
+                    (int)p->flip);
     if (p->flow == AIRY_OCT_FLOW_NONE) {
         p->repeats = 1;
     } else {
         const bool phase = p->flow == AIRY_OCT_FLOW_PHASE;
-        AIRY_FAIL_IF(p->repeats < 2 || p->repeats > MAX_REPEATS, AIRY_ERR_PARAM,
-                     "repeats = %zu, expected 2 to %d", p->repeats, MAX_REPEATS);
+        AIRY_FAIL_ON_IF(p->repeats < 2 || p->repeats > MAX_REPEATS, AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s = %zu, expected 2 to %d", "repeats", p->repeats,
+                        MAX_REPEATS);
         AIRY_FAIL_IF(phase ? p->output != AIRY_OCT_PHASE : p->output > AIRY_OCT_POWER,
                      AIRY_ERR_PARAM, "output of flow by %s must be %s",
                      phase ? "phase" : "variance", phase ? "phase" : "db, magnitude or power");
         AIRY_FAIL_IF(!p->flow_frames && p->flip != AIRY_OCT_FLIP_NONE, AIRY_ERR_PARAM,
                      "flip with flow between lines, whose order would change");
     }
-    AIRY_FAIL_IF(p->average_frames > MAX_REPEATS, AIRY_ERR_PARAM,
-                 "average_frames = %zu, expected 1 to %d", p->average_frames, MAX_REPEATS);
+    AIRY_FAIL_ON_IF(p->average_frames > MAX_REPEATS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected 1 to %d", "average_frames", p->average_frames, MAX_REPEATS);
     const size_t repeats = p->flow_frames ? 1 : p->repeats;
-    AIRY_FAIL_IF(p->average_lines > p->lines || p->lines % (p->average_lines * repeats) != 0,
-                 AIRY_ERR_PARAM,
-                 "lines = %zu, expected a multiple of average_lines = %zu times %zu repeats",
-                 p->lines, p->average_lines, repeats);
+    AIRY_FAIL_ON_IF(p->average_lines > p->lines || p->lines % (p->average_lines * repeats) != 0,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected a multiple of average_lines = %zu times %zu repeats",
+                    "lines", p->lines, p->average_lines, repeats);
     return AIRY_OK;
 }
 
 static airy_status check_result(airy_oct_params *p)
 {
-    AIRY_FAIL_IF((unsigned)p->output >= AIRY_OCT_OUTPUT_COUNT, AIRY_ERR_PARAM,
-                 "output = %d is none of airy_oct_output", (int)p->output);
+    AIRY_FAIL_ON_IF((unsigned)p->output >= AIRY_OCT_OUTPUT_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_oct_output", "output",
+                    (int)p->output);
     if (p->depth_last == 0)
         p->depth_last = p->samples / 2;
-    AIRY_FAIL_IF(p->depth_last > p->samples / 2 + 1, AIRY_ERR_PARAM,
-                 "depth_last = %zu, expected at most %zu", p->depth_last, p->samples / 2 + 1);
-    AIRY_FAIL_IF(p->depth_first >= p->depth_last, AIRY_ERR_PARAM,
-                 "depth_first = %zu, expected less than depth_last = %zu", p->depth_first,
-                 p->depth_last);
-    AIRY_FAIL_IF(p->fixed_pattern > MAX_REPEATS, AIRY_ERR_PARAM,
-                 "fixed_pattern = %zu frames, expected at most %d", p->fixed_pattern, MAX_REPEATS);
-    AIRY_FAIL_IF(p->fixed_pattern && p->fixed_pattern * p->lines < PATTERN_SEGMENTS, AIRY_ERR_PARAM,
-                 "fixed_pattern = %zu frames of %zu lines, expected %d lines", p->fixed_pattern,
-                 p->lines, PATTERN_SEGMENTS);
-    AIRY_FAIL_IF(p->to != AIRY_DTYPE_F32 && p->to != AIRY_DTYPE_U8 && p->to != AIRY_DTYPE_U16,
-                 AIRY_ERR_DTYPE, "to = %s, expected float32, uint8 or uint16",
-                 airy_dtype_name(p->to));
-    AIRY_FAIL_IF(p->to != AIRY_DTYPE_F32 && !p->display, AIRY_ERR_PARAM,
-                 "to = %s without display, whose limits say what its numbers are",
-                 airy_dtype_name(p->to));
+    AIRY_FAIL_ON_IF(p->depth_last > p->samples / 2 + 1, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most %zu", "depth_last", p->depth_last,
+                    p->samples / 2 + 1);
+    AIRY_FAIL_ON_IF(p->depth_first >= p->depth_last, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected less than depth_last = %zu", "depth_first", p->depth_first,
+                    p->depth_last);
+    AIRY_FAIL_ON_IF(p->fixed_pattern > MAX_REPEATS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu frames, expected at most %d", "fixed_pattern", p->fixed_pattern,
+                    MAX_REPEATS);
+    AIRY_FAIL_ON_IF(p->fixed_pattern && p->fixed_pattern * p->lines < PATTERN_SEGMENTS,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu frames of %zu lines, expected %d lines", "fixed_pattern",
+                    p->fixed_pattern, p->lines, PATTERN_SEGMENTS);
+    AIRY_FAIL_ON_IF(p->to != AIRY_DTYPE_F32 && p->to != AIRY_DTYPE_U8 && p->to != AIRY_DTYPE_U16,
+                    AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
+                    "%s = %s, expected float32, uint8 or uint16", "to", airy_dtype_name(p->to));
+    AIRY_FAIL_ON_IF(p->to != AIRY_DTYPE_F32 && !p->display, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %s without display, whose limits say what its numbers are", "to",
+                    airy_dtype_name(p->to));
     AIRY_FAIL_IF(p->post_background && !p->display, AIRY_ERR_PARAM,
                  "post_background without display");
     if (!p->display)
@@ -144,13 +163,15 @@ static airy_status check_result(airy_oct_params *p)
     if (p->multiply == 0)
         p->multiply = 1;
     AIRY_FAIL_IF(p->output == AIRY_OCT_COMPLEX, AIRY_ERR_PARAM, "display of complex numbers");
-    AIRY_FAIL_IF(!isfinite(p->low) || !isfinite(p->high) || !(p->low < p->high), AIRY_ERR_PARAM,
-                 "low = %g, high = %g, expected finite numbers that rise", p->low, p->high);
-    AIRY_FAIL_IF(!isfinite(p->multiply) || !isfinite(p->add), AIRY_ERR_PARAM,
-                 "multiply = %g, add = %g, expected finite numbers", p->multiply, p->add);
-    AIRY_FAIL_IF(!isfinite(p->post_weight) || !isfinite(p->post_offset), AIRY_ERR_PARAM,
-                 "post_weight = %g, post_offset = %g, expected finite numbers", p->post_weight,
-                 p->post_offset);
+    AIRY_FAIL_ON_IF(!isfinite(p->low) || !isfinite(p->high) || !(p->low < p->high), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, high = %g, expected finite numbers that rise",
+                    "low", p->low, p->high);
+    AIRY_FAIL_ON_IF(!isfinite(p->multiply) || !isfinite(p->add), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, add = %g, expected finite numbers",
+                    "multiply", p->multiply, p->add);
+    AIRY_FAIL_ON_IF(!isfinite(p->post_weight) || !isfinite(p->post_offset), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, post_offset = %g, expected finite numbers",
+                    "post_weight", p->post_weight, p->post_offset);
     return AIRY_OK;
 }
 
@@ -443,8 +464,9 @@ airy_status airy_oct_rehearse(airy_queue *queue, const airy_oct *oct, size_t fra
     AIRY_FAIL_IF(!queue || !oct, AIRY_ERR_PARAM, "%s is NULL", !queue ? "queue" : "oct");
     const airy_oct_params *p = &oct->p;
     const airy_oct_info *info = &oct->info;
-    AIRY_FAIL_IF(frames == 0 || frames % info->frames_per_result != 0, AIRY_ERR_SHAPE,
-                 "frames = %zu, expected a multiple of %zu", frames, info->frames_per_result);
+    AIRY_FAIL_ON_IF(frames == 0 || frames % info->frames_per_result != 0, AIRY_ERR_SHAPE,
+                    AIRY_SUBJECT_PARAMETER, "%s = %zu, expected a multiple of %zu", "frames",
+                    frames, info->frames_per_result);
     const size_t raw[3] = {frames, p->lines, p->packing ? info->line_bytes : p->samples},
                  results[4] = {frames / info->frames_per_result, info->out_lines, info->depth, 2};
     airy_array *src = NULL, *dst = NULL;

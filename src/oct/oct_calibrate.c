@@ -770,22 +770,25 @@ static double depth_step(const struct work *w, const airy_oct_calibration *out)
 static airy_status check_params(const airy_oct_calibrate_params *p)
 {
     AIRY_FAIL_IF(!p, AIRY_ERR_PARAM, "params is NULL");
-    AIRY_FAIL_IF(p->samples < AIRY_OCT_CALIBRATE_MIN_SAMPLES || p->samples > AIRY_OCT_MAX_SAMPLES,
-                 AIRY_ERR_SHAPE, "samples = %zu, expected %d to %d", p->samples,
-                 AIRY_OCT_CALIBRATE_MIN_SAMPLES, AIRY_OCT_MAX_SAMPLES);
-    AIRY_FAIL_IF(p->mirrors != 1 && p->mirrors != 2, AIRY_ERR_PARAM,
-                 "mirrors = %zu, expected 1 or 2", p->mirrors);
-    AIRY_FAIL_IF((unsigned)p->fit >= AIRY_OCT_FIT_COUNT, AIRY_ERR_PARAM,
-                 "fit = %d, expected 0 to %d", (int)p->fit, AIRY_OCT_FIT_COUNT - 1);
+    AIRY_FAIL_ON_IF(p->samples < AIRY_OCT_CALIBRATE_MIN_SAMPLES ||
+                        p->samples > AIRY_OCT_MAX_SAMPLES,
+                    AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER, "%s = %zu, expected %d to %d",
+                    "samples", p->samples, AIRY_OCT_CALIBRATE_MIN_SAMPLES, AIRY_OCT_MAX_SAMPLES);
+    AIRY_FAIL_ON_IF(p->mirrors != 1 && p->mirrors != 2, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected 1 or 2", "mirrors", p->mirrors);
+    AIRY_FAIL_ON_IF((unsigned)p->fit >= AIRY_OCT_FIT_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to %d", "fit", (int)p->fit, AIRY_OCT_FIT_COUNT - 1);
     AIRY_FAIL_IF(
         p->fit == AIRY_OCT_FIT_BOTH && p->mirrors == 1, AIRY_ERR_PARAM,
         "one mirror cannot tell the axis from dispersion; expected two, or fit one of them");
-    AIRY_FAIL_IF(p->degree != 0 && (p->degree < AIRY_OCT_CALIBRATE_MIN_DEGREE ||
-                                    p->degree > AIRY_OCT_CALIBRATE_MAX_DEGREE),
-                 AIRY_ERR_PARAM, "degree = %d, expected 0 or %d to %d", p->degree,
-                 AIRY_OCT_CALIBRATE_MIN_DEGREE, AIRY_OCT_CALIBRATE_MAX_DEGREE);
-    AIRY_FAIL_IF(!(p->distance_m >= 0) || !isfinite(p->distance_m), AIRY_ERR_PARAM,
-                 "distance_m = %g, expected 0 or more", p->distance_m);
+    AIRY_FAIL_ON_IF(p->degree != 0 && (p->degree < AIRY_OCT_CALIBRATE_MIN_DEGREE ||
+                                       p->degree > AIRY_OCT_CALIBRATE_MAX_DEGREE),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 or %d to %d",
+                    "degree", p->degree, AIRY_OCT_CALIBRATE_MIN_DEGREE,
+                    AIRY_OCT_CALIBRATE_MAX_DEGREE);
+    AIRY_FAIL_ON_IF(!(p->distance_m >= 0) || !isfinite(p->distance_m), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected 0 or more", "distance_m",
+                    p->distance_m);
     const airy_oct_params *s = p->start;
     AIRY_FAIL_IF(s && s->samples != p->samples, AIRY_ERR_SHAPE,
                  "start has lines of %zu samples, the mirrors of %zu", s->samples, p->samples);

@@ -251,8 +251,9 @@ static airy_status make_window(double *window, const airy_oct_params *p)
                  start = middle - floor(width / 2);
     const bool cut = p->compat == AIRY_OCT_COMPAT_OCTPROZ;
     const double first = cut ? 0.0001 : 0, last = cut ? 0.999 : 1;
-    AIRY_FAIL_IF(p->window != AIRY_OCT_WINDOW_GAUSS && width < 2, AIRY_ERR_PARAM,
-                 "window_fill = %g of %d samples leaves less than 2", p->window_fill, n);
+    AIRY_FAIL_ON_IF(p->window != AIRY_OCT_WINDOW_GAUSS && width < 2, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g of %d samples leaves less than 2",
+                    "window_fill", p->window_fill, n);
     for (int j = 0; j < n; j++) {
         if (p->window == AIRY_OCT_WINDOW_GAUSS) {
             const double u = (j - middle) / (n - 1) / p->window_fill;

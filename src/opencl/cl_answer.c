@@ -71,9 +71,10 @@ airy_status airy_cl_answer_wait(airy_queue *queue, const struct airy_cl_answer *
         if (airy_clock_ns() < end)
             continue;
         AIRY_TRY(airy_cl_finish(queue));
-        AIRY_FAIL_IF(atomic_load_explicit(turn, memory_order_acquire) != answer->turn,
-                     AIRY_ERR_DEVICE, "device '%s' is done, but its kernel has given no answer",
-                     impl->device->spec);
+        AIRY_FAIL_ON_IF(atomic_load_explicit(turn, memory_order_acquire) != answer->turn,
+                        AIRY_ERR_DEVICE, AIRY_SUBJECT_DEVICE,
+                        "device '%s' is done, but its kernel has given no answer",
+                        impl->device->spec);
     }
     *data = (const void *)turn;
     return AIRY_OK;

@@ -21,12 +21,12 @@ enum {
 static airy_status choose_items(size_t *items, const airy_queue *queue)
 {
     const airy_device_info *info = &queue->device->info;
-    AIRY_FAIL_IF(!info->fp64, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no double precision, which backgrounds need; use --device cpu",
-                 info->spec);
-    AIRY_FAIL_IF(info->max_group < MIN_ITEMS, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' takes work-groups of %u items, backgrounds need %d; use --device cpu",
-                 info->spec, info->max_group, MIN_ITEMS);
+    AIRY_FAIL_HINT_IF(!info->fp64, AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU, AIRY_SUBJECT_DEVICE,
+                      "device '%s' has no double precision, which backgrounds need", info->spec);
+    AIRY_FAIL_HINT_IF(info->max_group < MIN_ITEMS, AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU,
+                      AIRY_SUBJECT_DEVICE,
+                      "device '%s' takes work-groups of %u items, backgrounds need %d", info->spec,
+                      info->max_group, MIN_ITEMS);
     *items = MAX_ITEMS;
     while (*items > info->max_group)
         *items /= 2;

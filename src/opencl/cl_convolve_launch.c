@@ -109,12 +109,12 @@ airy_status airy_convolve_launch(struct airy_convolve_pass *pass,
 airy_status airy_cl_convolve_check(const airy_queue *queue, const struct airy_convolve_plan *plan)
 {
     const airy_device_info *info = &queue->device->info;
-    AIRY_FAIL_IF(
+    AIRY_FAIL_HINT_IF(
         !info->fp64 && (plan->dst->dtype == AIRY_DTYPE_F64 || plan->src->dtype == AIRY_DTYPE_F64),
-        AIRY_ERR_UNSUPPORTED,
-        "device '%s' has no double precision; use float32 arrays or --device cpu", info->spec);
-    AIRY_FAIL_IF(info->max_group < 64, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' takes work-groups of %u items, filters need 64; use --device cpu",
-                 info->spec, info->max_group);
+        AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU_OR_FLOAT32, AIRY_SUBJECT_DEVICE,
+        "device '%s' has no double precision", info->spec);
+    AIRY_FAIL_HINT_IF(
+        info->max_group < 64, AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU, AIRY_SUBJECT_DEVICE,
+        "device '%s' takes work-groups of %u items, filters need 64", info->spec, info->max_group);
     return AIRY_OK;
 }

@@ -264,16 +264,12 @@ struct staged {
     pthread_mutex_t lock;        /* of the queue, and of what follows */
     struct pieces pieces;
     unsigned char *host; /* of the next piece */
-    airy_status status;
-    char failure[512];
+    airy_error error;
 };
 
 static void staged_failed(struct staged *s, airy_status status)
 {
-    if (s->status != AIRY_OK)
-        return;
-    s->status = status;
-    airy_error_copy(s->failure, sizeof(s->failure));
+    (void)airy_error_first(&s->error, status);
 }
 
 static airy_status empty_place(const struct staged *s, struct staged_place *place)
@@ -293,7 +289,7 @@ static airy_status empty_place(const struct staged *s, struct staged_place *plac
 /* Under the lock. */
 static bool draw_piece(struct staged *s, struct staged_place *place, struct box *piece)
 {
-    if (s->status != AIRY_OK || !next_piece(&s->pieces, piece))
+    if (s->error.status != AIRY_OK || !next_piece(&s->pieces, piece))
         return false;
     place->size = box_bytes(piece);
     place->host = s->host;
@@ -389,7 +385,7 @@ static airy_status run_staged(airy_queue *queue, const struct transfer *t, const
         if (left->event)
             airy_cl_staging_used(impl, left->data, left->size, left->event);
     }
-    return s.status == AIRY_OK ? AIRY_OK : airy_fail_restore(s.status, s.failure);
+    return s.error.status == AIRY_OK ? AIRY_OK : airy_error_restore(&s.error);
 }
 
 airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *data, bool pinned)

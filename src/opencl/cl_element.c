@@ -40,9 +40,8 @@ static airy_status check_device(const airy_queue *queue, const struct airy_eleme
 {
     const airy_device_info *info = &queue->device->info;
     const bool wide = p->domain == AIRY_ELEMENT_F64 || p->dst->dtype == AIRY_DTYPE_F64;
-    AIRY_FAIL_IF(wide && !info->fp64, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no double precision; use float32 arrays or --device cpu",
-                 info->spec);
+    AIRY_FAIL_HINT_IF(wide && !info->fp64, AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU_OR_FLOAT32,
+                      AIRY_SUBJECT_DEVICE, "device '%s' has no double precision", info->spec);
     return AIRY_OK;
 }
 

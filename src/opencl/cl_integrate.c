@@ -40,11 +40,13 @@ airy_status airy_cl_upload_corrections(airy_integrator *integrator)
 
 static airy_status check_device(const airy_device *device)
 {
-    AIRY_FAIL_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no double precision, which integration needs", device->info.spec);
-    AIRY_FAIL_IF(device->info.max_group < AIRY_GATHER_GROUP, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' admits work-groups of %u items, integration needs %u",
-                 device->info.spec, device->info.max_group, AIRY_GATHER_GROUP);
+    AIRY_FAIL_ON_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DEVICE,
+                    "device '%s' has no double precision, which integration needs",
+                    device->info.spec);
+    AIRY_FAIL_ON_IF(device->info.max_group < AIRY_GATHER_GROUP, AIRY_ERR_UNSUPPORTED,
+                    AIRY_SUBJECT_DEVICE,
+                    "device '%s' admits work-groups of %u items, integration needs %u",
+                    device->info.spec, device->info.max_group, AIRY_GATHER_GROUP);
     return AIRY_OK;
 }
 

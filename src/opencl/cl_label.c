@@ -80,17 +80,17 @@ static size_t images_at_once(airy_queue *queue, const struct airy_label_stack *s
 static airy_status check_device(const airy_queue *queue, bool measures)
 {
     const airy_device_info *info = &queue->device->info;
-    AIRY_FAIL_IF(info->max_group < AIRY_LABEL_GROUP, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' takes work-groups of %u items, labels need %u; use --device cpu",
-                 info->spec, info->max_group, AIRY_LABEL_GROUP);
-    AIRY_FAIL_IF(measures && !info->fp64, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no double precision, which measures of labels need; use "
-                 "--device cpu",
-                 info->spec);
-    AIRY_FAIL_IF(measures && !airy_cl_device(queue->device)->int64_atomics, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no 64-bit atomics, which measures of labels need; use "
-                 "--device cpu",
-                 info->spec);
+    AIRY_FAIL_HINT_IF(info->max_group < AIRY_LABEL_GROUP, AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU,
+                      AIRY_SUBJECT_DEVICE,
+                      "device '%s' takes work-groups of %u items, labels need %u", info->spec,
+                      info->max_group, AIRY_LABEL_GROUP);
+    AIRY_FAIL_HINT_IF(
+        measures && !info->fp64, AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU, AIRY_SUBJECT_DEVICE,
+        "device '%s' has no double precision, which measures of labels need", info->spec);
+    AIRY_FAIL_HINT_IF(measures && !airy_cl_device(queue->device)->int64_atomics,
+                      AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU, AIRY_SUBJECT_DEVICE,
+                      "device '%s' has no 64-bit atomics, which measures of labels need",
+                      info->spec);
     return AIRY_OK;
 }
 

@@ -45,9 +45,8 @@ airy_status airy_cl_project(airy_queue *queue, const struct airy_project_plan *p
 {
     const airy_device_info *info = &queue->device->info;
     const struct airy_cl_type *to = &airy_cl_types[plan->dst->dtype];
-    AIRY_FAIL_IF(!info->fp64, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no double precision, which projections need; use --device cpu",
-                 info->spec);
+    AIRY_FAIL_HINT_IF(!info->fp64, AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU, AIRY_SUBJECT_DEVICE,
+                      "device '%s' has no double precision, which projections need", info->spec);
     airy_project_geom geom = {.src_offset = (int64_t)airy_cl_offset(plan->src),
                               .dst_offset = (int64_t)airy_cl_offset(plan->dst)};
     for (int i = 0; i < AIRY_MAX_DIMS; i++) {

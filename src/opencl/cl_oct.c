@@ -114,11 +114,12 @@ static airy_status choose_shape(struct airy_cl_oct *impl, const airy_queue *queu
                                 const struct airy_oct *oct)
 {
     const airy_device_info *info = &queue->device->info;
-    AIRY_FAIL_IF(!find_shape(impl, queue, oct), AIRY_ERR_UNSUPPORTED,
-                 "lines of %zu samples need work-groups of %u items and %zu bytes of local memory, "
-                 "'%s' has %u and %llu; use --device cpu",
-                 oct->p.samples, impl->elements / impl->each, room_of(impl, oct->p.samples, 1),
-                 info->spec, info->max_group, (unsigned long long)info->local_mem);
+    AIRY_FAIL_HINT_IF(!find_shape(impl, queue, oct), AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU,
+                      AIRY_SUBJECT_NONE,
+                      "lines of %zu samples need work-groups of %u items and %zu bytes of local "
+                      "memory, '%s' has %u and %llu",
+                      oct->p.samples, impl->elements / impl->each, room_of(impl, oct->p.samples, 1),
+                      info->spec, info->max_group, (unsigned long long)info->local_mem);
     impl->phasor = impl->chirp || oct->tables.phasor;
     return AIRY_OK;
 }

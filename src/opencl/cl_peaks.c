@@ -47,11 +47,11 @@ static airy_status prepare(airy_peak_finder *finder)
     const airy_device_info *info = &finder->device->info;
     struct state *state;
     airy_queue *queue = NULL;
-    AIRY_FAIL_IF(!info->fp64 || info->max_group < AIRY_PEAKS_GROUP, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has %s, peaks need double precision and work-groups of %u items; use "
-                 "--device cpu",
-                 info->spec, info->fp64 ? "small work-groups" : "no double precision",
-                 AIRY_PEAKS_GROUP);
+    AIRY_FAIL_HINT_IF(!info->fp64 || info->max_group < AIRY_PEAKS_GROUP, AIRY_ERR_UNSUPPORTED,
+                      AIRY_HINT_CPU, AIRY_SUBJECT_DEVICE,
+                      "device '%s' has %s, peaks need double precision and work-groups of %u items",
+                      info->spec, info->fp64 ? "small work-groups" : "no double precision",
+                      AIRY_PEAKS_GROUP);
     AIRY_TRY(airy_memory_calloc((void **)&state, 1, sizeof(*state), "a peak finder"));
     finder->state = state;
     airy_status status;

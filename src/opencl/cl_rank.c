@@ -236,9 +236,10 @@ static airy_status run_extreme(airy_queue *queue, const struct airy_rank_plan *p
 airy_status airy_cl_rank(airy_queue *queue, const struct airy_rank_plan *plan)
 {
     const airy_device_info *info = &queue->device->info;
-    AIRY_FAIL_IF(info->max_group < GROUP, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' takes work-groups of %u items, filters need %d; use --device cpu",
-                 info->spec, info->max_group, GROUP);
+    AIRY_FAIL_HINT_IF(info->max_group < GROUP, AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU,
+                      AIRY_SUBJECT_DEVICE,
+                      "device '%s' takes work-groups of %u items, filters need %d", info->spec,
+                      info->max_group, GROUP);
     if (!plan->footprint && (plan->rank == 0 || plan->rank + 1 == plan->count))
         return run_extreme(queue, plan);
     return is_small(plan) ? run_small(queue, plan) : run_select(queue, plan);
@@ -248,10 +249,9 @@ airy_status airy_cl_hampel(airy_queue *queue, const struct airy_hampel_plan *pla
 {
     const struct airy_rank_plan *m = &plan->median;
     const airy_device_info *info = &queue->device->info;
-    AIRY_FAIL_IF(!info->fp64, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no double precision, which the Hampel filter needs; use --device "
-                 "cpu",
-                 info->spec);
+    AIRY_FAIL_HINT_IF(!info->fp64, AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU, AIRY_SUBJECT_DEVICE,
+                      "device '%s' has no double precision, which the Hampel filter needs",
+                      info->spec);
     AIRY_TRY(airy_cl_rank(queue, m));
     struct pass pass = start_pass(queue, m);
     set_places(&pass);

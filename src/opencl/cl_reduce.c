@@ -30,12 +30,13 @@ static airy_status start(struct call *call, const struct airy_reduce_source *sou
 {
     const airy_array *src = source->src, *mask = source->mask;
     const airy_device *device = source->queue->device;
-    AIRY_FAIL_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no double precision, which statistics need; use --device cpu",
-                 device->info.spec);
-    AIRY_FAIL_IF(device->info.max_group < AIRY_REDUCE_GROUP_ITEMS, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' takes work-groups of %u items, statistics need %u; use --device cpu",
-                 device->info.spec, device->info.max_group, AIRY_REDUCE_GROUP_ITEMS);
+    AIRY_FAIL_HINT_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED, AIRY_HINT_CPU, AIRY_SUBJECT_DEVICE,
+                      "device '%s' has no double precision, which statistics need",
+                      device->info.spec);
+    AIRY_FAIL_HINT_IF(device->info.max_group < AIRY_REDUCE_GROUP_ITEMS, AIRY_ERR_UNSUPPORTED,
+                      AIRY_HINT_CPU, AIRY_SUBJECT_DEVICE,
+                      "device '%s' takes work-groups of %u items, statistics need %u",
+                      device->info.spec, device->info.max_group, AIRY_REDUCE_GROUP_ITEMS);
     AIRY_FAIL_IF(source->count > UINT32_MAX, AIRY_ERR_SHAPE,
                  "src has %zu elements, expected fewer than 2^32 on an OpenCL device",
                  source->count);

@@ -207,14 +207,15 @@ airy_status airy_cl_rings_prepare(struct airy_cl_rings *rings, airy_queue *queue
                                   const airy_integrator *integrator)
 {
     const airy_device *device = integrator->device;
-    AIRY_FAIL_IF(integrator->ring.kind == AIRY_RING_QUANTILE &&
-                     !airy_cl_device(device)->int64_atomics,
-                 AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no 64-bit integer atomics, which quantiles by bin need",
-                 device->info.spec);
-    AIRY_FAIL_IF(device->info.local_mem < LOCAL_BYTES, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has %llu bytes of local memory, clips and quantiles by bin need %u",
-                 device->info.spec, (unsigned long long)device->info.local_mem, LOCAL_BYTES);
+    AIRY_FAIL_ON_IF(integrator->ring.kind == AIRY_RING_QUANTILE &&
+                        !airy_cl_device(device)->int64_atomics,
+                    AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DEVICE,
+                    "device '%s' has no 64-bit integer atomics, which quantiles by bin need",
+                    device->info.spec);
+    AIRY_FAIL_ON_IF(
+        device->info.local_mem < LOCAL_BYTES, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DEVICE,
+        "device '%s' has %llu bytes of local memory, clips and quantiles by bin need %u",
+        device->info.spec, (unsigned long long)device->info.local_mem, LOCAL_BYTES);
     struct airy_matrix m = integrator->matrix;
     struct build b = {.it = integrator, .m = &m};
     AIRY_TRY(airy_matrix_by_bin(&m, integrator->device->pool));

@@ -31,21 +31,22 @@ static airy_status settle_params(airy_peak_params *p, size_t pixels)
     p->max_pixels = p->max_pixels == 0 ? (pixels + 3) / 4 : p->max_pixels;
     p->max_peaks = p->max_peaks == 0 ? airy_min_size(MOST_PEAKS, pixels) : p->max_peaks;
     /* Squares of these and of what they are compared with stay within f32. */
-    AIRY_FAIL_IF(!(p->noise >= 1e-15 && p->noise <= 1e15), AIRY_ERR_PARAM,
-                 "noise = %g, expected 1e-15 to 1e15", p->noise);
+    AIRY_FAIL_ON_IF(!(p->noise >= 1e-15 && p->noise <= 1e15), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected 1e-15 to 1e15", "noise", p->noise);
     AIRY_TRY(check_cutoff("cutoff_pick", p->cutoff_pick));
     AIRY_TRY(check_cutoff("cutoff_peak", p->cutoff_peak));
-    AIRY_FAIL_IF(p->patch < 3 || p->patch > MOST_PATCH || p->patch % 2 == 0, AIRY_ERR_PARAM,
-                 "patch = %zu, expected an odd number from 3 to %d", p->patch, MOST_PATCH);
-    AIRY_FAIL_IF(p->connected > p->patch * p->patch, AIRY_ERR_PARAM,
-                 "connected = %zu, expected at most the %zu pixels of the patch", p->connected,
-                 p->patch * p->patch);
-    AIRY_FAIL_IF(p->max_pixels > pixels, AIRY_ERR_PARAM,
-                 "max_pixels = %zu, expected at most the %zu pixels of a frame", p->max_pixels,
-                 pixels);
-    AIRY_FAIL_IF(p->max_peaks > pixels, AIRY_ERR_PARAM,
-                 "max_peaks = %zu, expected at most the %zu pixels of a frame", p->max_peaks,
-                 pixels);
+    AIRY_FAIL_ON_IF(p->patch < 3 || p->patch > MOST_PATCH || p->patch % 2 == 0, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %zu, expected an odd number from 3 to %d",
+                    "patch", p->patch, MOST_PATCH);
+    AIRY_FAIL_ON_IF(p->connected > p->patch * p->patch, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most the %zu pixels of the patch", "connected",
+                    p->connected, p->patch * p->patch);
+    AIRY_FAIL_ON_IF(p->max_pixels > pixels, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most the %zu pixels of a frame", "max_pixels",
+                    p->max_pixels, pixels);
+    AIRY_FAIL_ON_IF(p->max_peaks > pixels, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most the %zu pixels of a frame", "max_peaks",
+                    p->max_peaks, pixels);
     return AIRY_OK;
 }
 

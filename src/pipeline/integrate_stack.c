@@ -122,14 +122,13 @@ static airy_status execute(struct airy_run *run, const char *call, const char *p
     airy_status status = open_run(run, call, info ? info : &local);
     if (status == AIRY_OK)
         status = what(run, path);
-    char sentence[1024];
-    if (status != AIRY_OK)
-        snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    airy_error error = {.status = AIRY_OK};
+    (void)airy_error_first(&error, status);
     /* Unfinished: what is done can be resumed. */
     airy_run_close(run, status == AIRY_OK || what != integrate_alone || run->params->resume ||
                             run->out->frames + run->out->resumed > 0);
     run->out->seconds = (double)(airy_clock_ns() - start) * 1e-9;
-    return status == AIRY_OK ? status : airy_fail_restore(status, sentence);
+    return status == AIRY_OK ? status : airy_error_restore(&error);
 }
 
 airy_status airy_integrate_stack(const char *path, const airy_stack *stack,

@@ -64,7 +64,7 @@ static void hand_on(void *user, const struct airy_slot *slot, const struct airy_
     for (size_t i = 0; i < count; i++) {
         const struct airy_pattern_row *row = &rows[i];
         const bool good = row->stats.status == AIRY_FRAME_GOOD;
-        const airy_status status = slot->fates[i].status;
+        const airy_status status = slot->fates[i].error.status;
         const airy_live_pattern pattern = {
             .number = slot->rows[i],
             .intensity = row->intensity,
@@ -94,8 +94,8 @@ static airy_status check_live(const airy_live_params *p, airy_integrator *const 
 {
     AIRY_FAIL_IF(!integrators || count == 0 || !integrators[0], AIRY_ERR_PARAM,
                  "airy_live_create: integrators is NULL");
-    AIRY_FAIL_IF((unsigned)p->dtype >= AIRY_DTYPE_COUNT, AIRY_ERR_DTYPE,
-                 "dtype = %d, expected 0 to %d", (int)p->dtype, AIRY_DTYPE_COUNT - 1);
+    AIRY_FAIL_ON_IF((unsigned)p->dtype >= AIRY_DTYPE_COUNT, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d, expected 0 to %d", "dtype", (int)p->dtype, AIRY_DTYPE_COUNT - 1);
     AIRY_FAIL_IF(p->run.group > 1, AIRY_ERR_UNSUPPORTED,
                  "run.group = %zu: a live run has one row for each frame; group those of the "
                  "finished stack by airy_integrate_stack",
@@ -107,10 +107,11 @@ static airy_status check_live(const airy_live_params *p, airy_integrator *const 
                                 p->run.carried_count || p->run.nxazint),
                  AIRY_ERR_UNSUPPORTED,
                  "monitor, grid, carried values and NXazint need the number of frames");
-    AIRY_FAIL_IF(p->frames > MOST_ROWS, AIRY_ERR_PARAM, "frames = %llu, expected at most %zu",
-                 (unsigned long long)p->frames, MOST_ROWS);
-    AIRY_FAIL_IF(!(p->wait >= 0 && p->wait <= 3600), AIRY_ERR_PARAM,
-                 "wait = %g s, expected 0 to 3600", p->wait);
+    AIRY_FAIL_ON_IF(p->frames > MOST_ROWS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %llu, expected at most %zu", "frames", (unsigned long long)p->frames,
+                    MOST_ROWS);
+    AIRY_FAIL_ON_IF(!(p->wait >= 0 && p->wait <= 3600), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g s, expected 0 to 3600", "wait", p->wait);
     return AIRY_OK;
 }
 
@@ -212,6 +213,15 @@ static void describe_spoiled(const airy_live *live, size_t row, char *text, size
              airy_run_frame(&live->run_params, row));
 }
 
+/* A record of a frame but for its sentence. What a detector sent cannot be fetched again. */
+static void describe_frame(const airy_live *live, size_t row, airy_error *error, airy_status status)
+{
+    error->status = status;
+    error->subject = AIRY_SUBJECT_FRAME;
+    error->hint = AIRY_HINT_NONE;
+    snprintf(error->name, sizeof(error->name), "%zu", airy_run_frame(&live->run_params, row));
+}
+
 /* Frames that were spoiled before they were done. */
 static void take_spoiled(void *user, struct airy_slot *slot)
 {
@@ -219,10 +229,10 @@ static void take_spoiled(void *user, struct airy_slot *slot)
     pthread_mutex_lock(&live->run.lock);
     for (size_t i = 0; i < slot->frames && live->spoils; i++) {
         struct airy_frame_fate *fate = &slot->fates[i];
-        if (fate->status != AIRY_OK || !has_mark(live, SPOILED, slot->rows[i]))
+        if (fate->error.status != AIRY_OK || !has_mark(live, SPOILED, slot->rows[i]))
             continue;
-        fate->status = AIRY_ERR_CORRUPT;
-        describe_spoiled(live, slot->rows[i], fate->message, sizeof(fate->message));
+        describe_frame(live, slot->rows[i], &fate->error, AIRY_ERR_CORRUPT);
+        describe_spoiled(live, slot->rows[i], fate->error.text, sizeof(fate->error.text));
     }
     pthread_mutex_unlock(&live->run.lock);
 }
@@ -334,8 +344,7 @@ static airy_status mend_row(void *user)
  */
 static airy_status mend_rest(airy_live *live, bool failed)
 {
-    airy_status status = AIRY_OK;
-    char sentence[1024];
+    airy_error first = {.status = AIRY_OK};
     for (size_t row = 0; row < live->highest && live->spoils; row++) {
         const bool wanted = has_mark(live, GOOD, row) || (failed && has_mark(live, CLAIMED, row));
         if (!wanted || !has_mark(live, SPOILED, row))
@@ -343,11 +352,9 @@ static airy_status mend_rest(airy_live *live, bool failed)
         const airy_status written = write_spoiled(live, row);
         if (has_mark(live, GOOD, row))
             count_mended(live, row); /* in doubt it is bad */
-        if (status == AIRY_OK && written != AIRY_OK)
-            airy_error_copy(sentence, sizeof(sentence));
-        status = status == AIRY_OK ? written : status;
+        (void)airy_error_first(&first, written);
     }
-    return status == AIRY_OK ? AIRY_OK : airy_fail_restore(status, sentence);
+    return first.status == AIRY_OK ? AIRY_OK : airy_error_restore(&first);
 }
 
 static airy_status open_live(airy_live *live, const char *path)
@@ -421,10 +428,10 @@ airy_status airy_live_create(airy_live **live, const char *path,
     pthread_mutex_init(&made->hand_on, NULL);
     const airy_status status = open_live(made, path);
     if (status != AIRY_OK) {
-        char sentence[1024];
-        airy_error_copy(sentence, sizeof(sentence));
+        airy_error error = {.status = AIRY_OK};
+        (void)airy_error_first(&error, status);
         airy_live_destroy(&made);
-        return airy_fail_restore(status, sentence);
+        return airy_error_restore(&error);
     }
     *live = made;
     return AIRY_OK;
@@ -502,7 +509,7 @@ static bool take_seat(airy_live *live, struct seat *seat, size_t row, size_t siz
             slot->frames = frame + 1;
             slot->sizes[frame] = size;
             slot->own_rows[frame] = row;
-            slot->fates[frame].status = AIRY_OK;
+            slot->fates[frame].error.status = AIRY_OK;
             *seat = (struct seat){lane, slot, frame};
         }
         if (!added || slot->frames == live->run.plan.batch) {
@@ -527,7 +534,7 @@ static airy_status check_open(const airy_live *live, const struct wish *wish)
 {
     const struct airy_run *run = &live->run;
     if (run->failed || run->bad_batch != SIZE_MAX)
-        return airy_fail_restore(run->status, run->message);
+        return airy_error_restore(&run->error);
     AIRY_FAIL_IF(run->stopped, AIRY_ERR_CANCELLED, "the live run was stopped");
     AIRY_FAIL_IF(live->feed.closed || (live->ending && !wish->own), AIRY_ERR_CANCELLED,
                  "the live run is being finished");
@@ -585,9 +592,10 @@ static void leave_seat(airy_live *live, const struct seat *seat, airy_status sta
                        const char *message)
 {
     struct airy_frame_fate *fate = &seat->slot->fates[seat->frame];
-    fate->status = status;
+    fate->error.status = status;
     if (status != AIRY_OK) {
-        snprintf(fate->message, sizeof(fate->message), "%s", message);
+        describe_frame(live, seat->slot->own_rows[seat->frame], &fate->error, status);
+        snprintf(fate->error.text, sizeof(fate->error.text), "%.255s", message);
         airy_batch_index_absent(seat->slot->batch, seat->frame);
     }
     pthread_mutex_lock(&live->run.lock);
@@ -670,7 +678,8 @@ airy_status airy_live_put(airy_live *live, const airy_live_frame *frame, double 
 {
     AIRY_FAIL_IF(!live || !frame || (!frame->bytes && frame->size), AIRY_ERR_PARAM,
                  "airy_live_put: argument is NULL");
-    AIRY_FAIL_IF(!(timeout >= 0), AIRY_ERR_PARAM, "timeout = %g s, expected 0 or more", timeout);
+    AIRY_FAIL_ON_IF(!(timeout >= 0), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g s, expected 0 or more", "timeout", timeout);
     const uint64_t now = airy_clock_ns();
     const struct wish wish = {
         .number = frame->number,
@@ -714,7 +723,8 @@ static airy_status lose(airy_live *live, const struct wish *wish, const char *me
 airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message, double timeout)
 {
     AIRY_FAIL_IF(!live, AIRY_ERR_PARAM, "airy_live_lose: argument is NULL");
-    AIRY_FAIL_IF(!(timeout >= 0), AIRY_ERR_PARAM, "timeout = %g s, expected 0 or more", timeout);
+    AIRY_FAIL_ON_IF(!(timeout >= 0), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g s, expected 0 or more", "timeout", timeout);
     const struct wish wish = {.number = number, .deadline = deadline_in(airy_clock_ns(), timeout)};
     return lose(live, &wish, message && *message ? message : "never came");
 }
@@ -783,7 +793,7 @@ void airy_live_get_info(airy_live *live, airy_live_info *info)
 static airy_status end_feed(airy_live *live)
 {
     struct airy_run *run = &live->run;
-    char sentence[1024];
+    airy_error error = {.status = AIRY_OK};
     pthread_mutex_lock(&run->lock);
     live->feed.closed = true;
     run->batches = run->next_batch;
@@ -792,9 +802,9 @@ static airy_status end_feed(airy_live *live)
     const airy_status status = airy_run_join(run);
     if (status == AIRY_OK)
         return mend_rest(live, false);
-    airy_error_copy(sentence, sizeof(sentence));
+    (void)airy_error_first(&error, status);
     (void)mend_rest(live, true);
-    return airy_fail_restore(status, sentence);
+    return airy_error_restore(&error);
 }
 
 /* Rows that never came, up to the end or the highest that did. */

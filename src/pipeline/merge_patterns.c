@@ -72,7 +72,9 @@ static airy_status open_inputs(struct merging *m)
         AIRY_FAIL_IF(!m->inputs[i], AIRY_ERR_PARAM, "airy_patterns_merge: inputs[%zu] is NULL", i);
         AIRY_TRY(airy_pattern_reader_open(&m->readers[i], m->inputs[i]));
         m->axes = airy_pattern_reader_axes(m->readers[0]);
-        AIRY_TRY(compare_axes(m, i));
+        const airy_status differs = compare_axes(m, i);
+        if (differs != AIRY_OK)
+            return airy_hinted(AIRY_HINT_SAME_OPTIONS, differs);
         const size_t rows = airy_pattern_reader_axes(m->readers[i])->rows;
         for (size_t row = 0; row < rows; row++) {
             const int32_t status = airy_pattern_reader_status(m->readers[i], row);
@@ -82,8 +84,9 @@ static airy_status open_inputs(struct merging *m)
         }
         m->rows += rows;
     }
-    AIRY_FAIL_IF(m->rebin > m->axes->bins, AIRY_ERR_PARAM,
-                 "rebin = %zu, expected 1 to %zu, the bins of the inputs", m->rebin, m->axes->bins);
+    AIRY_FAIL_ON_IF(m->rebin > m->axes->bins, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected 1 to %zu, the bins of the inputs", "rebin", m->rebin,
+                    m->axes->bins);
     AIRY_FAIL_IF(m->params->join && m->bad == m->rows, AIRY_ERR_FORMAT,
                  "all %zu rows are bad: there is nothing to put together", m->rows);
     m->bins = m->axes->bins / m->rebin;
@@ -231,13 +234,13 @@ airy_status airy_patterns_merge(const char *path, const char *const *inputs, siz
                  "airy_patterns_merge: path or inputs is NULL, or there are none");
     struct merging m = {
         .path = path, .inputs = inputs, .count = count, .params = params ? params : &defaults};
-    AIRY_FAIL_IF((unsigned)m.params->merge >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM,
-                 "merge = %d, expected 0 to %d", (int)m.params->merge, AIRY_MERGE_COUNT - 1);
+    AIRY_FAIL_ON_IF((unsigned)m.params->merge >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to %d", "merge",
+                    (int)m.params->merge, AIRY_MERGE_COUNT - 1);
     m.rebin = airy_max_size(m.params->rebin, 1);
     const airy_status status = merge_all(&m);
-    char sentence[1024] = "";
-    if (status != AIRY_OK)
-        snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    airy_error error = {.status = AIRY_OK};
+    (void)airy_error_first(&error, status);
     if (m.file)
         airy_pattern_file_destroy(&m.file, false);
     for (size_t i = 0; m.readers && i < count; i++)
@@ -248,7 +251,7 @@ airy_status airy_patterns_merge(const char *path, const char *const *inputs, siz
     free(m.values);
     airy_accumulator_destroy(&m.sum);
     if (status != AIRY_OK)
-        return airy_fail_restore(status, sentence);
+        return airy_error_restore(&error);
     if (info)
         *info = (airy_patterns_info){
             .rows = m.rows, .bad = m.bad, .written = m.params->join ? 1 : m.rows, .bins = m.bins};

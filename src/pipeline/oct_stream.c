@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -191,7 +192,7 @@ static void keep_error(struct stream_slot *slot, airy_status status)
 {
     slot->status = status;
     if (status != AIRY_OK)
-        airy_error_copy(slot->message, sizeof(slot->message));
+        snprintf(slot->message, sizeof(slot->message), "%s", airy_last_error());
 }
 
 static void submit(airy_oct_stream *stream, struct stream_slot *slot)
@@ -388,7 +389,8 @@ static airy_status start_thread(airy_oct_stream *stream)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int failed = pthread_create(&stream->thread, NULL, run_thread, stream);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    AIRY_FAIL_IF(failed, AIRY_ERR_MEMORY, "cannot start the stream's thread: %s", strerror(failed));
+    AIRY_FAIL_HINT_IF(failed, AIRY_ERR_MEMORY, airy_hint_of_errno(failed), AIRY_SUBJECT_NONE,
+                      "cannot start the stream's thread: %s", strerror(failed));
     stream->has_thread = true;
     return AIRY_OK;
 }
@@ -494,9 +496,10 @@ airy_status airy_oct_stream_take_wait(airy_oct_stream *stream, void **buffer, ui
 static airy_status check_frames(const airy_oct_stream *stream, size_t frames)
 {
     const size_t least = stream->oct->info.frames_per_result;
-    AIRY_FAIL_IF(frames == 0 || frames > stream->sizes.frames || frames % least != 0,
-                 AIRY_ERR_PARAM, "frames = %zu, expected a multiple of %zu, at most %zu", frames,
-                 least, stream->sizes.frames);
+    AIRY_FAIL_ON_IF(frames == 0 || frames > stream->sizes.frames || frames % least != 0,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected a multiple of %zu, at most %zu", "frames", frames, least,
+                    stream->sizes.frames);
     return AIRY_OK;
 }
 

@@ -27,8 +27,7 @@ enum { CPU_BATCH = 4, DEVICE_BATCH = 16, CPU_LANES = 2, DEVICE_LANES = 4, MOST_L
 /* What became of a frame. */
 struct fate {
     size_t frame; /* of the stack */
-    airy_status status;
-    char message[512];
+    airy_error error;
 };
 
 struct run;
@@ -67,8 +66,7 @@ struct run {
     size_t next, written; /* batches begun, written */
     struct airy_messages messages;
     bool stopped;
-    airy_status status;
-    char message[1024];
+    airy_error error;
     airy_peaks_run_info *out;
 };
 
@@ -76,28 +74,24 @@ struct run {
 static void fail_run(struct run *run, airy_status status)
 {
     pthread_mutex_lock(&run->lock);
-    if (run->status == AIRY_OK) {
-        run->status = status;
-        airy_error_copy(run->message, sizeof(run->message));
-    }
+    (void)airy_error_first(&run->error, status);
     pthread_cond_broadcast(&run->turn);
     pthread_mutex_unlock(&run->lock);
 }
 
 static void set_fate(struct fate *fate, airy_status status)
 {
-    fate->status = status;
-    airy_error_copy(fate->message, sizeof(fate->message));
+    airy_error_get(&fate->error);
+    fate->error.status = status;
 }
 
 /* The frame before the sentence of what is wrong with it. */
 static airy_status fail_at(const struct run *run, size_t frame, airy_status status)
 {
-    char where[300], sentence[400];
-    airy_error_copy(sentence, sizeof(sentence));
+    char where[300];
     if (airy_stack_where(run->stack, frame, where, sizeof(where)) != AIRY_OK)
         snprintf(where, sizeof(where), "frame %zu", frame);
-    return airy_fail(status, "%s: %s", where, sentence);
+    return airy_fail_frame(status, where);
 }
 
 /* One frame's bytes to their place in the batch. */
@@ -147,10 +141,10 @@ static airy_status read_batch(struct lane *lane, size_t n, size_t *good, bool *f
     airy_pool_run(lane->finder->device->pool, n, read_stored, lane);
     for (size_t i = 0; i < n; i++) {
         const struct fate *fate = &lane->fates[i];
-        *fits &= fate->status != AIRY_ERR_MEMORY;
-        if (fate->status != AIRY_OK && fate->status != AIRY_ERR_MEMORY &&
-            !airy_status_is_of_frame(fate->status))
-            return airy_fail_restore(fate->status, fate->message);
+        *fits &= fate->error.status != AIRY_ERR_MEMORY;
+        if (fate->error.status != AIRY_OK && fate->error.status != AIRY_ERR_MEMORY &&
+            !airy_status_is_of_frame(fate->error.status))
+            return airy_error_restore(&fate->error);
     }
     *good = n;
     return AIRY_OK;
@@ -181,14 +175,14 @@ static airy_status read_pixels(struct lane *lane, size_t n, size_t *good)
         AIRY_TRY(airy_memory_alloc((void **)&lane->pixels, run->batch * bytes));
     struct reading reading = {lane, bytes};
     for (size_t i = 0; i < n; i++)
-        lane->fates[i].status = AIRY_OK;
+        lane->fates[i].error.status = AIRY_OK;
     airy_pool_run(lane->finder->device->pool, n, read_one, &reading);
     *good = 0;
     for (size_t i = 0; i < n; i++) {
         const struct fate *fate = &lane->fates[i];
-        if (fate->status != AIRY_OK && !airy_status_is_of_frame(fate->status))
-            return airy_fail_restore(fate->status, fate->message);
-        if (fate->status != AIRY_OK)
+        if (fate->error.status != AIRY_OK && !airy_status_is_of_frame(fate->error.status))
+            return airy_error_restore(&fate->error);
+        if (fate->error.status != AIRY_OK)
             continue;
         if (*good < i)
             memmove(lane->pixels + *good * bytes, lane->pixels + i * bytes, bytes);
@@ -295,11 +289,13 @@ static void judge(struct lane *lane, struct fate *fate, const uint32_t *counts)
     const bool pixels = counts[AIRY_PEAK_PIXELS_FOUND] > p->max_pixels;
     if (!pixels && counts[AIRY_PEAK_PEAKS_FOUND] <= p->max_peaks)
         return;
-    (void)airy_fail(AIRY_ERR_PARAM, "%u %s, at most %zu are listed (%s)",
-                    pixels ? counts[AIRY_PEAK_PIXELS_FOUND] : counts[AIRY_PEAK_PEAKS_FOUND],
-                    pixels ? "pixels stand out" : "peaks", pixels ? p->max_pixels : p->max_peaks,
-                    pixels ? "max_pixels" : "max_peaks");
-    set_fate(fate, fail_at(lane->run, fate->frame, AIRY_ERR_PARAM));
+    const airy_status status = airy_hinted(
+        pixels ? AIRY_HINT_MAX_PIXELS : AIRY_HINT_MAX_PEAKS,
+        airy_fail(AIRY_ERR_PARAM, "%u %s, at most %zu are listed (%s)",
+                  pixels ? counts[AIRY_PEAK_PIXELS_FOUND] : counts[AIRY_PEAK_PEAKS_FOUND],
+                  pixels ? "pixels stand out" : "peaks", pixels ? p->max_pixels : p->max_peaks,
+                  pixels ? "max_pixels" : "max_peaks"));
+    set_fate(fate, fail_at(lane->run, fate->frame, status));
 }
 
 /* Rows of the file. */
@@ -312,14 +308,14 @@ static void make_rows(struct lane *lane, size_t n, size_t good, bool from_chunks
         const uint32_t *counts = lane->counts + k * AIRY_PEAK_COUNTS;
         struct fate *fate = &lane->fates[lane->row[k]];
         airy_sparse_frame *out = &lane->out[lane->row[k]];
-        if (fate->status == AIRY_OK && from_chunks && lane->decoded[k] != AIRY_FRAME_GOOD) {
+        if (fate->error.status == AIRY_OK && from_chunks && lane->decoded[k] != AIRY_FRAME_GOOD) {
             (void)airy_fail(AIRY_ERR_CORRUPT, "%s", airy_frame_error(lane->decoded[k]));
             set_fate(fate, fail_at(lane->run, fate->frame, AIRY_ERR_CORRUPT));
-        } else if (fate->status == AIRY_OK) {
+        } else if (fate->error.status == AIRY_OK) {
             judge(lane, fate, counts);
         }
         *out = (airy_sparse_frame){.number = fate->frame};
-        if (fate->status == AIRY_OK) {
+        if (fate->error.status == AIRY_OK) {
             out->index = (uint32_t *)lane->listed[0] + pixel;
             out->intensity = (char *)lane->listed[1] + pixel * elem;
             out->pixels = counts[AIRY_PEAK_PIXELS];
@@ -332,9 +328,9 @@ static void make_rows(struct lane *lane, size_t n, size_t good, bool from_chunks
         peak += counts[AIRY_PEAK_PEAKS];
     }
     for (size_t i = 0; i < n; i++)
-        if (lane->fates[i].status != AIRY_OK)
+        if (lane->fates[i].error.status != AIRY_OK)
             lane->out[i] = (airy_sparse_frame){.number = lane->fates[i].frame,
-                                               .message = lane->fates[i].message};
+                                               .message = lane->fates[i].error.text};
 }
 
 static airy_status do_batch(struct lane *lane, size_t number, size_t *count)
@@ -364,19 +360,20 @@ static airy_status deliver(struct lane *lane, size_t n)
     airy_peaks_run_info *out = run->out;
     for (size_t i = 0; i < n; i++) {
         const struct fate *fate = &lane->fates[i];
-        if (fate->status == AIRY_OK)
+        if (fate->error.status == AIRY_OK)
             continue;
         if (out->run.bad++ == 0)
-            snprintf(out->run.first_error, sizeof(out->run.first_error), "%s", fate->message);
-        if (!run->params.skip_bad && fate->status != AIRY_ERR_UNWRITTEN)
-            return airy_fail_restore(fate->status, fate->message);
+            snprintf(out->run.first_error, sizeof(out->run.first_error), "%.511s",
+                     fate->error.text);
+        if (!run->params.skip_bad && fate->error.status != AIRY_ERR_UNWRITTEN)
+            return airy_error_restore(&fate->error);
         airy_message(&run->messages, AIRY_LOG_WARN, "frame %zu was left out: %s", fate->frame,
-                     fate->message);
+                     fate->error.text);
     }
     if (run->writer)
         AIRY_TRY(airy_sparse_writer_add(run->writer, lane->out, n));
     for (size_t i = 0; i < n; i++) {
-        if (lane->fates[i].status != AIRY_OK)
+        if (lane->fates[i].error.status != AIRY_OK)
             continue;
         struct airy_frame_source source;
         airy_stack_source(run->stack, lane->fates[i].frame, &source);
@@ -394,27 +391,26 @@ static void do_batches(struct lane *lane)
     struct run *run = lane->run;
     for (;;) {
         pthread_mutex_lock(&run->lock);
-        const bool ends = run->status != AIRY_OK || run->stopped || run->next == run->batches;
+        const bool ends = run->error.status != AIRY_OK || run->stopped || run->next == run->batches;
         const size_t number = ends ? 0 : run->next++;
         pthread_mutex_unlock(&run->lock);
         if (ends)
             return;
         size_t n = 0;
         airy_status status = do_batch(lane, number, &n);
-        char message[1024] = "";
-        if (status != AIRY_OK)
-            airy_error_copy(message, sizeof(message));
+        airy_error error = {.status = AIRY_OK};
+        (void)airy_error_first(&error, status);
         pthread_mutex_lock(&run->lock);
-        while (run->written != number && run->status == AIRY_OK)
+        while (run->written != number && run->error.status == AIRY_OK)
             pthread_cond_wait(&run->turn, &run->lock);
-        const bool lost = run->status != AIRY_OK;
+        const bool lost = run->error.status != AIRY_OK;
         pthread_mutex_unlock(&run->lock);
         if (lost)
             return;
         if (status == AIRY_OK)
             status = deliver(lane, n);
         else
-            (void)airy_fail_restore(status, message);
+            (void)airy_error_restore(&error);
         if (status != AIRY_OK) {
             fail_run(run, status);
             return;
@@ -646,8 +642,8 @@ static airy_status do_frames(struct run *run)
     for (size_t i = 0; i < run->lane_count; i++)
         if (run->lanes[i].started)
             pthread_join(run->lanes[i].thread, NULL);
-    if (run->status != AIRY_OK)
-        return airy_fail_restore(run->status, run->message);
+    if (run->error.status != AIRY_OK)
+        return airy_error_restore(&run->error);
     run->out->run.stopped = run->stopped;
     AIRY_FAIL_IF(run->stopped, AIRY_ERR_CANCELLED, "stopped after %zu of %zu frames",
                  run->out->run.frames, run->frames);
@@ -676,9 +672,8 @@ airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
         status = open_writer(&run, path, finders[0]);
     if (status == AIRY_OK)
         status = do_frames(&run);
-    char sentence[1024] = "";
-    if (status != AIRY_OK)
-        airy_error_copy(sentence, sizeof(sentence));
+    airy_error error = {.status = AIRY_OK};
+    (void)airy_error_first(&error, status);
     for (size_t i = 0; i < run.lane_count; i++)
         close_lane(&run.lanes[i]);
     free(run.lanes);
@@ -687,5 +682,5 @@ airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
     pthread_cond_destroy(&run.turn);
     pthread_mutex_destroy(&run.lock);
     run.out->run.seconds = (double)(airy_clock_ns() - start) * 1e-9;
-    return status == AIRY_OK ? status : airy_fail_restore(status, sentence);
+    return status == AIRY_OK ? status : airy_error_restore(&error);
 }

@@ -17,6 +17,7 @@
 
 #include <pthread.h>
 
+#include "airy/error.h"
 #include "airy/pipeline.h"
 #include "base/messages.h"
 #include "codec/chunks.h"
@@ -52,13 +53,12 @@ struct airy_run_plan {
 
 /* What became of a frame on its way into the slot. */
 struct airy_frame_fate {
-    airy_status status; /* not AIRY_OK: could not be read; message says why */
-    char message[256];
-    void *pixels;   /* decoded on the host because its chunk is cut in another way than the
+    airy_error error; /* status not AIRY_OK: could not be read */
+    void *pixels;     /* decoded on the host because its chunk is cut in another way than the
                      stack's; or NULL */
-    size_t parts;   /* that readers take, each by itself */
-    size_t left;    /* of them not read yet */
-    uint64_t there; /* bit k: part k is read */
+    size_t parts;     /* that readers take, each by itself */
+    size_t left;      /* of them not read yet */
+    uint64_t there;   /* bit k: part k is read */
     /* Of a chunk in parts: so many of them are walked, in order, by whoever has read the next. */
     bool chunk, walking;
     size_t walked;
@@ -198,11 +198,10 @@ struct airy_run {
 
     pthread_mutex_t lock;
     size_t next_batch, batches; /* next to be started, in total; SIZE_MAX: not known yet */
-    bool stopped;       /* no further batches; those begun are finished, unless reading is slow */
-    size_t bad_batch;   /* the first with a frame that ends the run; SIZE_MAX none */
-    bool failed;        /* everything ends at once */
-    airy_status status; /* of a failure or of the bad frame */
-    char message[1024];
+    bool stopped;     /* no further batches; those begun are finished, unless reading is slow */
+    size_t bad_batch; /* the first with a frame that ends the run; SIZE_MAX none */
+    bool failed;      /* everything ends at once */
+    airy_error error; /* of a failure or of the bad frame */
     airy_run_info *out;
 
     uint64_t shown_ns; /* when progress was told last; with the lock */

@@ -68,9 +68,9 @@ airy_status airy_run_join(struct airy_run *run)
         lane->threads = NULL;
         lane->thread_count = 0;
     }
-    const bool given_up = run->failed && run->status == AIRY_ERR_CANCELLED;
+    const bool given_up = run->failed && run->error.status == AIRY_ERR_CANCELLED;
     if (!given_up && (run->failed || run->bad_batch != SIZE_MAX))
-        return airy_fail_restore(run->status, run->message);
+        return airy_error_restore(&run->error);
     for (size_t i = 0; i < run->team.lanes; i++)
         AIRY_TRY(airy_lane_finish(&run->lanes[i]));
     return AIRY_OK;

@@ -389,14 +389,16 @@ static airy_status fail_short(const struct airy_run_plan *plan, const airy_devic
     const uint64_t used = one    ? memory.in_use + memory.host_in_use
                           : host ? memory.host_in_use
                                  : memory.in_use;
-    return airy_fail(
-        AIRY_ERR_MEMORY,
-        "batches of %zu frame%s in %zu slot%s%s need %llu bytes of %s%s beside the "
-        "%llu in use, more than the limit of %llu%s: raise the memory limit",
-        plan->batch, plan->batch == 1 ? "" : "s", plan->slots, plan->slots == 1 ? "" : "s",
-        one ? " and a thread" : "", (unsigned long long)need, host ? "host memory for " : "",
-        airy_device_spec(device), (unsigned long long)used, (unsigned long long)memory.limit,
-        host ? "" : " less an eighth of what is free, for partial sums");
+    return airy_hinted(AIRY_HINT_MEMORY,
+                       airy_fail(AIRY_ERR_MEMORY,
+                                 "batches of %zu frame%s in %zu slot%s%s need %llu bytes of %s%s "
+                                 "beside the %llu in use, more than the limit of %llu%s",
+                                 plan->batch, plan->batch == 1 ? "" : "s", plan->slots,
+                                 plan->slots == 1 ? "" : "s", one ? " and a thread" : "",
+                                 (unsigned long long)need, host ? "host memory for " : "",
+                                 airy_device_spec(device), (unsigned long long)used,
+                                 (unsigned long long)memory.limit,
+                                 host ? "" : " less an eighth of what is free, for partial sums"));
 }
 
 static airy_status fail_memory(const struct airy_run_plan *plan, const struct airy_run_team *team)
@@ -405,14 +407,14 @@ static airy_status fail_memory(const struct airy_run_plan *plan, const struct ai
         !addressable(plan), AIRY_ERR_MEMORY,
         "batches of %zu frames have %zu bytes, expected less than 3 GiB: make the batch smaller",
         plan->batch, plan->batch_bytes);
-    char reason[512];
+    airy_error reason;
     const airy_integrator *integrator = find_short(plan, team);
     if (integrator)
         return fail_short(plan, integrator->device, team->lanes / team->count);
-    airy_error_copy(reason, sizeof(reason)); /* the allocation failed, not the account */
+    airy_error_get(&reason); /* the allocation failed, not the account */
     return airy_fail(AIRY_ERR_MEMORY, "batches of %zu frame%s in %zu slot%s do not fit: %s",
                      plan->batch, plan->batch == 1 ? "" : "s", plan->slots,
-                     plan->slots == 1 ? "" : "s", reason);
+                     plan->slots == 1 ? "" : "s", reason.text);
 }
 
 /* Bytes of a frame in the file. */
@@ -477,18 +479,19 @@ airy_status airy_run_check(const char *call, const airy_stack_info *info,
         AIRY_FAIL_IF(!airy_integrators_agree(it, first), AIRY_ERR_PARAM,
                      "integrators[%zu] makes other patterns than integrators[0]", i);
     }
-    AIRY_FAIL_IF((unsigned)params->merge >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM,
-                 "merge = %d, expected 0 to %d", (int)params->merge, AIRY_MERGE_COUNT - 1);
+    AIRY_FAIL_ON_IF((unsigned)params->merge >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to %d", "merge",
+                    (int)params->merge, AIRY_MERGE_COUNT - 1);
     AIRY_TRY(check_regions(team->integrators[0], params));
-    AIRY_FAIL_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, "slots = %zu, expected at most %d",
-                 params->slots, MAX_SLOTS);
-    AIRY_FAIL_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM,
-                 "readers = %zu, expected at most %d", params->readers, MAX_READERS);
-    AIRY_FAIL_IF(params->parts > MAX_PARTS, AIRY_ERR_PARAM, "parts = %zu, expected at most %d",
-                 params->parts, MAX_PARTS);
-    AIRY_FAIL_IF(params->part >= airy_max_size(params->parts, 1), AIRY_ERR_PARAM,
-                 "part = %zu, expected less than %zu, the parts", params->part,
-                 airy_max_size(params->parts, 1));
+    AIRY_FAIL_ON_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most %d", "slots", params->slots, MAX_SLOTS);
+    AIRY_FAIL_ON_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most %d", "readers", params->readers, MAX_READERS);
+    AIRY_FAIL_ON_IF(params->parts > MAX_PARTS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most %d", "parts", params->parts, MAX_PARTS);
+    AIRY_FAIL_ON_IF(params->part >= airy_max_size(params->parts, 1), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %zu, expected less than %zu, the parts", "part",
+                    params->part, airy_max_size(params->parts, 1));
     return AIRY_OK;
 }
 

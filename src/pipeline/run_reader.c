@@ -50,8 +50,8 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot **starte
         struct airy_frame_fate *fate = &slot->fates[i];
         slot->sizes[i] = fits ? source.size : 0;
         room -= slot->sizes[i];
-        fate->status = AIRY_OK;
-        fate->message[0] = 0;
+        fate->error.status = AIRY_OK;
+        fate->error.text[0] = 0;
         fate->there = fate->walked = 0;
         fate->walking = false;
         fate->chunk = source.kind == AIRY_SOURCE_CHUNK;
@@ -184,7 +184,7 @@ static airy_status name_chunk(const struct airy_run *run, size_t frame, airy_sta
     char where[512];
     if (status == AIRY_ERR_CORRUPT &&
         airy_stack_where(run->stack, frame, where, sizeof(where)) == AIRY_OK)
-        airy_fail_context(status, "%s", where);
+        airy_fail_frame(status, where);
     return status;
 }
 
@@ -235,10 +235,7 @@ static airy_status walk_parts(const struct airy_run *run, struct airy_slot *slot
 
 static void note_failure(struct airy_frame_fate *fate, airy_status status)
 {
-    if (status == AIRY_OK || fate->status != AIRY_OK)
-        return;
-    fate->status = status;
-    snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
+    (void)airy_error_first(&fate->error, status);
 }
 
 /*
@@ -252,8 +249,8 @@ static bool join_parts(struct airy_run *run, struct airy_slot *slot, size_t i, s
     struct airy_frame_fate *fate = &slot->fates[i];
     fate->left--;
     fate->there |= (uint64_t)1 << part;
-    while (fate->chunk && !fate->walking && fate->status == AIRY_OK && fate->walked < fate->parts &&
-           fate->there >> fate->walked & 1) {
+    while (fate->chunk && !fate->walking && fate->error.status == AIRY_OK &&
+           fate->walked < fate->parts && fate->there >> fate->walked & 1) {
         size_t parts = fate->walked;
         while (parts < fate->parts && fate->there >> parts & 1)
             parts++;
@@ -278,8 +275,8 @@ static void settle(struct airy_lane *lane, struct airy_slot *slot, size_t i, siz
         status = read_pixels(run, frame, fate);
     if (status == AIRY_OK)
         return;
-    fate->status = status;
-    snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
+    airy_error_get(&fate->error);
+    fate->error.status = status;
     airy_batch_index_absent(slot->batch, i);
     if (!airy_status_is_of_frame(status))
         airy_run_fail(lane, status);
@@ -299,13 +296,14 @@ static bool fetch(struct airy_lane *lane, struct airy_slot *slot, size_t i, size
     pthread_mutex_lock(&run->lock);
     note_failure(fate, status);
     const bool last = join_parts(run, slot, i, frame, part);
-    const airy_status all = fate->status;
+    const airy_status all = fate->error.status;
     if (last)
-        fate->status = AIRY_OK; /* settle() has the last word */
+        fate->error.status = AIRY_OK; /* settle() has the last word */
     pthread_mutex_unlock(&run->lock);
-    if (last && all != AIRY_OK)
-        settle(lane, slot, i, frame, airy_fail_restore(all, fate->message));
-    else if (last && !fate->chunk)
+    if (last && all != AIRY_OK) {
+        fate->error.status = all;
+        settle(lane, slot, i, frame, airy_error_restore(&fate->error));
+    } else if (last && !fate->chunk)
         airy_batch_index_stored(slot->batch, i);
     return last;
 }
@@ -323,7 +321,7 @@ static void show_slow_reading(struct airy_run *run, const struct airy_slot *slot
     pthread_mutex_lock(&run->lock);
     if (run->stopped && !run->failed && slot->taken < slot->frames) {
         run->failed = true;
-        run->status = AIRY_ERR_CANCELLED;
+        run->error.status = AIRY_ERR_CANCELLED;
         airy_run_wake(run);
     }
 }

@@ -37,22 +37,21 @@ void airy_run_fail(struct airy_lane *lane, airy_status status)
     pthread_mutex_lock(&run->lock);
     if (!run->failed) {
         run->failed = true;
-        run->status = status;
-        snprintf(run->message, sizeof(run->message), "%s", airy_last_error());
+        airy_error_get(&run->error);
+        run->error.status = status;
     }
     airy_run_wake(run);
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Why a frame is bad, or NULL. message: room for the sentence. */
+/* Why a frame is bad, or NULL. error: room for its record. */
 static const char *frame_problem(struct airy_run *run, const struct airy_slot *slot, size_t i,
-                                 size_t frame, const airy_frame_stats *stats, char *message,
-                                 size_t size)
+                                 size_t frame, const airy_frame_stats *stats, airy_error *error)
 {
     const struct airy_frame_fate *fate = &slot->fates[i];
-    if (fate->status != AIRY_OK) {
-        snprintf(message, size, "%s", fate->message);
-        return message;
+    if (fate->error.status != AIRY_OK) {
+        *error = fate->error;
+        return error->text;
     }
     const double *monitor = run->params->monitor;
     if (stats->status == AIRY_FRAME_GOOD && (!monitor || airy_monitor_is_usable(monitor[frame])))
@@ -63,11 +62,14 @@ static const char *frame_problem(struct airy_run *run, const struct airy_slot *s
     else
         (void)airy_stack_where(run->stack, frame, where, sizeof(where));
     if (stats->status != AIRY_FRAME_GOOD)
-        snprintf(message, size, "%s: %s", where, airy_frame_error(stats->status));
+        (void)airy_fail_on(AIRY_ERR_CORRUPT, AIRY_SUBJECT_FRAME, "%s: %s", where,
+                           airy_frame_error(stats->status));
     else
-        snprintf(message, size, "%s: its monitor is %g, expected a finite number above 0", where,
-                 monitor[frame]);
-    return message;
+        (void)airy_fail_on(AIRY_ERR_CORRUPT, AIRY_SUBJECT_FRAME,
+                           "%s: its monitor is %g, expected a finite number above 0", where,
+                           monitor[frame]);
+    airy_error_get(error);
+    return error->text;
 }
 
 /* What the writer has done with a slot, for the run's books. */
@@ -82,21 +84,21 @@ struct tally {
 };
 
 /* Note a bad frame. Fails where such a frame ends the run. */
-static airy_status mark_bad(struct airy_run *run, airy_status status, size_t row,
-                            const char *problem, struct tally *tally)
+static airy_status mark_bad(struct airy_run *run, size_t row, const airy_error *error,
+                            struct tally *tally)
 {
     if (!tally->bad) {
         tally->bad_row = row;
-        snprintf(tally->message, sizeof(tally->message), "%s", problem);
+        snprintf(tally->message, sizeof(tally->message), "%.767s", error->text);
     }
     tally->bad++;
-    tally->lost += status == AIRY_ERR_NOT_FOUND;
+    tally->lost += error->status == AIRY_ERR_NOT_FOUND;
     /* What an ended series never wrote is no damage: its rows say that they are missing. */
-    tally->ends = !run->skip_bad && status != AIRY_ERR_UNWRITTEN;
+    tally->ends = !run->skip_bad && error->status != AIRY_ERR_UNWRITTEN;
     if (tally->ends)
-        return airy_fail(status, "%s", problem);
+        return airy_error_restore(error);
     airy_message(&run->messages, AIRY_LOG_WARN, "frame %zu was left out: %s",
-                 airy_run_frame(run->params, row), problem);
+                 airy_run_frame(run->params, row), error->text);
     return AIRY_OK;
 }
 
@@ -136,8 +138,8 @@ struct taken {
     double *sums;  /* [planes][bins] */
     bool whole;    /* all planes are there, and its own */
     airy_frame_stats stats;
-    const char *problem; /* NULL: it is good */
-    char message[768];
+    const char *problem; /* the error's sentence; NULL: it is good */
+    airy_error error;
 };
 
 static airy_status take_frame(struct airy_lane *lane, struct airy_slot *slot, struct taken *taken,
@@ -148,13 +150,10 @@ static airy_status take_frame(struct airy_lane *lane, struct airy_slot *slot, st
     taken->sums = results.sums + taken->i * results.planes * lane->integrator->bins;
     taken->stats = results.stats[taken->i];
     taken->problem = frame_problem(run, slot, taken->i, airy_run_frame(run->params, taken->row),
-                                   &taken->stats, taken->message, sizeof(taken->message));
+                                   &taken->stats, &taken->error);
     taken->whole = run->plan.planes == AIRY_SUM_PLANES ||
                    (results.planes == AIRY_SUM_PLANES && (taken->stats.invalid || taken->problem));
-    const airy_status status = slot->fates[taken->i].status;
-    return taken->problem ? mark_bad(run, status != AIRY_OK ? status : AIRY_ERR_CORRUPT, taken->row,
-                                     taken->problem, tally)
-                          : AIRY_OK;
+    return taken->problem ? mark_bad(run, taken->row, &taken->error, tally) : AIRY_OK;
 }
 
 static double monitor_of(const struct airy_run *run, size_t row)
@@ -264,8 +263,8 @@ static airy_status make_row(struct airy_lane *lane, struct airy_slot *slot,
     if (!taken->problem)
         return finish_row(lane, slot, k, taken, monitor_of(lane->run, taken->row));
     struct airy_frame_fate *fate = &slot->fates[taken->i];
-    snprintf(fate->message, sizeof(fate->message), "%.255s", taken->problem);
-    return spoil_row(lane, k, taken, fate->message);
+    snprintf(fate->error.text, sizeof(fate->error.text), "%.255s", taken->problem);
+    return spoil_row(lane, k, taken, fate->error.text);
 }
 
 /* A row of a group whose last frame is this one; its sums take the place of the frame's. */
@@ -274,12 +273,12 @@ static airy_status make_group(struct airy_lane *lane, struct airy_slot *slot,
 {
     const struct airy_run *run = lane->run;
     const size_t frames = airy_accumulator_frames(group->sums);
-    char *message = slot->fates[taken->i].message;
+    char *message = slot->fates[taken->i].error.text;
     struct airy_pattern_row *pattern = begin_row(lane, k, taken->row / run->group, taken);
     pattern->frames = (uint32_t)airy_min_size(frames, UINT32_MAX);
     AIRY_TRY(airy_accumulator_get(group->sums, run->params->merge, taken->sums, &pattern->stats));
     if (group->bad) {
-        snprintf(message, sizeof(slot->fates[0].message),
+        snprintf(message, sizeof(slot->fates[0].error.text),
                  "%zu of %zu frames left out, the first: %s", group->bad, group->bad + frames,
                  group->message);
         pattern->message = message;
@@ -352,7 +351,7 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
     size_t count = 0, frames = 0; /* rows made of frames taken */
     const size_t bins = lane->integrator->bins;
     uint64_t stored = 0;
-    char sentence[1024];
+    airy_error error = {.status = AIRY_OK};
     if (feed && feed->taken)
         feed->taken(feed->user, slot);
     while (made == AIRY_OK && frames < slot->frames) {
@@ -372,14 +371,13 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
         }
         frames += made == AIRY_OK;
     }
-    if (made != AIRY_OK)
-        snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    (void)airy_error_first(&error, made);
     if (feed && feed->made)
         feed->made(feed->user, slot, lane->patterns, count);
     AIRY_TRY(flush_rows(lane, count));
     tally->frames = frames;
     tally->stored = stored;
-    return made == AIRY_OK ? AIRY_OK : airy_fail_restore(made, sentence);
+    return made == AIRY_OK ? AIRY_OK : airy_error_restore(&error);
 }
 
 void airy_run_note_bad(airy_run_info *out, size_t row, const char *sentence)
@@ -412,13 +410,12 @@ static void book(struct airy_run *run, const struct tally *tally)
 }
 
 /* A frame of this batch ends the run, when those before are done. The lock is held. */
-static void end_by(struct airy_run *run, size_t batch, airy_status status, const char *sentence)
+static void end_by(struct airy_run *run, size_t batch, const airy_error *error)
 {
     if (run->failed || batch > run->bad_batch)
         return;
     run->bad_batch = batch;
-    run->status = status;
-    snprintf(run->message, sizeof(run->message), "%s", sentence);
+    run->error = *error;
     airy_run_wake(run);
 }
 
@@ -447,15 +444,14 @@ static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
     struct airy_run *run = lane->run;
     struct tally tally = {0};
     const airy_status status = write_slot(lane, slot, &tally);
-    char sentence[1024] = "";
-    if (status != AIRY_OK)
-        snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    airy_error error = {.status = AIRY_OK};
+    (void)airy_error_first(&error, status);
     pthread_mutex_lock(&run->lock);
     book(run, &tally);
     if (run->feed && run->feed->written)
         run->feed->written(run->feed->user, slot, lane->patterns, tally.frames);
     if (status != AIRY_OK && tally.ends)
-        end_by(run, slot->number, status, sentence);
+        end_by(run, slot->number, &error);
     pthread_mutex_unlock(&run->lock);
     if (status != AIRY_OK && !tally.ends)
         airy_run_fail(lane, status);

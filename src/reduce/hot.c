@@ -97,8 +97,8 @@ airy_status airy_hot_pixels(airy_queue *queue, uint8_t *hot, airy_hot_result *re
                             const airy_array *src, const airy_array *mask, double kappa)
 {
     AIRY_FAIL_IF(!hot, AIRY_ERR_PARAM, "airy_hot_pixels: hot is NULL");
-    AIRY_FAIL_IF(!(kappa >= 0 && kappa < HUGE_VAL), AIRY_ERR_PARAM,
-                 "kappa = %g, expected a finite number of at least 0", kappa);
+    AIRY_FAIL_ON_IF(!(kappa >= 0 && kappa < HUGE_VAL), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected a finite number of at least 0", "kappa", kappa);
     airy_statistics s;
     airy_hot_result r = {0};
     struct marking m = {.queue = queue, .src = src, .mask = mask, .marks = hot};

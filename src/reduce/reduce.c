@@ -97,8 +97,9 @@ airy_status airy_statistics_each(airy_queue *queue, airy_statistics *statistics,
     struct airy_reduce_source *sources;
     void *made;
     AIRY_FAIL_IF(!statistics, AIRY_ERR_PARAM, "statistics is NULL");
-    AIRY_FAIL_IF((flags & ~(unsigned)AIRY_STATISTICS_ALL) != 0, AIRY_ERR_PARAM,
-                 "flags = 0x%x, expected a sum of airy_statistics_flags", flags);
+    AIRY_FAIL_ON_IF((flags & ~(unsigned)AIRY_STATISTICS_ALL) != 0, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = 0x%x, expected a sum of airy_statistics_flags",
+                    "flags", flags);
     AIRY_TRY(make_sources(&sources, queue, srcs, masks, count));
     airy_status status = airy_memory_calloc(&made, count, sizeof(*statistics), "statistics");
     if (status == AIRY_OK) {
@@ -124,8 +125,9 @@ airy_status airy_quantiles(airy_queue *queue, double *values, const airy_array *
     AIRY_FAIL_IF(!values || !fractions, AIRY_ERR_PARAM, "%s is NULL",
                  values ? "fractions" : "values");
     for (size_t i = 0; i < count; i++)
-        AIRY_FAIL_IF(!(fractions[i] >= 0 && fractions[i] <= 1), AIRY_ERR_PARAM,
-                     "fractions[%zu] = %g, expected 0 to 1", i, fractions[i]);
+        AIRY_FAIL_ON_IF(!(fractions[i] >= 0 && fractions[i] <= 1), AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s[%zu] = %g, expected 0 to 1", "fractions", i,
+                        fractions[i]);
     AIRY_TRY(make_source(&source, queue, src, mask));
     void *made;
     AIRY_TRY(airy_memory_calloc(&made, count + 1, sizeof(double), "quantiles"));
@@ -142,10 +144,11 @@ airy_status airy_histogram(airy_queue *queue, uint64_t *counts, const airy_array
 {
     struct airy_reduce_source source;
     AIRY_FAIL_IF(!counts, AIRY_ERR_PARAM, "counts is NULL");
-    AIRY_FAIL_IF(bins < 1 || bins > MAX_BINS, AIRY_ERR_PARAM, "bins = %zu, expected 1 to %d", bins,
-                 MAX_BINS);
-    AIRY_FAIL_IF(!isfinite(lo) || !isfinite(hi) || lo >= hi || !isfinite(hi - lo), AIRY_ERR_PARAM,
-                 "range = %g, %g, expected lo < hi, both finite and hi - lo too", lo, hi);
+    AIRY_FAIL_ON_IF(bins < 1 || bins > MAX_BINS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected 1 to %d", "bins", bins, MAX_BINS);
+    AIRY_FAIL_ON_IF(!isfinite(lo) || !isfinite(hi) || lo >= hi || !isfinite(hi - lo),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, %g, expected lo < hi, both finite and hi - lo too", "range", lo, hi);
     AIRY_TRY(make_source(&source, queue, src, mask));
     airy_histogram_rest found = {0};
     void *made;
@@ -161,14 +164,16 @@ airy_status airy_histogram(airy_queue *queue, uint64_t *counts, const airy_array
 
 static airy_status fill_clip(airy_clip_params *params)
 {
-    AIRY_FAIL_IF((unsigned)params->center >= AIRY_CENTER_COUNT, AIRY_ERR_PARAM,
-                 "center = %d is none of airy_center", (int)params->center);
-    AIRY_FAIL_IF((unsigned)params->spread >= AIRY_SPREAD_COUNT, AIRY_ERR_PARAM,
-                 "spread = %d is none of airy_spread", (int)params->spread);
+    AIRY_FAIL_ON_IF((unsigned)params->center >= AIRY_CENTER_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_center", "center",
+                    (int)params->center);
+    AIRY_FAIL_ON_IF((unsigned)params->spread >= AIRY_SPREAD_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_spread", "spread",
+                    (int)params->spread);
     double *kappa[2] = {&params->kappa_low, &params->kappa_high};
     for (int i = 0; i < 2; i++) {
-        AIRY_FAIL_IF(!(*kappa[i] >= 0), AIRY_ERR_PARAM, "kappa = %g, expected a positive number",
-                     *kappa[i]);
+        AIRY_FAIL_ON_IF(!(*kappa[i] >= 0), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s = %g, expected a positive number", "kappa", *kappa[i]);
         if (*kappa[i] == 0)
             *kappa[i] = 3;
     }
@@ -206,7 +211,8 @@ airy_status airy_threshold(airy_queue *queue, airy_array *mask, const airy_array
 {
     struct airy_reduce_source source;
     AIRY_FAIL_IF(!mask, AIRY_ERR_PARAM, "mask is NULL");
-    AIRY_FAIL_IF(isnan(value), AIRY_ERR_PARAM, "value = nan, expected a number");
+    AIRY_FAIL_ON_IF(isnan(value), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = nan, expected a number", "value");
     AIRY_TRY(make_source(&source, queue, src, mask));
     AIRY_FAIL_IF(airy_array_overlaps(mask, src), AIRY_ERR_PARAM, "mask and src share memory");
     return source.fns->threshold(queue, mask, src, value);

@@ -28,7 +28,7 @@ struct job {
     struct airy_source_object *object;
     size_t count;
     atomic_int status;
-    char sentence[256];
+    airy_error error;
     atomic_bool told;
     airy_source *sources;
 };
@@ -102,12 +102,13 @@ static airy_status plan_threshold(struct airy_source_plan *plan)
     AIRY_TRY(set_default(&p->noise, "noise", 0));
     AIRY_TRY(set_default(&p->gain, "gain", 0));
     plan->has_noise = p->noise_map || p->noise > 0;
-    AIRY_FAIL_IF(p->noise_map && p->noise > 0, AIRY_ERR_PARAM,
-                 "noise = %g beside noise_map, expected one of them", p->noise);
+    AIRY_FAIL_ON_IF(p->noise_map && p->noise > 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g beside noise_map, expected one of them", "noise", p->noise);
     AIRY_FAIL_IF(!plan->has_noise && !p->has_threshold, AIRY_ERR_PARAM,
                  "no noise, noise_map or threshold, expected one of them");
-    AIRY_FAIL_IF(p->has_threshold && !isfinite(p->threshold), AIRY_ERR_PARAM,
-                 "threshold = %g, expected a number", p->threshold);
+    AIRY_FAIL_ON_IF(p->has_threshold && !isfinite(p->threshold), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected a number", "threshold",
+                    p->threshold);
     AIRY_FAIL_IF(p->matched && (!p->kernel || !plan->has_noise || p->has_threshold), AIRY_ERR_PARAM,
                  "matched with%s, expected a kernel, noise and sigma",
                  !p->kernel        ? "out a kernel"
@@ -127,9 +128,10 @@ static airy_status plan_kernel(struct airy_source_plan *plan)
     if (!p->kernel)
         return AIRY_OK;
     for (int i = 0; i < 2; i++)
-        AIRY_FAIL_IF(p->kernel_shape[i] % 2 == 0 || p->kernel_shape[i] > AIRY_SOURCES_KERNEL_MAX,
-                     AIRY_ERR_SHAPE, "kernel_shape[%d] = %zu, expected an odd number of at most %d",
-                     i, p->kernel_shape[i], AIRY_SOURCES_KERNEL_MAX);
+        AIRY_FAIL_ON_IF(p->kernel_shape[i] % 2 == 0 || p->kernel_shape[i] > AIRY_SOURCES_KERNEL_MAX,
+                        AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                        "%s[%d] = %zu, expected an odd number of at most %d", "kernel_shape", i,
+                        p->kernel_shape[i], AIRY_SOURCES_KERNEL_MAX);
     const size_t n = p->kernel_shape[0] * p->kernel_shape[1];
     for (size_t i = 0; i < n; i++)
         sum += fabs(p->kernel[i]);
@@ -149,12 +151,14 @@ static airy_status plan_measures(airy_sources_params *p)
     if (!p->has_kron_minimum)
         p->kron_minimum = 3.5;
     AIRY_TRY(set_default(&p->kron_minimum, "kron_minimum", 0));
-    AIRY_FAIL_IF(p->aperture_count < 0 || p->aperture_count > AIRY_SOURCE_APERTURES, AIRY_ERR_PARAM,
-                 "aperture_count = %d, expected 0 to %d", p->aperture_count, AIRY_SOURCE_APERTURES);
+    AIRY_FAIL_ON_IF(p->aperture_count < 0 || p->aperture_count > AIRY_SOURCE_APERTURES,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to %d",
+                    "aperture_count", p->aperture_count, AIRY_SOURCE_APERTURES);
     AIRY_FAIL_IF(p->aperture_count > 0 && !p->apertures, AIRY_ERR_PARAM, "apertures is NULL");
     for (int i = 0; i < p->aperture_count; i++)
-        AIRY_FAIL_IF(!(p->apertures[i] > 0) || isinf(p->apertures[i]), AIRY_ERR_PARAM,
-                     "apertures[%d] = %g, expected a number above 0", i, p->apertures[i]);
+        AIRY_FAIL_ON_IF(!(p->apertures[i] > 0) || isinf(p->apertures[i]), AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s[%d] = %g, expected a number above 0",
+                        "apertures", i, p->apertures[i]);
     return AIRY_OK;
 }
 
@@ -167,18 +171,21 @@ static airy_status make_plan(struct airy_source_plan *plan, const airy_array *im
     AIRY_TRY(plan_threshold(plan));
     if (p->connectivity == 0)
         p->connectivity = 8;
-    AIRY_FAIL_IF(p->connectivity != 4 && p->connectivity != 8, AIRY_ERR_PARAM,
-                 "connectivity = %d, expected 4 or 8", p->connectivity);
+    AIRY_FAIL_ON_IF(p->connectivity != 4 && p->connectivity != 8, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d, expected 4 or 8", "connectivity",
+                    p->connectivity);
     if (p->min_area == 0)
         p->min_area = 5;
     if (p->deblend_levels == 0)
         p->deblend_levels = 32;
-    AIRY_FAIL_IF(p->deblend_levels < 1 || p->deblend_levels > AIRY_SOURCE_LEVELS, AIRY_ERR_PARAM,
-                 "deblend_levels = %d, expected 1 to %d", p->deblend_levels, AIRY_SOURCE_LEVELS);
+    AIRY_FAIL_ON_IF(p->deblend_levels < 1 || p->deblend_levels > AIRY_SOURCE_LEVELS, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d, expected 1 to %d", "deblend_levels",
+                    p->deblend_levels, AIRY_SOURCE_LEVELS);
     if (!p->has_contrast)
         p->deblend_contrast = 0.005;
-    AIRY_FAIL_IF(!(p->deblend_contrast >= 0 && p->deblend_contrast <= 1), AIRY_ERR_PARAM,
-                 "deblend_contrast = %g, expected 0 to 1", p->deblend_contrast);
+    AIRY_FAIL_ON_IF(!(p->deblend_contrast >= 0 && p->deblend_contrast <= 1), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected 0 to 1", "deblend_contrast",
+                    p->deblend_contrast);
     AIRY_TRY(plan_measures(p));
     return plan_kernel(plan);
 }
@@ -188,14 +195,14 @@ static void keep_failure(struct job *job, airy_status status)
 {
     if (status == AIRY_OK || atomic_exchange(&job->told, true))
         return;
-    airy_error_copy(job->sentence, sizeof(job->sentence));
+    (void)airy_error_first(&job->error, status);
     atomic_store(&job->status, (int)status);
 }
 
 static airy_status loop_status(struct job *job)
 {
     const airy_status status = (airy_status)atomic_load(&job->status);
-    return status == AIRY_OK ? AIRY_OK : airy_fail_restore(status, job->sentence);
+    return status == AIRY_OK ? AIRY_OK : airy_error_restore(&job->error);
 }
 
 static void split_one(struct job *job, uint32_t island, unsigned worker, airy_pool *pool)

@@ -60,7 +60,7 @@ static const char *channel_name(const airy_stream_series *s, size_t channel)
 
 airy_status airy_stream_series_check(const airy_stream_series *s)
 {
-    AIRY_FAIL_IF(!s, AIRY_ERR_PARAM, "series = NULL");
+    AIRY_FAIL_ON_IF(!s, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = NULL", "series");
     AIRY_FAIL_IF(!s->unique_id || strlen(s->unique_id) > AIRY_STREAM_UNIQUE_MAX, AIRY_ERR_PARAM,
                  "unique id of the series: expected a text of at most %d bytes",
                  (int)AIRY_STREAM_UNIQUE_MAX);
@@ -71,21 +71,25 @@ airy_status airy_stream_series_check(const airy_stream_series *s)
                  "images of %zu x %zu pixels: expected at least 1 x 1", s->width, s->height);
     AIRY_FAIL_IF((unsigned)s->dtype >= AIRY_DTYPE_COUNT || !array_tags[s->dtype], AIRY_ERR_DTYPE,
                  "a stream has no images of dtype %s", airy_dtype_name(s->dtype));
-    AIRY_FAIL_IF(s->channels && (s->channel_count == 0 || s->channel_count > AIRY_STREAM_CHANNELS),
-                 AIRY_ERR_PARAM, "channels = %zu, expected 1 to %d", s->channel_count,
-                 (int)AIRY_STREAM_CHANNELS);
+    AIRY_FAIL_ON_IF(s->channels &&
+                        (s->channel_count == 0 || s->channel_count > AIRY_STREAM_CHANNELS),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %zu, expected 1 to %d",
+                    "channels", s->channel_count, (int)AIRY_STREAM_CHANNELS);
     for (size_t i = 0; i < channel_count(s); i++) {
         const size_t n = strlen(channel_name(s, i));
         AIRY_FAIL_IF(n == 0 || n > AIRY_STREAM_NAME_MAX, AIRY_ERR_PARAM,
                      "name of channel %zu has %zu bytes, expected 1 to %d", i, n,
                      (int)AIRY_STREAM_NAME_MAX);
     }
-    AIRY_FAIL_IF(!(s->frame_time >= 0 && isfinite(s->frame_time)), AIRY_ERR_PARAM,
-                 "frame_time = %g s, expected a finite number that is not negative", s->frame_time);
-    AIRY_FAIL_IF(s->has_saturation && !isfinite(s->saturation), AIRY_ERR_PARAM,
-                 "saturation = %g, expected a finite number", s->saturation);
-    AIRY_FAIL_IF((unsigned)s->detail >= AIRY_STREAM_DETAIL_COUNT, AIRY_ERR_PARAM,
-                 "detail = %d, expected 0 to %d", (int)s->detail, AIRY_STREAM_DETAIL_COUNT - 1);
+    AIRY_FAIL_ON_IF(
+        !(s->frame_time >= 0 && isfinite(s->frame_time)), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+        "%s = %g s, expected a finite number that is not negative", "frame_time", s->frame_time);
+    AIRY_FAIL_ON_IF(s->has_saturation && !isfinite(s->saturation), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %g, expected a finite number", "saturation",
+                    s->saturation);
+    AIRY_FAIL_ON_IF((unsigned)s->detail >= AIRY_STREAM_DETAIL_COUNT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to %d", "detail", (int)s->detail,
+                    AIRY_STREAM_DETAIL_COUNT - 1);
     return AIRY_OK;
 }
 

@@ -72,7 +72,8 @@ airy_status airy_publisher_open(airy_publisher **publisher, const airy_publisher
     AIRY_FAIL_IF(!publisher || !params || !params->endpoint, AIRY_ERR_PARAM,
                  "airy_publisher_open: an argument is NULL");
     const size_t queue = params->queue;
-    AIRY_FAIL_IF(queue > 1000000, AIRY_ERR_PARAM, "queue = %zu, expected <= 1000000", queue);
+    AIRY_FAIL_ON_IF(queue > 1000000, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected <= 1000000", "queue", queue);
     AIRY_TRY(airy_stream_check_address(params->endpoint, false));
     if (params->keys)
         AIRY_TRY(airy_stream_keys_check(params->keys, true));

@@ -129,9 +129,11 @@ static airy_status fail_url(const airy_stream_sender_params *p)
 {
     const int why = zmq_errno();
     const bool wrong = why == EINVAL || why == EPROTONOSUPPORT || why == ENAMETOOLONG;
-    return airy_fail(wrong ? AIRY_ERR_PARAM : AIRY_ERR_IO, "%s cannot be %s: %s", p->url,
-                     p->connect ? "connected to" : "bound",
-                     p->connect ? zmq_strerror(why) : airy_stream_bind_error());
+    return airy_stream_fail_address(
+        p->url, !p->connect, why,
+        airy_fail(wrong ? AIRY_ERR_PARAM : AIRY_ERR_IO, "%s cannot be %s: %s", p->url,
+                  p->connect ? "connected to" : "bound",
+                  p->connect ? zmq_strerror(why) : airy_stream_bind_error()));
 }
 
 static airy_status open_socket(airy_stream_sender *sender, const airy_stream_sender_params *p)
@@ -168,8 +170,8 @@ airy_status airy_stream_sender_create(airy_stream_sender **out, const airy_strea
     AIRY_TRY(airy_stream_check_address(p->url, p->connect));
     if (p->keys)
         AIRY_TRY(airy_stream_keys_check(p->keys, !p->connect));
-    AIRY_FAIL_IF(p->high_water > INT32_MAX, AIRY_ERR_PARAM, "high_water = %u, expected at most %d",
-                 p->high_water, INT32_MAX);
+    AIRY_FAIL_ON_IF(p->high_water > INT32_MAX, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %u, expected at most %d", "high_water", p->high_water, INT32_MAX);
     airy_stream_sender *sender = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&sender, 1, sizeof(*sender), "a sender"));
     const airy_status status = open_socket(sender, p);

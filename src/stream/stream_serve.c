@@ -71,14 +71,16 @@ struct serve {
     bool any_series; /* `series` is of one that is over, where phase is IDLE */
     bool given_up;   /* images of this id wait no longer for their start */
     uint64_t given_up_id;
-    uint64_t stray, broken;      /* outside of series */
-    char said[QUEUED][SENTENCE]; /* to be said */
+    uint64_t stray, broken; /* outside of series */
+    struct said {
+        char text[SENTENCE];
+        airy_hint hint;
+    } said[QUEUED]; /* to be said */
     size_t said_count;
     bool saying;       /* by a thread, without the lock */
     uint64_t heard_ns; /* any message, or a series' end; 0: nothing came yet */
     bool quit;
-    airy_status status; /* of the sockets */
-    char sentence[512];
+    airy_error error; /* of the sockets */
 };
 
 /* One thread for each socket. */
@@ -129,23 +131,24 @@ static void say(struct serve *s, const char *format, ...)
     va_list args;
     if (!s->handler->say || ++s->complaints > COMPLAINTS || s->said_count == QUEUED)
         return;
+    struct said *line = &s->said[s->said_count++];
+    line->hint = AIRY_HINT_NONE;
     va_start(args, format);
-    vsnprintf(s->said[s->said_count++], SENTENCE, format, args);
+    vsnprintf(line->text, SENTENCE, format, args);
     va_end(args);
     if (s->complaints == COMPLAINTS && s->said_count < QUEUED)
-        snprintf(s->said[s->said_count++], SENTENCE, "more of that is only counted");
+        s->said[s->said_count++] = (struct said){.text = "more of that is only counted"};
 }
 
 /* Say what is queued, in order: one thread at a time does it. The lock is given back meanwhile. */
 static void speak(struct serve *s)
 {
     while (s->said_count && !s->saying) {
-        char text[SENTENCE];
-        memcpy(text, s->said[0], sizeof(text));
-        memmove(s->said[0], s->said[1], --s->said_count * sizeof(s->said[0]));
+        const struct said line = s->said[0];
+        memmove(s->said, s->said + 1, --s->said_count * sizeof(s->said[0]));
         s->saying = true;
         pthread_mutex_unlock(&s->lock);
-        s->handler->say(s->handler->user, text);
+        s->handler->say(s->handler->user, line.text, line.hint);
         pthread_mutex_lock(&s->lock);
         s->saying = false;
         pthread_cond_broadcast(&s->changed);
@@ -409,7 +412,7 @@ static void take_end(struct serve *s, const airy_stream_message *m)
 /* An image of the series at work: true when it can be taken, else something has changed. */
 static bool await_opening(struct serve *s, const airy_stream_message *m)
 {
-    if (s->phase == RUNNING || (s->phase == READY && s->series.status != AIRY_OK))
+    if (s->phase == RUNNING || (s->phase == READY && s->series.error.status != AIRY_OK))
         return true;
     if (s->phase == READY && !s->first)
         offer_first(s, m);
@@ -424,10 +427,13 @@ static void leave_orphan(struct serve *s, const airy_stream_message *m)
     s->stray++;
     give_up(s, m);
     s->complaints = 0;
+    const size_t count = s->said_count;
     say(s,
         "images of series %llu without a start message are left out: it began before this "
         "receiver did, or another receiver took it; waiting for the next series",
         (unsigned long long)m->series_id);
+    if (s->said_count == count + 1)
+        s->said[count].hint = AIRY_HINT_LATE;
 }
 
 /* Wait until images of this series are taken; false: it is none that is, or all is over. */
@@ -533,10 +539,7 @@ static bool mark(struct serve *s, uint64_t id, uint64_t digest)
 
 static void fail_series(struct serve *s, airy_status status)
 {
-    if (s->series.status != AIRY_OK)
-        return;
-    s->series.status = status;
-    airy_error_copy(s->series.sentence, sizeof(s->series.sentence));
+    (void)airy_error_first(&s->series.error, status);
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -554,7 +557,7 @@ static void take_image(struct serve *s, const airy_stream_message *m, size_t siz
     s->first_ns = s->first_ns ? s->first_ns : ns;
     if (!mark(s, m->image.id, owner_of(s, m)->digest))
         return;
-    if (s->series.status != AIRY_OK) {
+    if (s->series.error.status != AIRY_OK) {
         s->series.received++;
         return;
     }
@@ -576,7 +579,7 @@ static void take_image(struct serve *s, const airy_stream_message *m, size_t siz
 static void take_broken(struct serve *s, const airy_stream_message *m)
 {
     char text[512];
-    airy_error_copy(text, sizeof(text));
+    snprintf(text, sizeof(text), "%s", airy_last_error());
     if (is_foreign(s, m)) {
         refuse(s, m);
         return;
@@ -589,7 +592,7 @@ static void take_broken(struct serve *s, const airy_stream_message *m)
             (unsigned long long)m->image.id, text);
     else
         say(s, "a message that cannot be read: %s", text);
-    if (!image || s->phase != RUNNING || s->series.status != AIRY_OK ||
+    if (!image || s->phase != RUNNING || s->series.error.status != AIRY_OK ||
         !mark(s, m->image.id, AIRY_STREAM_LOST))
         return;
     s->last_ns = airy_clock_ns();
@@ -699,8 +702,9 @@ static void find_nothing(struct receiver *r, int error)
         note_ended(s);
         speak(s);
     } else if (error != EINTR) {
-        s->status = AIRY_ERR_IO;
-        snprintf(s->sentence, sizeof(s->sentence), "a socket fails: %s", zmq_strerror(error));
+        (void)airy_hinted(AIRY_HINT_NONE,
+                          airy_fail(AIRY_ERR_IO, "a socket fails: %s", zmq_strerror(error)));
+        airy_error_get(&s->error);
         s->quit = true;
         pthread_cond_broadcast(&s->changed);
     }
@@ -759,7 +763,8 @@ static bool is_stopped(const struct serve *s)
 static bool is_done(struct serve *s)
 {
     const unsigned long long id = s->series.id;
-    const bool failed = s->series.status != AIRY_OK, ended = s->ends >= s->starts && s->ends > 0;
+    const bool failed = s->series.error.status != AIRY_OK,
+               ended = s->ends >= s->starts && s->ends > 0;
     const double quiet = quiet_for(s);
     if (is_stopped(s) || (ended && (all_here(s) || quiet > s->grace || failed)))
         return true;
@@ -790,8 +795,10 @@ static bool is_deserted(struct serve *s)
     const double idle = s->handler->idle;
     if (!(idle > 0) || !s->heard_ns || seconds_since(s->heard_ns) <= idle)
         return false;
-    s->status = AIRY_ERR_NOT_FOUND;
-    snprintf(s->sentence, sizeof(s->sentence), "no series began, and nothing came for %g s", idle);
+    (void)airy_hinted(
+        AIRY_HINT_NONE,
+        airy_fail(AIRY_ERR_NOT_FOUND, "no series began, and nothing came for %g s", idle));
+    airy_error_get(&s->error);
     return true;
 }
 
@@ -878,7 +885,7 @@ static void open_series(struct serve *s)
 static void run_series(struct serve *s)
 {
     while (!is_done(s)) {
-        if (s->phase == READY && s->first && s->series.status == AIRY_OK)
+        if (s->phase == READY && s->first && s->series.error.status == AIRY_OK)
             open_series(s);
         else
             wait_change(s);
@@ -918,8 +925,8 @@ static void serve_series(struct serve *s)
         run_series(s);
         more = end_series(s);
     }
-    if (more && s->status == AIRY_OK)
-        s->status = AIRY_ERR_CANCELLED;
+    if (more && s->error.status == AIRY_OK)
+        s->error.status = AIRY_ERR_CANCELLED;
     s->quit = true;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
@@ -947,8 +954,8 @@ static size_t start_threads(struct serve *s)
             continue;
         pthread_mutex_lock(&s->lock);
         s->quit = true;
-        s->status = AIRY_ERR_MEMORY;
-        snprintf(s->sentence, sizeof(s->sentence), "no thread for socket %zu of %zu", i, count);
+        (void)airy_fail(AIRY_ERR_MEMORY, "no thread for socket %zu of %zu", i, count);
+        airy_error_get(&s->error);
         pthread_mutex_unlock(&s->lock);
         return i;
     }
@@ -981,7 +988,7 @@ airy_status airy_stream_serve(airy_stream_receiver *receiver, const airy_stream_
     pthread_mutex_destroy(&s.lock);
     airy_stream_seen_clear(&s.seen);
     free(s.receivers);
-    if (s.status == AIRY_ERR_CANCELLED)
+    if (s.error.status == AIRY_ERR_CANCELLED)
         return airy_fail(AIRY_ERR_CANCELLED, "stopped");
-    return s.status == AIRY_OK ? AIRY_OK : airy_fail_restore(s.status, s.sentence);
+    return s.error.status == AIRY_OK ? AIRY_OK : airy_error_restore(&s.error);
 }

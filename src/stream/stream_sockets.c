@@ -26,21 +26,23 @@ static const uint64_t MEMORY_LEAST = 1 << 20; /* bytes */
 
 airy_status airy_stream_check_address(const char *url, bool connects)
 {
-    AIRY_FAIL_IF(!url, AIRY_ERR_PARAM, "url = NULL");
+    AIRY_FAIL_ON_IF(!url, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = NULL", "url");
     AIRY_FAIL_IF(strlen(url) > AIRY_STREAM_ADDRESS_MAX, AIRY_ERR_PARAM,
                  "URL has %zu bytes, expected at most %d", strlen(url), AIRY_STREAM_ADDRESS_MAX);
-    AIRY_FAIL_IF((strncmp(url, "tcp://", 6) != 0 && strncmp(url, "ipc://", 6) != 0) || !url[6],
-                 AIRY_ERR_PARAM, "URL '%s': expected tcp://HOST:PORT or ipc://PATH", url);
+    AIRY_FAIL_ON_IF((strncmp(url, "tcp://", 6) != 0 && strncmp(url, "ipc://", 6) != 0) || !url[6],
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_ADDRESS,
+                    "URL '%s': expected tcp://HOST:PORT or ipc://PATH", url);
     /* ZeroMQ takes a larger port's lower bits. */
     const char *port = url[0] == 't' ? strrchr(url, ':') + 1 : "*";
     const size_t digits = strspn(port, "0123456789");
-    AIRY_FAIL_IF(strcmp(port, "*") != 0 &&
-                     (digits == 0 || digits > 5 || port[digits] || atoi(port) > UINT16_MAX),
-                 AIRY_ERR_PARAM, "URL '%s': expected tcp://HOST:PORT, a port of at most %d%s", url,
-                 UINT16_MAX, connects ? "" : ", or *");
-    AIRY_FAIL_IF(connects && url[0] == 't' && (url[6] == '*' || strcmp(port, "*") == 0),
-                 AIRY_ERR_PARAM, "URL '%s': to connect takes a host and a port; * is for who binds",
-                 url);
+    AIRY_FAIL_ON_IF(strcmp(port, "*") != 0 &&
+                        (digits == 0 || digits > 5 || port[digits] || atoi(port) > UINT16_MAX),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_ADDRESS,
+                    "URL '%s': expected tcp://HOST:PORT, a port of at most %d%s", url, UINT16_MAX,
+                    connects ? "" : ", or *");
+    AIRY_FAIL_ON_IF(connects && url[0] == 't' && (url[6] == '*' || strcmp(port, "*") == 0),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_ADDRESS,
+                    "URL '%s': to connect takes a host and a port; * is for who binds", url);
     return AIRY_OK;
 }
 
@@ -58,6 +60,14 @@ const char *airy_stream_bind_error(void)
                : zmq_strerror(why);
 }
 
+airy_status airy_stream_fail_address(const char *address, bool binds, int why, airy_status status)
+{
+    const airy_hint hint = binds && (why == ENODEV || why == EADDRNOTAVAIL) ? AIRY_HINT_BIND
+                           : why == EADDRINUSE                              ? AIRY_HINT_PORT
+                                                                            : AIRY_HINT_NONE;
+    return airy_about(AIRY_SUBJECT_ADDRESS, address, airy_hinted(hint, status));
+}
+
 airy_status airy_stream_check_host(const char *url)
 {
     char host[AIRY_STREAM_ADDRESS_MAX + 1];
@@ -66,13 +76,15 @@ airy_status airy_stream_check_host(const char *url)
     const bool brackets = *from == '[' && end > from + 1 && end[-1] == ']';
     if (strncmp(url, "tcp://", 6) != 0)
         return AIRY_OK;
-    AIRY_FAIL_IF(end <= from, AIRY_ERR_PARAM, "URL '%s': expected tcp://HOST:PORT", url);
+    AIRY_FAIL_ON_IF(end <= from, AIRY_ERR_PARAM, AIRY_SUBJECT_ADDRESS,
+                    "URL '%s': expected tcp://HOST:PORT", url);
     snprintf(host, sizeof(host), "%.*s", (int)(end - from) - 2 * brackets, from + brackets);
     struct addrinfo *found = NULL;
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     const int failed = getaddrinfo(host, NULL, &hints, &found);
-    AIRY_FAIL_IF(failed, AIRY_ERR_IO, "URL '%s': the host '%s' cannot be found: %s", url, host,
-                 failed == EAI_SYSTEM ? strerror(errno) : gai_strerror(failed));
+    AIRY_FAIL_HINT_IF(failed, AIRY_ERR_IO, AIRY_HINT_HOST, AIRY_SUBJECT_ADDRESS,
+                      "URL '%s': the host '%s' cannot be found: %s", url, host,
+                      failed == EAI_SYSTEM ? strerror(errno) : gai_strerror(failed));
     freeaddrinfo(found);
     return AIRY_OK;
 }
@@ -108,8 +120,12 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
                         zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest, sizeof(largest)) != 0 ||
                         zmq_setsockopt(socket, ZMQ_AFFINITY, &affinity, sizeof(affinity)) != 0 ||
                         (p->bind ? zmq_bind(socket, endpoint) : zmq_connect(socket, endpoint)) != 0;
-    AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot %s '%s': %s", p->bind ? "bind to" : "connect to",
-                 endpoint, p->bind ? airy_stream_bind_error() : zmq_strerror(zmq_errno()));
+    const int why = zmq_errno();
+    if (failed)
+        return airy_stream_fail_address(
+            endpoint, p->bind, why,
+            airy_fail(AIRY_ERR_IO, "cannot %s '%s': %s", p->bind ? "bind to" : "connect to",
+                      endpoint, p->bind ? airy_stream_bind_error() : zmq_strerror(why)));
     return AIRY_OK;
 }
 
@@ -122,28 +138,29 @@ static uint64_t memory_of(const airy_stream_receiver_params *p)
 static airy_status check_params(const airy_stream_receiver_params *params, size_t each,
                                 uint64_t memory)
 {
-    AIRY_FAIL_IF(params->count == 0 || params->count > SOCKETS_MAX, AIRY_ERR_PARAM,
-                 "endpoints = %zu, expected 1 to %d", params->count, SOCKETS_MAX);
+    AIRY_FAIL_ON_IF(params->count == 0 || params->count > SOCKETS_MAX, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %zu, expected 1 to %d", "endpoints",
+                    params->count, SOCKETS_MAX);
     AIRY_FAIL_IF(each > SOCKETS_MAX / params->count, AIRY_ERR_PARAM,
                  "%zu sockets for each of %zu addresses, expected at most %d in all", each,
                  params->count, SOCKETS_MAX);
-    AIRY_FAIL_IF(params->bind && each > 1, AIRY_ERR_PARAM,
-                 "sockets = %zu, expected 1 where the sender connects", each);
-    AIRY_FAIL_IF(params->queue > 1000000, AIRY_ERR_PARAM, "queue = %zu, expected <= 1000000",
-                 params->queue);
-    AIRY_FAIL_IF(params->max_message > INT64_MAX, AIRY_ERR_PARAM,
-                 "max_message = %zu, expected <= 2^63 - 1", params->max_message);
-    AIRY_FAIL_IF(memory < MEMORY_LEAST, AIRY_ERR_PARAM,
-                 "memory = %llu, expected %llu bytes at least for what the network sends",
-                 (unsigned long long)memory, (unsigned long long)MEMORY_LEAST);
-    AIRY_FAIL_IF(params->max_message > memory / 2, AIRY_ERR_PARAM,
-                 "max_message = %zu, expected at most half of the %llu bytes of memory for what "
-                 "the network sends",
-                 params->max_message, (unsigned long long)memory);
+    AIRY_FAIL_ON_IF(params->bind && each > 1, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected 1 where the sender connects", "sockets", each);
+    AIRY_FAIL_ON_IF(params->queue > 1000000, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected <= 1000000", "queue", params->queue);
+    AIRY_FAIL_ON_IF(params->max_message > INT64_MAX, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected <= 2^63 - 1", "max_message", params->max_message);
+    AIRY_FAIL_ON_IF(memory < MEMORY_LEAST, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %llu, expected %llu bytes at least for what the network sends", "memory",
+                    (unsigned long long)memory, (unsigned long long)MEMORY_LEAST);
+    AIRY_FAIL_ON_IF(params->max_message > memory / 2, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most half of the %llu bytes of memory for what "
+                    "the network sends",
+                    "max_message", params->max_message, (unsigned long long)memory);
     for (size_t i = 0; i < params->count && params->allow; i++)
-        AIRY_FAIL_IF(strncmp(params->endpoints[i], "tcp://", 6) != 0, AIRY_ERR_PARAM,
-                     "URL '%s': addresses that may connect are for tcp://HOST:PORT",
-                     params->endpoints[i]);
+        AIRY_FAIL_ON_IF(
+            strncmp(params->endpoints[i], "tcp://", 6) != 0, AIRY_ERR_PARAM, AIRY_SUBJECT_ADDRESS,
+            "URL '%s': addresses that may connect are for tcp://HOST:PORT", params->endpoints[i]);
     return params->keys ? airy_stream_keys_check(params->keys, params->bind) : AIRY_OK;
 }
 

@@ -34,6 +34,8 @@ int airy_stream_use_ipv6(void *socket, const char *url);
 
 /* Why zmq_bind failed, just now. */
 const char *airy_stream_bind_error(void);
+/* Give a failure to bind or connect its subject and hint; why: zmq_errno(). Returns status. */
+airy_status airy_stream_fail_address(const char *address, bool binds, int why, airy_status status);
 
 /*
  * Who asks for a connection is looked up in a list (ZeroMQ's authentication protocol, RFC 27), by a

@@ -20,6 +20,7 @@ static const struct {
     void (*run)(struct check *c);
 } families[] = {
     {"core", check_core},
+    {"error", check_error},
     {"opencl", check_opencl},
     {"cpu-integrate", check_cpu_integrate},
     {"codec", check_codec},

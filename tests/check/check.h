@@ -116,6 +116,7 @@ const char *check_tmp(struct check *c);
 
 /* One function per family; listed in check.c. */
 void check_core(struct check *c);
+void check_error(struct check *c);
 void check_opencl(struct check *c);
 void check_codec(struct check *c);
 void check_integrate(struct check *c);

@@ -70,38 +70,6 @@ static void check_rounding_pair(struct check *c)
     CHECK(c, (double)a == p.a && (double)b == p.b);
 }
 
-static void *fail_elsewhere(void *arg)
-{
-    airy_fail(AIRY_ERR_IO, "the other thread");
-    airy_error_copy(arg, 64);
-    return NULL;
-}
-
-static void check_errors(struct check *c)
-{
-    if (!check_case(c, "last_error"))
-        return;
-    char other[64] = "", text[8];
-    pthread_t thread;
-    CHECK(c,
-          airy_fail(AIRY_ERR_SHAPE, "taps width = %d, expected <= %d", 64, 63) == AIRY_ERR_SHAPE);
-    CHECK(c, pthread_create(&thread, NULL, fail_elsewhere, other) == 0 &&
-                 pthread_join(thread, NULL) == 0);
-    CHECK(c, strcmp(other, "the other thread") == 0);
-    CHECK(c, strcmp(airy_last_error(), "taps width = 64, expected <= 63") == 0);
-    airy_error_copy(text, sizeof(text));
-    CHECK(c, strcmp(text, "taps wi") == 0);
-    CHECK(c, airy_fail_context(AIRY_ERR_SHAPE, "frame %d", 3) == AIRY_ERR_SHAPE);
-    CHECK(c, strcmp(airy_last_error(), "frame 3: taps width = 64, expected <= 63") == 0);
-    CHECK(c, airy_fail_restore(AIRY_ERR_IO, other) == AIRY_ERR_IO &&
-                 strcmp(airy_last_error(), other) == 0);
-    /* Longer than what is kept: cut, not overrun. */
-    char *many = check_alloc(c, 5000);
-    memset(many, 'x', 4999);
-    airy_fail(AIRY_ERR_IO, "%s", many);
-    CHECK(c, strlen(airy_last_error()) > 500 && strlen(airy_last_error()) < 4999);
-}
-
 static void check_dtypes(struct check *c)
 {
     if (!check_case(c, "dtype_names"))
@@ -941,7 +909,6 @@ void check_core_base(struct check *c)
     check_md5(c);
     check_names(c);
     check_rounding_pair(c);
-    check_errors(c);
     check_dtypes(c);
     check_near_words(c);
     check_sizes(c);

@@ -193,7 +193,7 @@ static void check_hostile(struct check *c)
     struct content f = good_content();
     f.corners = corners;
     f.class = "NXdata";
-    refuse(c, &f, AIRY_ERR_FORMAT, "that is no detector file");
+    refuse(c, &f, AIRY_ERR_NOT_FOUND, "that is no detector file");
     f = good_content();
     f.corners = corners;
     f.without = "pixel_size";

@@ -159,10 +159,11 @@ static void await_image(struct loop *l)
     CHECK(l->c, came);
 }
 
-static void on_say(void *user, const char *sentence)
+static void on_say(void *user, const char *sentence, airy_hint hint)
 {
     struct loop *l = user;
     const size_t used = strlen(l->sentences);
+    l->hint = hint != AIRY_HINT_NONE ? hint : l->hint;
     snprintf(l->sentences + used, sizeof(l->sentences) - used, "%s\n", sentence);
     l->said++;
     if (l->say_waits)

@@ -22,6 +22,7 @@ struct loop {
     size_t series, starts, firsts, images[MOST_SERIES][MOST_IMAGES], broken[MOST_IMAGES], said;
     airy_stream_report report[MOST_SERIES];
     char sentences[4096];
+    airy_hint hint;                /* the last one */
     size_t conflicts;              /* calls */
     size_t reject;                 /* first images that are refused */
     size_t fail_start, fail_image; /* of the series of this number, from 1 */

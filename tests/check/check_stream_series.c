@@ -25,7 +25,7 @@ static void check_plain(struct check *c)
     loop_check_images(&l, 0, 20, SIZE_MAX);
     const airy_stream_report *r = &l.report[0];
     CHECK(c, r->id == 7 && r->expected == 20 && r->received == 20 && r->ended && r->bytes > 0);
-    CHECK(c, r->status == AIRY_OK && l.said == 0 && l.starts == 1 && l.firsts == 1);
+    CHECK(c, r->error.status == AIRY_OK && l.said == 0 && l.starts == 1 && l.firsts == 1);
     loop_close(&l);
 }
 
@@ -210,6 +210,7 @@ static void check_strays(struct check *c)
     loop_check_images(&l, 0, 2, SIZE_MAX);
     CHECK(c, l.report[0].stray == 4 && l.report[0].received == 2 && !l.report[0].ended);
     CHECK(c, strstr(l.sentences, "images of series 6 without a start message") != NULL);
+    CHECK(c, l.hint == AIRY_HINT_LATE);
     CHECK(c, strstr(l.sentences, "series 7 has no end message, but all of its images") != NULL);
     loop_close(&l);
 }
@@ -374,8 +375,8 @@ static void check_failing(struct check *c)
     loop_check_images(&l, 0, 0, SIZE_MAX);
     loop_check_images(&l, 1, 1, SIZE_MAX);
     loop_check_images(&l, 2, 5, SIZE_MAX);
-    CHECK(c, l.report[0].status == AIRY_ERR_PARAM && l.report[1].status == AIRY_ERR_IO);
-    CHECK(c, l.report[2].status == AIRY_OK && l.report[2].received == 5);
+    CHECK(c, l.report[0].error.status == AIRY_ERR_PARAM && l.report[1].error.status == AIRY_ERR_IO);
+    CHECK(c, l.report[2].error.status == AIRY_OK && l.report[2].received == 5);
     loop_close(&l);
 }
 
@@ -428,7 +429,7 @@ static void check_deserted(struct check *c)
         loop_send_start(&l, 0, 1, 5);
         CHECK_FAILS(c, loop_serve(&l), AIRY_ERR_NOT_FOUND, "no series began");
         CHECK(c, l.series == 1 && l.report[0].received == 0 && !l.report[0].ended);
-        CHECK(c, (l.report[0].status != AIRY_OK) == (fails == 1));
+        CHECK(c, (l.report[0].error.status != AIRY_OK) == (fails == 1));
         CHECK(c, strstr(l.sentences, "nothing came for 0.3 s") != NULL);
         loop_close(&l);
     }
@@ -447,7 +448,7 @@ static void check_rejected(struct check *c)
     for (size_t i = 1; i < 4; i++)
         CHECK(c, l.images[0][i] == 1);
     CHECK(c, l.report[0].received == 3 && l.report[0].broken == 1);
-    CHECK(c, l.report[0].status == AIRY_OK);
+    CHECK(c, l.report[0].error.status == AIRY_OK);
     loop_close(&l);
 }
 

@@ -32,11 +32,12 @@ static airy_status check_room(const struct statvfs *disk, uint64_t size,
                               const struct airy_disk_owner *owner)
 {
     const uint64_t room = room_of(disk, owner);
-    AIRY_FAIL_IF(size > room, AIRY_ERR_IO,
-                 "the result takes %llu bytes, and the disk has room for %llu%s; free some space, "
-                 "or choose another disk, fewer bins or fewer frames",
-                 (unsigned long long)size, (unsigned long long)room,
-                 owner->live ? " beside a margin that stays free" : "");
+    AIRY_FAIL_HINT_IF(
+        size > room, AIRY_ERR_IO, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
+        "the result takes %llu bytes, and the disk has room for %llu%s; free some space, "
+        "or choose another disk, fewer bins or fewer frames",
+        (unsigned long long)size, (unsigned long long)room,
+        owner->live ? " beside a margin that stays free" : "");
     return AIRY_OK;
 }
 
@@ -66,8 +67,9 @@ airy_status airy_disk_reserve(int fd, uint64_t size, const struct airy_disk_owne
             continue;
         if (failed == EOPNOTSUPP || failed == ENOSYS)
             return AIRY_OK;
-        AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot reserve %llu bytes: %s", (unsigned long long)size,
-                     strerror(failed));
+        AIRY_FAIL_HINT_IF(failed, AIRY_ERR_IO, airy_hint_of_errno(failed), AIRY_SUBJECT_NONE,
+                          "cannot reserve %llu bytes: %s", (unsigned long long)size,
+                          strerror(failed));
         done += piece;
     }
     return AIRY_OK;

@@ -159,8 +159,8 @@ static airy_status add_matches(struct airy_paths *paths, const char *pattern, co
             status = add_path(paths, found.gl_pathv[i], dataset);
         globfree(&found);
     }
-    AIRY_FAIL_IF(status == AIRY_OK && kept == 0, AIRY_ERR_NOT_FOUND, "no file matches '%s'",
-                 pattern);
+    AIRY_FAIL_HINT_IF(status == AIRY_OK && kept == 0, AIRY_ERR_NOT_FOUND, AIRY_HINT_PATH,
+                      AIRY_SUBJECT_FILE, "no file matches '%s'", pattern);
     return status;
 }
 

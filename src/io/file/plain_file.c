@@ -20,8 +20,9 @@ airy_status airy_file_pread(int fd, void *data, size_t size, uint64_t offset)
         const ssize_t n = pread(fd, (char *)data + done, size - done, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
-        AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: %s", size,
-                     (unsigned long long)offset, strerror(errno));
+        AIRY_FAIL_HINT_IF(n < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_NONE,
+                          "cannot read %zu bytes at %llu: %s", size, (unsigned long long)offset,
+                          strerror(errno));
         AIRY_FAIL_IF(n == 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: the file ends", size,
                      (unsigned long long)offset);
         done += (size_t)n;
@@ -36,8 +37,10 @@ airy_status airy_file_pwrite(int fd, const void *data, size_t size, uint64_t off
             pwrite(fd, (const char *)data + done, size - done, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
-        AIRY_FAIL_IF(n <= 0, AIRY_ERR_IO, "cannot write %zu bytes at %llu: %s", size,
-                     (unsigned long long)offset, n < 0 ? strerror(errno) : "nothing was written");
+        AIRY_FAIL_HINT_IF(n <= 0, AIRY_ERR_IO, airy_hint_of_errno(n < 0 ? errno : 0),
+                          AIRY_SUBJECT_NONE, "cannot write %zu bytes at %llu: %s", size,
+                          (unsigned long long)offset,
+                          n < 0 ? strerror(errno) : "nothing was written");
         done += (size_t)n;
     }
     return AIRY_OK;
@@ -49,8 +52,10 @@ airy_status airy_file_pwritev(int fd, struct iovec *parts, size_t count, uint64_
         ssize_t n = pwritev(fd, parts, (int)count, (off_t)offset);
         if (n < 0 && errno == EINTR)
             continue;
-        AIRY_FAIL_IF(n <= 0, AIRY_ERR_IO, "cannot write %zu bytes at %llu: %s", parts[0].iov_len,
-                     (unsigned long long)offset, n < 0 ? strerror(errno) : "nothing was written");
+        AIRY_FAIL_HINT_IF(n <= 0, AIRY_ERR_IO, airy_hint_of_errno(n < 0 ? errno : 0),
+                          AIRY_SUBJECT_NONE, "cannot write %zu bytes at %llu: %s", parts[0].iov_len,
+                          (unsigned long long)offset,
+                          n < 0 ? strerror(errno) : "nothing was written");
         offset += (uint64_t)n;
         while (count > 0 && (size_t)n >= parts->iov_len) {
             n -= (ssize_t)parts->iov_len;
@@ -74,12 +79,21 @@ const char *airy_file_other_kind(mode_t mode)
                             : "a device";
 }
 
+airy_hint airy_file_hint(const char *path, int error)
+{
+    const bool stream = strncmp(path, "tcp:/", 5) == 0;
+    return error == ENOENT && stream ? AIRY_HINT_STREAM : airy_hint_of_errno(error);
+}
+
 airy_status airy_file_stat(struct stat *about, const char *path)
 {
-    AIRY_FAIL_IF(stat(path, about) != 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
-                 "cannot open '%s': %s", path, strerror(errno));
+    AIRY_FAIL_HINT_IF(stat(path, about) != 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
+                      airy_file_hint(path, errno), AIRY_SUBJECT_FILE, "cannot open '%s': %s", path,
+                      strerror(errno));
     const char *other = airy_file_other_kind(about->st_mode);
-    AIRY_FAIL_IF(other, AIRY_ERR_IO, "'%s' is %s, not a regular file", path, other);
+    AIRY_FAIL_HINT_IF(other, AIRY_ERR_IO,
+                      S_ISFIFO(about->st_mode) ? AIRY_HINT_PIPE : AIRY_HINT_REGULAR,
+                      AIRY_SUBJECT_FILE, "'%s' is %s, not a regular file", path, other);
     return AIRY_OK;
 }
 
@@ -89,12 +103,14 @@ airy_status airy_file_open(int *fd, uint64_t *size, const char *path)
     AIRY_TRY(airy_file_stat(&about, path));
     /* A pipe, should one come in between, would wait for its writer. */
     const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    AIRY_FAIL_IF(opened < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
-                 "cannot open '%s': %s", path, strerror(errno));
+    AIRY_FAIL_HINT_IF(opened < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
+                      airy_file_hint(path, errno), AIRY_SUBJECT_FILE, "cannot open '%s': %s", path,
+                      strerror(errno));
     const bool regular = fstat(opened, &about) == 0 && S_ISREG(about.st_mode);
     if (!regular)
         close(opened);
-    AIRY_FAIL_IF(!regular, AIRY_ERR_IO, "'%s' is not a regular file any more", path);
+    AIRY_FAIL_ON_IF(!regular, AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s' is not a regular file any more",
+                    path);
     *fd = opened;
     *size = (uint64_t)about.st_size;
     return AIRY_OK;
@@ -109,28 +125,31 @@ size_t airy_file_text_mark(const char *text, size_t size)
 static airy_status check_own(int fd, const char *path)
 {
     struct stat about;
-    AIRY_FAIL_IF(fstat(fd, &about) != 0, AIRY_ERR_IO, "cannot open '%s': %s", path,
-                 strerror(errno));
-    AIRY_FAIL_IF(!S_ISREG(about.st_mode), AIRY_ERR_IO,
-                 "'%s' is not a regular file, and is not written to; remove it", path);
-    AIRY_FAIL_IF(about.st_uid != geteuid(), AIRY_ERR_IO,
-                 "'%s' belongs to another user (%lu), and is not written to; copy it, or remove it",
-                 path, (unsigned long)about.st_uid);
+    AIRY_FAIL_HINT_IF(fstat(fd, &about) != 0, AIRY_ERR_IO, airy_file_hint(path, errno),
+                      AIRY_SUBJECT_FILE, "cannot open '%s': %s", path, strerror(errno));
+    AIRY_FAIL_HINT_IF(!S_ISREG(about.st_mode), AIRY_ERR_IO, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+                      "'%s' is not a regular file, and is not written to; remove it", path);
+    AIRY_FAIL_HINT_IF(
+        about.st_uid != geteuid(), AIRY_ERR_IO, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+        "'%s' belongs to another user (%lu), and is not written to; copy it, or remove it", path,
+        (unsigned long)about.st_uid);
     return AIRY_OK;
 }
 
 airy_status airy_file_open_locked(int *fd, const char *path, bool shared)
 {
     *fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    AIRY_FAIL_IF(*fd < 0 && errno == ELOOP, AIRY_ERR_IO,
-                 "'%s' is a symbolic link, and is not followed to write; remove it", path);
-    AIRY_FAIL_IF(*fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
-                 "cannot open '%s': %s", path, strerror(errno));
+    AIRY_FAIL_HINT_IF(*fd < 0 && errno == ELOOP, AIRY_ERR_IO, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+                      "'%s' is a symbolic link, and is not followed to write; remove it", path);
+    AIRY_FAIL_HINT_IF(*fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
+                      airy_file_hint(path, errno), AIRY_SUBJECT_FILE, "cannot open '%s': %s", path,
+                      strerror(errno));
     AIRY_TRY(check_own(*fd, path));
     struct flock whole = {.l_type = shared ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET};
     const int refused = fcntl(*fd, F_OFD_SETLK, &whole) != 0 &&
                         (errno == EAGAIN || errno == EACCES);
-    AIRY_FAIL_IF(refused, AIRY_ERR_IO, "'%s' is being written by another process", path);
+    AIRY_FAIL_HINT_IF(refused, AIRY_ERR_IO, AIRY_HINT_WRITER, AIRY_SUBJECT_FILE,
+                      "'%s' is being written by another process", path);
     return AIRY_OK;
 }
 
@@ -153,8 +172,8 @@ airy_status airy_file_create(int *fd, char **partial, const char *path)
                  "airy_file_create: fd, partial or path is missing");
     const int why = airy_temporary_create(fd, partial, path, 0666);
     AIRY_FAIL_IF(why == ENOMEM, AIRY_ERR_MEMORY, "out of memory for the name of '%s'", path);
-    AIRY_FAIL_IF(why, why == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO, "cannot create '%s': %s", path,
-                 strerror(why));
+    AIRY_FAIL_HINT_IF(why, why == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO, airy_hint_of_errno(why),
+                      AIRY_SUBJECT_FILE, "cannot create '%s': %s", path, strerror(why));
     return AIRY_OK;
 }
 
@@ -183,11 +202,14 @@ airy_status airy_file_move(const char *from, const char *to, bool force)
     int failed = renameat2(AT_FDCWD, from, AT_FDCWD, to, force ? 0 : RENAME_NOREPLACE) != 0 ? errno
                                                                                             : 0;
     if (failed == EINVAL || failed == ENOSYS) { /* the file system cannot do it in one step */
-        AIRY_FAIL_IF(!force && access(to, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", to);
+        AIRY_FAIL_ON_IF(!force && access(to, F_OK) == 0, AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                        "'%s' is there already", to);
         failed = rename(from, to) != 0 ? errno : 0;
     }
-    AIRY_FAIL_IF(failed == EEXIST, AIRY_ERR_EXISTS, "'%s' is there already", to);
-    AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot give '%s' its name: %s", to, strerror(failed));
+    AIRY_FAIL_ON_IF(failed == EEXIST, AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE, "'%s' is there already",
+                    to);
+    AIRY_FAIL_HINT_IF(failed, AIRY_ERR_IO, airy_hint_of_errno(failed), AIRY_SUBJECT_FILE,
+                      "cannot give '%s' its name: %s", to, strerror(failed));
     airy_temporary_forget(from);
     return AIRY_OK;
 }
@@ -201,7 +223,8 @@ airy_status airy_file_rename(const char *from, const char *to, bool force)
 
 airy_status airy_file_publish(int fd, const char *partial, const char *path, bool force)
 {
-    AIRY_FAIL_IF(fsync(fd) != 0, AIRY_ERR_IO, "fsync: %s", strerror(errno));
+    AIRY_FAIL_HINT_IF(fsync(fd) != 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_NONE,
+                      "fsync: %s", strerror(errno));
     AIRY_FAIL_IF(!airy_file_is(fd, partial), AIRY_ERR_IO,
                  "the file was removed or replaced while it was written");
     return airy_file_rename(partial, path, force);
@@ -221,13 +244,15 @@ static airy_status write_parts(int fd, const void *const *parts, const size_t *s
             const ssize_t n = write(fd, bytes + done, sizes[i] - done);
             if (n < 0 && errno == EINTR)
                 continue;
-            AIRY_FAIL_IF(n <= 0, AIRY_ERR_IO, "cannot write %zu bytes: %s", sizes[i] - done,
-                         n < 0 ? strerror(errno) : "nothing was written");
+            AIRY_FAIL_HINT_IF(n <= 0, AIRY_ERR_IO, airy_hint_of_errno(n < 0 ? errno : 0),
+                              AIRY_SUBJECT_NONE, "cannot write %zu bytes: %s", sizes[i] - done,
+                              n < 0 ? strerror(errno) : "nothing was written");
             done += (size_t)n;
         }
     }
     const int why = flush_file(fd);
-    AIRY_FAIL_IF(why, AIRY_ERR_IO, "fsync: %s", strerror(why));
+    AIRY_FAIL_HINT_IF(why, AIRY_ERR_IO, airy_hint_of_errno(why), AIRY_SUBJECT_NONE, "fsync: %s",
+                      strerror(why));
     return AIRY_OK;
 }
 
@@ -254,7 +279,8 @@ airy_status airy_file_settle(airy_status status, char *partial, const char *path
 airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes,
                           size_t count, bool force)
 {
-    AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
+    AIRY_FAIL_ON_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                    "'%s' is there already", path);
     char *partial;
     int fd;
     AIRY_TRY(airy_file_create(&fd, &partial, path));
@@ -267,7 +293,9 @@ airy_status airy_file_put(const char *path, const void *const *parts, const size
 static airy_status commit(int why, char *partial, const char *path, bool force, bool sync)
 {
     const airy_status status =
-        why ? airy_fail(AIRY_ERR_IO, "it cannot be written: %s", strerror(why)) : AIRY_OK;
+        why ? airy_hinted(airy_hint_of_errno(why),
+                          airy_fail(AIRY_ERR_IO, "it cannot be written: %s", strerror(why)))
+            : AIRY_OK;
     return settle(status, partial, path, force, sync);
 }
 
@@ -296,7 +324,8 @@ airy_status airy_print_file(const char *path, bool force,
     struct airy_c_locale locale;
     char *partial;
     int fd;
-    AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
+    AIRY_FAIL_ON_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                    "'%s' is there already", path);
     AIRY_TRY(airy_file_create(&fd, &partial, path));
     FILE *file = fdopen(fd, "w");
     airy_status status = file ? airy_c_locale_enter(&locale)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "airy/error.h"
 #include "airy/file.h"
 
 /* pread and pwrite of all bytes; AIRY_ERR_IO with the system's words. */
@@ -21,6 +22,8 @@ struct iovec;
 airy_status airy_file_pwritev(int fd, struct iovec *parts, size_t count, uint64_t offset);
 /* What a file is called that is no regular one, "a pipe"; NULL: it is one. */
 const char *airy_file_other_kind(mode_t mode);
+/* What to do where a path cannot be opened: that of a stream, tcp://HOST:PORT, is none. */
+airy_hint airy_file_hint(const char *path, int error);
 /* stat of a regular file, which another is not; AIRY_ERR_NOT_FOUND, AIRY_ERR_IO. */
 struct stat;
 airy_status airy_file_stat(struct stat *about, const char *path);

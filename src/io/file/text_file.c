@@ -21,8 +21,9 @@ enum {
 
 static airy_status fail_path(const char *path, int error)
 {
-    return airy_fail(error == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "%s: %s", path,
-                     strerror(error));
+    return airy_hinted(airy_file_hint(path, error),
+                       airy_fail_on(error == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
+                                    AIRY_SUBJECT_FILE, "%s: %s", path, strerror(error)));
 }
 
 static airy_status write_all(int fd, const char *bytes, size_t size, const char *path)
@@ -50,9 +51,10 @@ static airy_status copy_pipe(int to, int from, const char *path)
         const ssize_t n = read(from, piece, sizeof(piece));
         if (n > 0) {
             total += (size_t)n;
-            AIRY_FAIL_IF(total > PIPE_BYTES, AIRY_ERR_FORMAT,
-                         "%s: more than %d bytes came through this pipe; give the text as a file",
-                         path, (int)PIPE_BYTES);
+            AIRY_FAIL_HINT_IF(
+                total > PIPE_BYTES, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+                "%s: more than %d bytes came through this pipe; give the text as a file", path,
+                (int)PIPE_BYTES);
             AIRY_TRY(write_all(to, piece, (size_t)n, path));
             continue;
         }
@@ -64,8 +66,8 @@ static airy_status copy_pipe(int to, int from, const char *path)
         if (n == 0 && (total > 0 || (ready > 0 && wait.revents & POLLHUP)))
             return AIRY_OK;
         waited = writer || ready != 0 ? 0 : waited + PIPE_STEP;
-        AIRY_FAIL_IF(waited >= PIPE_WAIT, AIRY_ERR_IO,
-                     "%s: a pipe that nobody writes into; start its writer first", path);
+        AIRY_FAIL_HINT_IF(waited >= PIPE_WAIT, AIRY_ERR_IO, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+                          "%s: a pipe that nobody writes into; start its writer first", path);
     }
 }
 
@@ -100,8 +102,9 @@ static airy_status open_text(int *fd, const char *path)
     } else if (S_ISFIFO(about.st_mode))
         status = keep_pipe(fd, opened, path);
     else
-        status = airy_fail(AIRY_ERR_IO, "%s: it is %s, expected a file or a pipe", path,
-                           airy_file_other_kind(about.st_mode));
+        status = airy_fail_on(AIRY_ERR_IO, AIRY_SUBJECT_FILE,
+                              "%s: it is %s, expected a file or a pipe", path,
+                              airy_file_other_kind(about.st_mode));
     close(opened);
     return status;
 }
@@ -127,7 +130,7 @@ airy_status airy_file_open_stream(FILE **file, const char *path)
     FILE *opened = fdopen(fd, "r");
     if (!opened) {
         close(fd);
-        return airy_fail(AIRY_ERR_MEMORY, "%s: out of memory", path);
+        return airy_fail_on(AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE, "%s: out of memory", path);
     }
     *file = opened;
     return AIRY_OK;

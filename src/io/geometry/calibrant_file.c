@@ -50,20 +50,24 @@ static airy_status read_lines(struct airy_growing_rings *found, FILE *file, cons
         airy_calibrant_ring ring;
         const bool whole = strchr(line, '\n') != NULL;
         const int got = read_line(&ring, line);
-        AIRY_FAIL_IF(got < 0, AIRY_ERR_FORMAT,
-                     "%s line %zu: expected a spacing from 0.001 to 1000000 angstrom, or a comment",
-                     path, number);
+        AIRY_FAIL_ON_IF(
+            got < 0, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+            "%s line %zu: expected a spacing from 0.001 to 1000000 angstrom, or a comment", path,
+            number);
         /* Only a comment may be longer than that. */
         for (int c = whole ? '\n' : 0; c != '\n' && c != EOF && bytes <= MAX_BYTES; bytes++)
             c = fgetc(file);
-        AIRY_FAIL_IF(number > MAX_LINES || bytes > MAX_BYTES, AIRY_ERR_FORMAT,
-                     "%s: more than %d lines, or %d bytes of comments, that is no list of spacings",
-                     path, MAX_LINES, MAX_BYTES);
-        AIRY_FAIL_IF(got > 0 && !airy_rings_add(found, &ring), AIRY_ERR_MEMORY, "%s: out of memory",
-                     path);
+        AIRY_FAIL_ON_IF(
+            number > MAX_LINES || bytes > MAX_BYTES, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+            "%s: more than %d lines, or %d bytes of comments, that is no list of spacings", path,
+            MAX_LINES, MAX_BYTES);
+        AIRY_FAIL_ON_IF(got > 0 && !airy_rings_add(found, &ring), AIRY_ERR_MEMORY,
+                        AIRY_SUBJECT_FILE, "%s: out of memory", path);
     }
-    AIRY_FAIL_IF(ferror(file), AIRY_ERR_IO, "%s: %s", path, strerror(errno));
-    AIRY_FAIL_IF(found->count == 0, AIRY_ERR_FORMAT, "%s: has no spacing in it", path);
+    AIRY_FAIL_HINT_IF(ferror(file), AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_FILE,
+                      "%s: %s", path, strerror(errno));
+    AIRY_FAIL_ON_IF(found->count == 0, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s: has no spacing in it", path);
     return AIRY_OK;
 }
 

@@ -58,10 +58,11 @@ static airy_status find_group(struct nexus *nexus)
             if (is_detector(nexus->path, nexus->group))
                 return AIRY_OK;
         }
-    return airy_fail(AIRY_ERR_FORMAT,
-                     "%s: no NXdetector group with pixel_size or pixel_corners, that is no "
-                     "detector file",
-                     nexus->path);
+    return airy_hinted(AIRY_HINT_FILE,
+                       airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                                    "%s: no NXdetector group with pixel_size or pixel_corners, "
+                                    "that is no detector file",
+                                    nexus->path));
 }
 
 /* Read a dataset, whose shape must be that of the list of datasets. */
@@ -82,8 +83,9 @@ static airy_status read_values(airy_image *image, const struct nexus *nexus, con
     if (same && want == have)
         return AIRY_OK;
     airy_image_free(image);
-    return airy_fail(AIRY_ERR_FORMAT, "%s: %s/%s has changed since the file was opened",
-                     nexus->path, nexus->group, name);
+    return airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                        "%s: %s/%s has changed since the file was opened", nexus->path,
+                        nexus->group, name);
 }
 
 /* Read the first `count` values of a small dataset; *found: the file has it. */
@@ -97,17 +99,17 @@ static airy_status read_numbers(double *out, size_t count, bool *found, const st
     uint64_t total = 1;
     for (int axis = 0; axis < entry->ndim && axis < 8; axis++)
         total = entry->shape[axis] <= 8 ? total * entry->shape[axis] : 0;
-    AIRY_FAIL_IF(entry->ndim < 0 || total != count, AIRY_ERR_FORMAT,
-                 "%s: %s/%s has not %zu value%s", nexus->path, nexus->group, name, count,
-                 count == 1 ? "" : "s");
+    AIRY_FAIL_ON_IF(entry->ndim < 0 || total != count, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s: %s/%s has not %zu value%s", nexus->path, nexus->group, name, count,
+                    count == 1 ? "" : "s");
     airy_image image = {0};
     AIRY_TRY(read_values(&image, nexus, name));
     for (size_t k = 0; k < count; k++)
         out[k] = airy_image_value(&image, k);
     airy_image_free(&image);
     for (size_t k = 0; k < count; k++)
-        AIRY_FAIL_IF(!isfinite(out[k]), AIRY_ERR_FORMAT, "%s: %s/%s is not finite", nexus->path,
-                     nexus->group, name);
+        AIRY_FAIL_ON_IF(!isfinite(out[k]), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                        "%s: %s/%s is not finite", nexus->path, nexus->group, name);
     *found = true;
     return AIRY_OK;
 }
@@ -116,10 +118,11 @@ static airy_status read_numbers(double *out, size_t count, bool *found, const st
 static airy_status set_sides(airy_detector *d, const struct nexus *nexus, const char *name,
                              double height, double width)
 {
-    AIRY_FAIL_IF(!(height >= 1 && height <= MAX_SIDE) || !(width >= 1 && width <= MAX_SIDE) ||
-                     height != floor(height) || width != floor(width),
-                 AIRY_ERR_FORMAT, "%s: %s/%s = %g x %g pixels, expected 1 to %d along each axis",
-                 nexus->path, nexus->group, name, height, width, (int)MAX_SIDE);
+    AIRY_FAIL_ON_IF(!(height >= 1 && height <= MAX_SIDE) || !(width >= 1 && width <= MAX_SIDE) ||
+                        height != floor(height) || width != floor(width),
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s: %s/%s = %g x %g pixels, expected 1 to %d along each axis", nexus->path,
+                    nexus->group, name, height, width, (int)MAX_SIDE);
     d->height = (size_t)height;
     d->width = (size_t)width;
     return AIRY_OK;
@@ -141,7 +144,8 @@ static airy_status read_shape(airy_detector *d, const struct nexus *nexus)
         if (entry && entry->ndim >= 2)
             return set_sides(d, nexus, arrays[k], (double)entry->shape[0], (double)entry->shape[1]);
     }
-    return airy_fail(AIRY_ERR_FORMAT, "%s: %s has no shape", nexus->path, nexus->group);
+    return airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "%s: %s has no shape", nexus->path,
+                        nexus->group);
 }
 
 static airy_status read_sensor(airy_sensor *sensor, const struct nexus *nexus)
@@ -158,9 +162,9 @@ static airy_status read_sensor(airy_sensor *sensor, const struct nexus *nexus)
     if (size < sizeof sensor->material)
         memcpy(sensor->material, text, size + 1);
     free(text);
-    AIRY_FAIL_IF(size >= sizeof sensor->material, AIRY_ERR_FORMAT,
-                 "%s: %s has %zu bytes, expected at most %zu", nexus->path, object, size,
-                 sizeof sensor->material - 1);
+    AIRY_FAIL_ON_IF(size >= sizeof sensor->material, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s: %s has %zu bytes, expected at most %zu", nexus->path, object, size,
+                    sizeof sensor->material - 1);
     return AIRY_OK;
 }
 
@@ -169,12 +173,14 @@ static airy_status check_pixel_corners(const struct nexus *nexus)
     const airy_hdf5_entry *entry = find_entry(nexus, "pixel_corners");
     if (!entry)
         return AIRY_OK;
-    AIRY_FAIL_IF(entry->ndim == 4 && entry->shape[2] != 4, AIRY_ERR_UNSUPPORTED,
-                 "%s: %s has %llu corners a pixel: only pixels of 4 corners are supported",
-                 nexus->path, entry->path, (unsigned long long)entry->shape[2]);
-    AIRY_FAIL_IF(entry->ndim != 4 || entry->shape[3] != 3 || entry->shape[0] > MAX_SIDE ||
-                     entry->shape[1] > MAX_SIDE,
-                 AIRY_ERR_FORMAT, "%s: %s is not [rows, columns, 4, 3]", nexus->path, entry->path);
+    AIRY_FAIL_ON_IF(entry->ndim == 4 && entry->shape[2] != 4, AIRY_ERR_UNSUPPORTED,
+                    AIRY_SUBJECT_FILE,
+                    "%s: %s has %llu corners a pixel: only pixels of 4 corners are supported",
+                    nexus->path, entry->path, (unsigned long long)entry->shape[2]);
+    AIRY_FAIL_ON_IF(entry->ndim != 4 || entry->shape[3] != 3 || entry->shape[0] > MAX_SIDE ||
+                        entry->shape[1] > MAX_SIDE,
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "%s: %s is not [rows, columns, 4, 3]",
+                    nexus->path, entry->path);
     return AIRY_OK;
 }
 
@@ -207,21 +213,24 @@ static airy_status read_group(airy_detector *out, const struct nexus *nexus)
     for (char *c = d.name; *c; c++)
         *c = *c == '_' ? ' ' : *c;
     AIRY_TRY(read_numbers(&number, 1, &found, nexus, "CORNERS"));
-    AIRY_FAIL_IF(found && number != 4, AIRY_ERR_UNSUPPORTED,
-                 "%s: pixels of %g corners: only pixels of 4 corners are supported", nexus->path,
-                 number);
+    AIRY_FAIL_ON_IF(found && number != 4, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                    "%s: pixels of %g corners: only pixels of 4 corners are supported", nexus->path,
+                    number);
     AIRY_TRY(check_pixel_corners(nexus));
     AIRY_TRY(read_numbers(size, 2, &found, nexus, "pixel_size"));
-    AIRY_FAIL_IF(!found, AIRY_ERR_FORMAT, "%s: %s has no pixel_size", nexus->path, nexus->group);
-    AIRY_FAIL_IF(!(size[0] > 0 && size[0] <= 1) || !(size[1] > 0 && size[1] <= 1), AIRY_ERR_FORMAT,
-                 "%s: pixel_size = %g x %g m, expected > 0 and <= 1 m", nexus->path, size[0],
-                 size[1]);
+    AIRY_FAIL_ON_IF(!found, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "%s: %s has no pixel_size",
+                    nexus->path, nexus->group);
+    AIRY_FAIL_ON_IF(!(size[0] > 0 && size[0] <= 1) || !(size[1] > 0 && size[1] <= 1),
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s: pixel_size = %g x %g m, expected > 0 and <= 1 m", nexus->path, size[0],
+                    size[1]);
     d.pixel1 = size[0];
     d.pixel2 = size[1];
     AIRY_TRY(read_shape(&d, nexus));
     AIRY_TRY(read_numbers(&number, 1, &found, nexus, "orientation"));
-    AIRY_FAIL_IF(found && (!(number >= 0 && number <= 4) || number != floor(number)),
-                 AIRY_ERR_FORMAT, "%s: orientation = %g, expected 1 to 4", nexus->path, number);
+    AIRY_FAIL_ON_IF(found && (!(number >= 0 && number <= 4) || number != floor(number)),
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "%s: orientation = %g, expected 1 to 4",
+                    nexus->path, number);
     d.orientation = found && number > 0 ? (int)number : 3;
     AIRY_TRY(read_sensor(&d.sensor, nexus));
     AIRY_TRY(read_dummy(&d, nexus));
@@ -266,10 +275,10 @@ static airy_status check_fold(size_t fold[2], const airy_detector *d, const airy
 {
     fold[0] = entry->ndim >= 2 ? fold_of(entry->shape[0], d->height) : 0;
     fold[1] = entry->ndim >= 2 ? fold_of(entry->shape[1], d->width) : 0;
-    AIRY_FAIL_IF(fold[0] == 0 || fold[1] == 0, AIRY_ERR_SHAPE,
-                 "%s: %s of %llu x %llu pixels does not fit a detector of %zu x %zu", d->file,
-                 entry->path, (unsigned long long)entry->shape[0],
-                 (unsigned long long)entry->shape[1], d->height, d->width);
+    AIRY_FAIL_ON_IF(fold[0] == 0 || fold[1] == 0, AIRY_ERR_SHAPE, AIRY_SUBJECT_FILE,
+                    "%s: %s of %llu x %llu pixels does not fit a detector of %zu x %zu", d->file,
+                    entry->path, (unsigned long long)entry->shape[0],
+                    (unsigned long long)entry->shape[1], d->height, d->width);
     return AIRY_OK;
 }
 
@@ -298,17 +307,17 @@ static airy_status read_corners(struct airy_detector_arrays *arrays, const airy_
     AIRY_TRY(check_fold(fold, d, entry));
     const uint64_t pixels = entry->shape[0] * entry->shape[1],
                    need = pixels * 2 * 8 * AIRY_CORNER_VALUES;
-    AIRY_FAIL_IF(need > airy_memory_available(), AIRY_ERR_MEMORY,
-                 "%s: the corners of %llu x %llu pixels need more memory than there is", d->file,
-                 (unsigned long long)entry->shape[0], (unsigned long long)entry->shape[1]);
+    AIRY_FAIL_ON_IF(need > airy_memory_available(), AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE,
+                    "%s: the corners of %llu x %llu pixels need more memory than there is", d->file,
+                    (unsigned long long)entry->shape[0], (unsigned long long)entry->shape[1]);
     airy_image image = {0};
     AIRY_TRY(read_values(&image, nexus, "pixel_corners"));
     const bool real = image.dtype == AIRY_DTYPE_F32 || image.dtype == AIRY_DTYPE_F64;
-    airy_status status = real ? airy_memory_calloc((void **)&arrays->corners, d->height * d->width,
-                                                   AIRY_CORNER_VALUES * sizeof(float),
-                                                   "the corners of pixels")
-                              : airy_fail(AIRY_ERR_FORMAT, "%s: %s is %s, expected floats", d->file,
-                                          entry->path, airy_dtype_name(image.dtype));
+    airy_status status =
+        real ? airy_memory_calloc((void **)&arrays->corners, d->height * d->width,
+                                  AIRY_CORNER_VALUES * sizeof(float), "the corners of pixels")
+             : airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "%s: %s is %s, expected floats",
+                            d->file, entry->path, airy_dtype_name(image.dtype));
     if (status == AIRY_OK)
         take_corners(arrays->corners, d, &image, fold);
     airy_image_free(&image);
@@ -323,8 +332,8 @@ static airy_status read_mask(struct airy_detector_arrays *arrays, const airy_det
     AIRY_TRY(airy_memory_calloc((void **)&arrays->bad, d->height, d->width, "the mask"));
     if (!entry)
         return AIRY_OK;
-    AIRY_FAIL_IF(entry->ndim != 2, AIRY_ERR_FORMAT, "%s: %s is not [rows, columns]", d->file,
-                 entry->path);
+    AIRY_FAIL_ON_IF(entry->ndim != 2, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s: %s is not [rows, columns]", d->file, entry->path);
     AIRY_TRY(check_fold(fold, d, entry));
     airy_image image = {0};
     AIRY_TRY(read_values(&image, nexus, "mask"));
@@ -355,9 +364,9 @@ static airy_status check_corners(struct airy_detector_arrays *arrays, const airy
             uint8_t *bad = &arrays->bad[y * d->width + x];
             lost += !finite && !*bad;
             *bad |= !finite;
-            AIRY_FAIL_IF(!*bad && most > 1e4f, AIRY_ERR_FORMAT,
-                         "%s: a corner of pixel %zu, %zu is %g m off, expected at most 10 km",
-                         d->file, i, j, (double)most);
+            AIRY_FAIL_ON_IF(!*bad && most > 1e4f, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                            "%s: a corner of pixel %zu, %zu is %g m off, expected at most 10 km",
+                            d->file, i, j, (double)most);
         }
     if (lost > 0)
         airy_log(AIRY_LOG_WARN, "%s: %zu pixels without finite corners are masked", d->file, lost);

@@ -67,17 +67,19 @@ static airy_status read_text(char **text, const char *path)
     airy_status status = AIRY_OK;
     char *buffer = malloc(MAX_FILE + 1);
     if (!buffer) {
-        status = airy_fail(AIRY_ERR_MEMORY, "%s: cannot allocate %d bytes", path, MAX_FILE + 1);
+        status = airy_fail_on(AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE, "%s: cannot allocate %d bytes",
+                              path, MAX_FILE + 1);
         goto out;
     }
     const size_t n = fread(buffer, 1, MAX_FILE + 1, file);
     if (ferror(file))
-        status = airy_fail(AIRY_ERR_IO, "%s: %s", path, strerror(errno));
+        status = airy_fail_system(AIRY_SUBJECT_FILE, errno, "%s: %s", path, strerror(errno));
     else if (n > MAX_FILE)
-        status = airy_fail(AIRY_ERR_FORMAT, "%s: more than %d bytes, that is no PONI file", path,
-                           MAX_FILE);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                              "%s: more than %d bytes, that is no PONI file", path, MAX_FILE);
     else if (memchr(buffer, '\0', n))
-        status = airy_fail(AIRY_ERR_FORMAT, "%s: zero bytes, that is no PONI file", path);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                              "%s: zero bytes, that is no PONI file", path);
     if (status == AIRY_OK) {
         buffer[n] = '\0';
         *text = buffer;
@@ -170,9 +172,9 @@ static airy_status get_number(double *out, const struct poni *poni, enum key key
     const char *value = poni->value[key];
     if (is_none(value))
         return AIRY_OK;
-    AIRY_FAIL_IF(!parse_number(out, value), AIRY_ERR_FORMAT,
-                 "%s line %zu: %s = '%.40s' is not a finite number", poni->path, poni->line[key],
-                 key_names[key], value);
+    AIRY_FAIL_ON_IF(!parse_number(out, value), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s line %zu: %s = '%.40s' is not a finite number", poni->path, poni->line[key],
+                    key_names[key], value);
     return AIRY_OK;
 }
 
@@ -180,12 +182,13 @@ static airy_status check_version(const struct poni *poni)
 {
     double version = 1;
     AIRY_TRY(get_number(&version, poni, KEY_VERSION));
-    AIRY_FAIL_IF(version < 1, AIRY_ERR_FORMAT,
-                 "%s line %zu: poni_version = %g, expected 1, 2, 2.1 or 3", poni->path,
-                 poni->line[KEY_VERSION], version);
-    AIRY_FAIL_IF(version >= 4 || (version > 3 && version < 4), AIRY_ERR_UNSUPPORTED,
-                 "%s line %zu: version %g is newer than 3, the newest that is known", poni->path,
-                 poni->line[KEY_VERSION], version);
+    AIRY_FAIL_ON_IF(version < 1, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s line %zu: poni_version = %g, expected 1, 2, 2.1 or 3", poni->path,
+                    poni->line[KEY_VERSION], version);
+    AIRY_FAIL_ON_IF(version >= 4 || (version > 3 && version < 4), AIRY_ERR_UNSUPPORTED,
+                    AIRY_SUBJECT_FILE,
+                    "%s line %zu: version %g is newer than 3, the newest that is known", poni->path,
+                    poni->line[KEY_VERSION], version);
     return AIRY_OK;
 }
 
@@ -195,9 +198,9 @@ static airy_status config_number(double *out, const struct poni *poni, const jso
     const json_t *value = json_object_get(config, name);
     if (!value || json_is_null(value))
         return AIRY_OK;
-    AIRY_FAIL_IF(!json_is_number(value), AIRY_ERR_FORMAT,
-                 "%s line %zu: %s in Detector_config is not a number", poni->path,
-                 poni->line[KEY_CONFIG], name);
+    AIRY_FAIL_ON_IF(!json_is_number(value), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s line %zu: %s in Detector_config is not a number", poni->path,
+                    poni->line[KEY_CONFIG], name);
     *out = json_number_value(value);
     return AIRY_OK;
 }
@@ -212,8 +215,8 @@ static airy_status config_shape(airy_detector *detector, bool *shaped, const str
     const bool sound = json_array_size(shape) == 2 && json_is_integer(h) && json_is_integer(w) &&
                        json_integer_value(h) > 0 && json_integer_value(w) > 0 &&
                        json_integer_value(h) <= 1 << 20 && json_integer_value(w) <= 1 << 20;
-    AIRY_FAIL_IF(
-        !sound, AIRY_ERR_FORMAT,
+    AIRY_FAIL_ON_IF(
+        !sound, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
         "%s line %zu: max_shape in Detector_config is not two numbers between 1 and 1048576",
         poni->path, poni->line[KEY_CONFIG]);
     detector->height = (size_t)json_integer_value(h);
@@ -224,10 +227,11 @@ static airy_status config_shape(airy_detector *detector, bool *shaped, const str
 
 static airy_status refuse_spline(const struct poni *poni, enum key key, const char *name)
 {
-    return airy_fail(AIRY_ERR_UNSUPPORTED,
-                     "%s line %zu: %s: spline files are not read; pyFAI's detector2nexus makes a "
-                     "NeXus detector file of it, which is",
-                     poni->path, poni->line[key], name);
+    return airy_fail_on(
+        AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+        "%s line %zu: %s: spline files are not read; pyFAI's detector2nexus makes a "
+        "NeXus detector file of it, which is",
+        poni->path, poni->line[key], name);
 }
 
 /* A detector file, where the PONI says or, with a relative path, beside the PONI. */
@@ -255,13 +259,13 @@ static airy_status apply_file(airy_detector *detector, const struct poni *poni,
     if (spline && !json_is_null(spline))
         return refuse_spline(poni, KEY_CONFIG, "splineFile in Detector_config");
     if (!named) {
-        AIRY_FAIL_IF(file && !json_is_null(file), AIRY_ERR_UNSUPPORTED,
-                     "%s line %zu: filename in Detector_config is for Detector: NexusDetector",
-                     poni->path, poni->line[KEY_CONFIG]);
+        AIRY_FAIL_ON_IF(file && !json_is_null(file), AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                        "%s line %zu: filename in Detector_config is for Detector: NexusDetector",
+                        poni->path, poni->line[KEY_CONFIG]);
         return AIRY_OK;
     }
-    AIRY_FAIL_IF(!json_is_string(file), AIRY_ERR_FORMAT,
-                 "%s: NexusDetector needs a filename in Detector_config", poni->path);
+    AIRY_FAIL_ON_IF(!json_is_string(file), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s: NexusDetector needs a filename in Detector_config", poni->path);
     return read_detector_file(detector, poni, json_string_value(file));
 }
 
@@ -272,14 +276,16 @@ static airy_status apply_sensor(airy_sensor *sensor, const struct poni *poni, co
         return AIRY_OK;
     const json_t *material = json_object_get(value, "material");
     const char *name = json_string_value(material);
-    AIRY_FAIL_IF(!json_is_object(value) || (material && !json_is_null(material) && !name),
-                 AIRY_ERR_FORMAT,
-                 "%s line %zu: sensor in Detector_config is not {\"material\": ..., \"thickness\": "
-                 "...}",
-                 poni->path, poni->line[KEY_CONFIG]);
-    AIRY_FAIL_IF(name && strlen(name) >= sizeof sensor->material, AIRY_ERR_FORMAT,
-                 "%s line %zu: sensor material '%.40s' has more than %zu bytes", poni->path,
-                 poni->line[KEY_CONFIG], name, sizeof sensor->material - 1);
+    AIRY_FAIL_ON_IF(
+        !json_is_object(value) || (material && !json_is_null(material) && !name), AIRY_ERR_FORMAT,
+        AIRY_SUBJECT_FILE,
+        "%s line %zu: sensor in Detector_config is not {\"material\": ..., \"thickness\": "
+        "...}",
+        poni->path, poni->line[KEY_CONFIG]);
+    AIRY_FAIL_ON_IF(name && strlen(name) >= sizeof sensor->material, AIRY_ERR_FORMAT,
+                    AIRY_SUBJECT_FILE,
+                    "%s line %zu: sensor material '%.40s' has more than %zu bytes", poni->path,
+                    poni->line[KEY_CONFIG], name, sizeof sensor->material - 1);
     *sensor = (airy_sensor){0};
     if (name)
         strcpy(sensor->material, name);
@@ -296,9 +302,10 @@ static airy_status apply_config(airy_detector *detector, bool *shaped, const str
     AIRY_TRY(apply_sensor(&detector->sensor, poni, config));
     double orientation = detector->orientation;
     AIRY_TRY(config_number(&orientation, poni, config, "orientation"));
-    AIRY_FAIL_IF(!(orientation >= 0 && orientation <= 8) || orientation != floor(orientation),
-                 AIRY_ERR_FORMAT, "%s line %zu: orientation = %g, expected 1 to 4", poni->path,
-                 poni->line[KEY_CONFIG], orientation);
+    AIRY_FAIL_ON_IF(!(orientation >= 0 && orientation <= 8) || orientation != floor(orientation),
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s line %zu: orientation = %g, expected 1 to 4", poni->path,
+                    poni->line[KEY_CONFIG], orientation);
     detector->orientation = (int)orientation;
     return AIRY_OK;
 }
@@ -311,18 +318,18 @@ static airy_status load_config(json_t **config, const struct poni *poni)
     if (is_none(text))
         return AIRY_OK;
     const size_t size = strlen(text), line = poni->line[KEY_CONFIG];
-    AIRY_FAIL_IF(size > MAX_CONFIG, AIRY_ERR_FORMAT,
-                 "%s line %zu: Detector_config has %zu bytes, expected at most %d", poni->path,
-                 line, size, MAX_CONFIG);
+    AIRY_FAIL_ON_IF(size > MAX_CONFIG, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s line %zu: Detector_config has %zu bytes, expected at most %d", poni->path,
+                    line, size, MAX_CONFIG);
     json_error_t error;
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-    AIRY_FAIL_IF(!json, AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not JSON: %s", poni->path,
-                 line, error.text);
+    AIRY_FAIL_ON_IF(!json, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s line %zu: Detector_config is not JSON: %s", poni->path, line, error.text);
     const bool object = json_is_object(json);
     if (!object)
         json_decref(json);
-    AIRY_FAIL_IF(!object, AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not a JSON object",
-                 poni->path, line);
+    AIRY_FAIL_ON_IF(!object, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s line %zu: Detector_config is not a JSON object", poni->path, line);
     *config = json;
     return AIRY_OK;
 }
@@ -358,8 +365,8 @@ static airy_status fill_detector(airy_detector *detector, const struct poni *pon
     bool shaped = false;
     if (config)
         AIRY_TRY(apply_config(detector, &shaped, poni, config));
-    AIRY_FAIL_IF(detector->pixel1 == 0 || detector->pixel2 == 0, AIRY_ERR_FORMAT,
-                 "%s: the pixel size is missing", poni->path);
+    AIRY_FAIL_ON_IF(detector->pixel1 == 0 || detector->pixel2 == 0, AIRY_ERR_FORMAT,
+                    AIRY_SUBJECT_FILE, "%s: the pixel size is missing", poni->path);
     find_binning(detector, &known, shaped);
     return AIRY_OK;
 }
@@ -378,9 +385,9 @@ static airy_status read_parallax(bool *parallax, const struct poni *poni)
     const char *value = poni->value[KEY_PARALLAX];
     if (is_none(value) || strcasecmp(value, "false") == 0 || strcmp(value, "0") == 0)
         return AIRY_OK;
-    AIRY_FAIL_IF(strcasecmp(value, "true") != 0 && strcmp(value, "1") != 0, AIRY_ERR_FORMAT,
-                 "%s line %zu: Parallax = '%.40s', expected True or False", poni->path,
-                 poni->line[KEY_PARALLAX], value);
+    AIRY_FAIL_ON_IF(strcasecmp(value, "true") != 0 && strcmp(value, "1") != 0, AIRY_ERR_FORMAT,
+                    AIRY_SUBJECT_FILE, "%s line %zu: Parallax = '%.40s', expected True or False",
+                    poni->path, poni->line[KEY_PARALLAX], value);
     *parallax = true;
     return AIRY_OK;
 }
@@ -397,10 +404,11 @@ static bool are_other(const char *a, const char *b)
 static airy_status check_contradictions(const struct poni *poni)
 {
     for (int k = 0; k < KEY_COUNT; k++)
-        AIRY_FAIL_IF(poni->before[k] && are_other(poni->before[k], poni->value[k]), AIRY_ERR_FORMAT,
-                     "%s line %zu: %s = '%.40s', but line %zu has '%.40s'; remove the wrong one",
-                     poni->path, poni->line[k], key_names[k], poni->value[k], poni->line_before[k],
-                     poni->before[k]);
+        AIRY_FAIL_HINT_IF(
+            poni->before[k] && are_other(poni->before[k], poni->value[k]), AIRY_ERR_FORMAT,
+            AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+            "%s line %zu: %s = '%.40s', but line %zu has '%.40s'; remove the wrong one", poni->path,
+            poni->line[k], key_names[k], poni->value[k], poni->line_before[k], poni->before[k]);
     return AIRY_OK;
 }
 
@@ -409,8 +417,8 @@ static airy_status parse_geometry(airy_geometry *geometry, const char *path, cha
     struct poni poni = {.path = path};
     split_lines(&poni, text);
     AIRY_TRY(check_version(&poni));
-    AIRY_FAIL_IF(is_none(poni.value[KEY_DISTANCE]), AIRY_ERR_FORMAT, "%s: Distance is missing",
-                 path);
+    AIRY_FAIL_ON_IF(is_none(poni.value[KEY_DISTANCE]), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s: Distance is missing", path);
     airy_geometry g = {0};
     AIRY_TRY(read_detector(&g.detector, &poni));
     AIRY_TRY(get_number(&g.dist, &poni, KEY_DISTANCE));
@@ -421,8 +429,9 @@ static airy_status parse_geometry(airy_geometry *geometry, const char *path, cha
     AIRY_TRY(get_number(&g.rot3, &poni, KEY_ROT3));
     AIRY_TRY(get_number(&g.wavelength, &poni, KEY_WAVELENGTH));
     AIRY_TRY(read_parallax(&g.parallax, &poni));
-    AIRY_FAIL_IF(!is_none(poni.value[KEY_WAVELENGTH]) && g.wavelength == 0, AIRY_ERR_FORMAT,
-                 "%s line %zu: Wavelength = 0, expected > 0", path, poni.line[KEY_WAVELENGTH]);
+    AIRY_FAIL_ON_IF(!is_none(poni.value[KEY_WAVELENGTH]) && g.wavelength == 0, AIRY_ERR_FORMAT,
+                    AIRY_SUBJECT_FILE, "%s line %zu: Wavelength = 0, expected > 0", path,
+                    poni.line[KEY_WAVELENGTH]);
     const airy_status sound = airy_geometry_check(&g);
     if (sound != AIRY_OK)
         return airy_fail_context(sound == AIRY_ERR_PARAM ? AIRY_ERR_FORMAT : sound, "%s", path);

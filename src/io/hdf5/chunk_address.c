@@ -153,7 +153,8 @@ static airy_status walk_written(struct address_walk *w, size_t written, const ch
     }
     if (space >= 0)
         H5Sclose(space);
-    AIRY_FAIL_IF(!good, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read", what);
+    AIRY_FAIL_ON_IF(!good, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                    "%s: the index of its chunks cannot be read", what);
     return AIRY_OK;
 }
 
@@ -162,27 +163,28 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset,
 {
     struct address_walk w = {
         .dataset = dataset, .grid = grid, .probe = airy_probe_of(dataset), .places = places};
-    AIRY_FAIL_IF(!w.probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", what);
+    AIRY_FAIL_ON_IF(!w.probe, AIRY_ERR_IO, AIRY_SUBJECT_DATASET,
+                    "%s: its file's driver cannot be reached", what);
     const size_t frames = grid->frames, written = count_written(dataset);
     const bool known = written != SIZE_MAX;
     /*
      * Each chunk takes a byte at least, and so does its entry in an index that cannot be counted.
      */
-    AIRY_FAIL_IF(known && written > w.probe->size, AIRY_ERR_FORMAT,
-                 "%s: the index claims %zu chunks, the file has %llu bytes", what, written,
-                 (unsigned long long)w.probe->size);
-    AIRY_FAIL_IF(!known && frames > FREE_LOOKUPS && frames > w.probe->size, AIRY_ERR_FORMAT,
-                 "%s: the index of its chunks cannot be read", what);
+    AIRY_FAIL_ON_IF(known && written > w.probe->size, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                    "%s: the index claims %zu chunks, the file has %llu bytes", what, written,
+                    (unsigned long long)w.probe->size);
+    AIRY_FAIL_ON_IF(!known && frames > FREE_LOOKUPS && frames > w.probe->size, AIRY_ERR_FORMAT,
+                    AIRY_SUBJECT_DATASET, "%s: the index of its chunks cannot be read", what);
     const bool sparse = known && frames > FREE_LOOKUPS && frames / LOOKUPS_PER_CHUNK > written;
-    AIRY_FAIL_IF(sparse && written > MAX_LISTED, AIRY_ERR_UNSUPPORTED,
-                 "%s: %zu of %zu frames are written, expected at most %d or one of %d", what,
-                 written, frames, (int)MAX_LISTED, (int)LOOKUPS_PER_CHUNK);
+    AIRY_FAIL_ON_IF(sparse && written > MAX_LISTED, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
+                    "%s: %zu of %zu frames are written, expected at most %d or one of %d", what,
+                    written, frames, (int)MAX_LISTED, (int)LOOKUPS_PER_CHUNK);
     if (sparse)
         AIRY_TRY(walk_written(&w, written, what));
     else
         walk_frames(&w, written);
-    AIRY_FAIL_IF(w.odd == frames, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read: %s",
-                 what, w.why);
+    AIRY_FAIL_ON_IF(w.odd == frames, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                    "%s: the index of its chunks cannot be read: %s", what, w.why);
     if (w.odd > 0)
         airy_log(AIRY_LOG_WARN,
                  "%s: the index of its chunks is damaged from frame %zu on, %zu frames cannot be "

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -57,15 +58,42 @@ bool airy_hdf5_failed_system(void)
     return first.maj_num == H5E_IO && first.min_num != H5E_TRUNCATED;
 }
 
-airy_status airy_hdf5_fail(airy_status status, const char *format, ...)
+static herr_t take_errno(unsigned n, const H5E_error2_t *error, void *user)
 {
-    char what[512], why[400];
+    static const char mark[] = "errno = ";
+    const char *number = n == 0 && error->desc ? strstr(error->desc, mark) : NULL;
+    if (number)
+        *(int *)user = atoi(number + sizeof(mark) - 1);
+    return 0;
+}
+
+airy_hint airy_hdf5_hint(airy_status status)
+{
+    H5E_error2_t first = {.maj_num = -1};
+    int number = 0;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_numbers, &first);
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_errno, &number);
+    if (first.maj_num == H5E_IO && first.min_num == H5E_TRUNCATED)
+        return AIRY_HINT_GROWING; /* of an airy_probe: behind the end of the file */
+    if (first.maj_num == H5E_EFL)
+        return AIRY_HINT_STATED; /* of airy_hdf5_refuse */
+    return number ? airy_hint_of_errno(number) : airy_usual_hint(status);
+}
+
+airy_status airy_hdf5_fail(airy_status status, airy_subject subject, const char *format, ...)
+{
+    char what[512], why[400], name[AIRY_ERROR_NAME] = "";
     airy_hdf5_message(why, sizeof(why));
-    va_list args;
+    va_list args, names;
     va_start(args, format);
+    va_copy(names, args);
+    if (subject != AIRY_SUBJECT_NONE)
+        snprintf(name, sizeof(name), "%s", va_arg(names, const char *));
+    va_end(names);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    return airy_fail(status, "%s: %s", what, why);
+    (void)airy_hinted(airy_hdf5_hint(status), airy_fail(status, "%s: %s", what, why));
+    return airy_about(subject, name, status);
 }
 
 bool airy_hdf5_has_room(void)

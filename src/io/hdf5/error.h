@@ -9,8 +9,12 @@
 
 /*
  * "what: the first useful message of libhdf5's error stack"; call it right after the failed call.
+ * subject and format are as for airy_fail_on; the hint follows what libhdf5 reports.
  */
-airy_status airy_hdf5_fail(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
+airy_status airy_hdf5_fail(airy_status status, airy_subject subject, const char *format, ...)
+    AIRY_PRINTF(3, 4);
+/* Return what libhdf5's error stack suggests to do about a failure of this status. */
+airy_hint airy_hdf5_hint(airy_status status);
 /*
  * Return whether the call failed because of the operating system or the file's end, not because of
  * the bytes that it read.

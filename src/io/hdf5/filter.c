@@ -104,17 +104,18 @@ static airy_status check_variant(const struct filter *filter, const char *what)
 {
     const unsigned compression =
         filter->number == AIRY_FILTER_BITSHUFFLE && filter->count > 4 ? filter->values[4] : 0;
-    AIRY_FAIL_IF(compression == AIRY_BITSHUFFLE_ZSTD && !AIRY_HAVE_ZSTD && bitshuffle_is_ours,
-                 AIRY_ERR_UNSUPPORTED,
-                 "%s: filter %d (bitshuffle-zstd) is needed, this build lacks libzstd: set "
-                 "HDF5_PLUGIN_PATH to the folder of a plug-in that has it",
-                 what, (int)filter->number);
-    AIRY_FAIL_IF(compression != 0 && compression != AIRY_BITSHUFFLE_LZ4 &&
-                     compression != AIRY_BITSHUFFLE_ZSTD,
-                 AIRY_ERR_UNSUPPORTED,
-                 "%s: filter %d (bitshuffle) with compression %u is needed, known are 0 (none), %d "
-                 "(lz4) and %d (zstd)",
-                 what, (int)filter->number, compression, AIRY_BITSHUFFLE_LZ4, AIRY_BITSHUFFLE_ZSTD);
+    AIRY_FAIL_ON_IF(compression == AIRY_BITSHUFFLE_ZSTD && !AIRY_HAVE_ZSTD && bitshuffle_is_ours,
+                    AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
+                    "%s: filter %d (bitshuffle-zstd) is needed, this build lacks libzstd: set "
+                    "HDF5_PLUGIN_PATH to the folder of a plug-in that has it",
+                    what, (int)filter->number);
+    AIRY_FAIL_ON_IF(
+        compression != 0 && compression != AIRY_BITSHUFFLE_LZ4 &&
+            compression != AIRY_BITSHUFFLE_ZSTD,
+        AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
+        "%s: filter %d (bitshuffle) with compression %u is needed, known are 0 (none), %d "
+        "(lz4) and %d (zstd)",
+        what, (int)filter->number, compression, AIRY_BITSHUFFLE_LZ4, AIRY_BITSHUFFLE_ZSTD);
     return AIRY_OK;
 }
 
@@ -124,12 +125,13 @@ airy_status airy_filter_check(hid_t creation, const char *what)
     for (int i = 0; i < count; i++) {
         struct filter filter;
         if (!get_filter(&filter, creation, i))
-            return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: filter %d of %d cannot be read", what, i,
-                                  count);
+            return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                                  "%s: filter %d of %d cannot be read", what, i, count);
         AIRY_TRY(check_variant(&filter, what));
-        AIRY_FAIL_IF(H5Zfilter_avail(filter.number) <= 0, AIRY_ERR_UNSUPPORTED,
-                     "%s: filter %d (%s) is needed, neither this build nor HDF5_PLUGIN_PATH has it",
-                     what, (int)filter.number, variant_name(&filter));
+        AIRY_FAIL_ON_IF(
+            H5Zfilter_avail(filter.number) <= 0, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
+            "%s: filter %d (%s) is needed, neither this build nor HDF5_PLUGIN_PATH has it", what,
+            (int)filter.number, variant_name(&filter));
     }
     return AIRY_OK;
 }
@@ -220,7 +222,7 @@ airy_status airy_hdf5_read_keeping(struct airy_inflated *kept, hid_t dataset, hi
         return AIRY_OK;
     return read_by_library(dataset, type, memory, space, values) < 0
                ? airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
-                                "libhdf5 cannot read it")
+                                AIRY_SUBJECT_NONE, "libhdf5 cannot read it")
                : AIRY_OK;
 }
 

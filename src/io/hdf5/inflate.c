@@ -295,7 +295,8 @@ static airy_status convert(uint8_t **values, const struct reading *r)
     if (!larger || !background)
         status = airy_fail(AIRY_ERR_MEMORY, "out of memory for a chunk of %zu bytes", bytes);
     else if (H5Tconvert(r->file_type, r->type, r->elements, larger, background, H5P_DEFAULT) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_CORRUPT, "its values cannot be converted");
+        status =
+            airy_hdf5_fail(AIRY_ERR_CORRUPT, AIRY_SUBJECT_NONE, "its values cannot be converted");
     free(background);
     return status;
 }
@@ -441,7 +442,7 @@ static airy_status read_part(uint8_t *values, const struct reading *r, const str
         H5Sselect_hyperslab(memory, H5S_SELECT_SET, to, NULL, part->count, NULL) < 0 ||
         H5Dread(r->dataset, r->type, memory, space, H5P_DEFAULT, values) < 0)
         status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
-                                "libhdf5 cannot read it");
+                                AIRY_SUBJECT_NONE, "libhdf5 cannot read it");
     if (memory >= 0)
         H5Sclose(memory);
     if (space >= 0)
@@ -516,7 +517,7 @@ airy_status airy_hdf5_inflate_check(hid_t dataset, const hsize_t *start, const h
     const airy_status status =
         start && (space < 0 ||
                   H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0)
-            ? airy_hdf5_fail(AIRY_ERR_FORMAT, "its shape cannot be read")
+            ? airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_NONE, "its shape cannot be read")
             : airy_hdf5_inflate(&done, NULL, dataset, -1, H5S_ALL, space, NULL);
     if (start && space >= 0)
         H5Sclose(space);

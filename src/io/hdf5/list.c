@@ -267,7 +267,8 @@ static airy_status make_list(airy_hdf5_entry **entries, size_t *count, hid_t fil
     l->whole = whole;
     const hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
     if (root < 0) {
-        l->status = airy_hdf5_fail(AIRY_ERR_FORMAT, "the root group cannot be opened");
+        l->status =
+            airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_NONE, "the root group cannot be opened");
     } else {
         visit_object(l, root);
         H5Gclose(root);

@@ -260,8 +260,9 @@ herr_t airy_probe_chunk(airy_probe *probe, hid_t dataset, const hsize_t *offset,
 airy_status airy_probe_result(hid_t object)
 {
     const airy_probe *probe = airy_probe_of(object);
-    AIRY_FAIL_IF(probe && probe->error, AIRY_ERR_IO, "cannot read '%s': %s", probe->path,
-                 strerror(probe->error));
+    AIRY_FAIL_HINT_IF(probe && probe->error, AIRY_ERR_IO, airy_hint_of_errno(probe->error),
+                      AIRY_SUBJECT_FILE, "cannot read '%s': %s", probe->path,
+                      strerror(probe->error));
     AIRY_FAIL_IF(probe && probe->refused, AIRY_ERR_IO, "a dataset of '%s' is refused: %s",
                  probe->path, probe->refused);
     return AIRY_OK;

@@ -225,7 +225,7 @@ static airy_status create(hid_t *file, struct airy_sink *sink, const char *path,
         opened = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     airy_status status = AIRY_OK;
     if (opened < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot create '%s'", path);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot create '%s'", path);
     if (access >= 0)
         H5Pclose(access);
     *file = opened;
@@ -260,8 +260,8 @@ bool airy_sink_held(struct airy_sink *sink, uint64_t *offset)
 
 airy_status airy_sink_result(const struct airy_sink *sink, const char *path)
 {
-    AIRY_FAIL_IF(sink->error, AIRY_ERR_IO, "cannot write %llu bytes at %llu of '%s': %s",
-                 (unsigned long long)sink->size, (unsigned long long)sink->offset, path,
-                 strerror(sink->error));
+    AIRY_FAIL_HINT_IF(sink->error, AIRY_ERR_IO, airy_hint_of_errno(sink->error), AIRY_SUBJECT_NONE,
+                      "cannot write %llu bytes at %llu of '%s': %s", (unsigned long long)sink->size,
+                      (unsigned long long)sink->offset, path, strerror(sink->error));
     return AIRY_OK;
 }

@@ -377,7 +377,8 @@ static airy_status note_blocks(struct walk *w, const struct mapping *m, hid_t se
     if (!blocks)
         return fail_memory(w);
     if (H5Sget_select_hyper_blocklist(selected, 0, (hsize_t)count, blocks) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
+        status = airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                                "%s: its mapping cannot be read", w->what);
     for (hssize_t i = 0; i < count && status == AIRY_OK; i++) {
         for (int axis = 0; axis < ndim; axis++) {
             box.first[axis] = blocks[2 * ndim * i + axis];
@@ -421,8 +422,8 @@ static airy_status note_paths(struct walk *w, const struct mapping *m, const str
     if (paths == 0)
         return AIRY_OK;
     w->paths += paths;
-    AIRY_FAIL_IF(
-        w->paths > w->limit, AIRY_ERR_UNSUPPORTED,
+    AIRY_FAIL_ON_IF(
+        w->paths > w->limit, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
         "%s: its virtual datasets name each other on more than %.0f paths, which would take "
         "too long; copy what is wanted into a dataset of its own",
         w->what, w->limit);
@@ -517,13 +518,13 @@ static airy_status note_series(struct walk *w, const char *beside, const struct 
         struct airy_endless one = *to;
         struct mapping part = *m;
         const hsize_t begin = start + i * stride;
-        AIRY_FAIL_IF(++w->numbered > MAX_NUMBERED, AIRY_ERR_UNSUPPORTED,
-                     "%s has more than %d numbered sources", w->what, MAX_NUMBERED);
+        AIRY_FAIL_ON_IF(++w->numbered > MAX_NUMBERED, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
+                        "%s has more than %d numbered sources", w->what, MAX_NUMBERED);
         one.start[one.axis] = begin;
         part.to = airy_virtual_first(&one, block < extent - begin ? block : extent - begin);
-        status = part.to < 0
-                     ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what)
-                     : note_numbered(w, beside, &part, (size_t)i, asked);
+        status = part.to < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                                              "%s: its mapping cannot be read", w->what)
+                             : note_numbered(w, beside, &part, (size_t)i, asked);
         if (part.to >= 0)
             H5Sclose(part.to);
     }
@@ -539,17 +540,17 @@ static airy_status note_growing(struct walk *w, const char *beside, const struct
     hsize_t elements;
     if (indices == 0)
         return AIRY_OK;
-    AIRY_FAIL_IF(one == 0 ||
-                     __builtin_mul_overflow(indices, airy_virtual_elements(to), &elements) ||
-                     elements % one != 0,
-                 AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
+    AIRY_FAIL_ON_IF(
+        one == 0 || __builtin_mul_overflow(indices, airy_virtual_elements(to), &elements) ||
+            elements % one != 0,
+        AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s: its mapping cannot be read", w->what);
     struct mapping part = *m;
     part.to = airy_virtual_first(to, indices);
     part.from = airy_virtual_first(from, elements / one);
-    const airy_status status =
-        part.to < 0 || part.from < 0
-            ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what)
-            : note_numbered(w, beside, &part, 0, asked);
+    const airy_status status = part.to < 0 || part.from < 0
+                                   ? airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                                                    "%s: its mapping cannot be read", w->what)
+                                   : note_numbered(w, beside, &part, 0, asked);
     if (part.to >= 0)
         H5Sclose(part.to);
     if (part.from >= 0)
@@ -563,8 +564,8 @@ static airy_status note_spaces(struct walk *w, const char *beside, const struct 
     struct airy_endless to, from;
     if (!airy_virtual_endless(&to, m->to))
         return note_numbered(w, beside, m, 0, asked);
-    AIRY_FAIL_IF(to.ndim != shape->ndim, AIRY_ERR_FORMAT, "%s: its mapping cannot be read",
-                 w->what);
+    AIRY_FAIL_ON_IF(to.ndim != shape->ndim, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                    "%s: its mapping cannot be read", w->what);
     const hsize_t extent = shape->last[to.axis];
     return airy_virtual_endless(&from, m->from)
                ? note_growing(w, beside, m, &to, &from, asked, extent)
@@ -576,8 +577,8 @@ static airy_status note_mapping(struct walk *w, hid_t creation, size_t i, const 
 {
     const ssize_t file_length = H5Pget_virtual_filename(creation, i, NULL, 0);
     const ssize_t name_length = H5Pget_virtual_dsetname(creation, i, NULL, 0);
-    AIRY_FAIL_IF(file_length < 0 || name_length < 0, AIRY_ERR_FORMAT,
-                 "%s: its mapping cannot be read", w->what);
+    AIRY_FAIL_ON_IF(file_length < 0 || name_length < 0, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                    "%s: its mapping cannot be read", w->what);
     char *file = calloc((size_t)file_length + 1, 1), *name = calloc((size_t)name_length + 1, 1);
     const struct mapping m = {file, name, H5Pget_virtual_vspace(creation, i),
                               H5Pget_virtual_srcspace(creation, i)};
@@ -639,7 +640,8 @@ static airy_status note_mappings(struct walk *w, hid_t dataset, const struct sou
         const airy_probe *probe = airy_probe_of(dataset);
         status = begin_shown(w, asked, &shape);
         if (status == AIRY_OK && (!probe || H5Pget_virtual_count(creation, &count) < 0))
-            status = airy_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
+            status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                                  "%s: its mapping cannot be read", w->what);
         for (size_t k = 0; k < count && status == AIRY_OK; k++)
             status = note_mapping(w, creation, k, probe->path, asked, &shape);
         end_shown(w, asked);
@@ -699,12 +701,15 @@ static airy_status merge_same(struct sources *list, const struct walk *w,
 
 static airy_status open_file(hid_t *opened, const char *file, const struct walk *w)
 {
-    AIRY_FAIL_IF(access(file, F_OK) != 0, AIRY_ERR_NOT_FOUND,
-                 "file '%s', a source of the virtual dataset %s, is not there", file, w->what);
+    AIRY_FAIL_HINT_IF(access(file, F_OK) != 0, AIRY_ERR_NOT_FOUND, AIRY_HINT_DATA_FRAMES,
+                      AIRY_SUBJECT_FILE,
+                      "file '%s', a source of the virtual dataset %s, is not there", file, w->what);
     if (airy_hdf5_open(opened, file) != AIRY_OK)
-        return airy_fail_context(AIRY_ERR_FORMAT,
-                                 "file '%s', a source of the virtual dataset %s, is missing or cut",
-                                 file, w->what);
+        return airy_about(
+            AIRY_SUBJECT_FILE, file,
+            airy_fail_context(AIRY_ERR_FORMAT,
+                              "file '%s', a source of the virtual dataset %s, is missing or cut",
+                              file, w->what));
     return AIRY_OK;
 }
 
@@ -746,14 +751,16 @@ static airy_status check_written(const struct walk *w, const struct source *sour
     for (size_t i = 0; i < source->box_count && !missing; i++)
         missing = w->whole ? ends_behind(&source->boxes[i], dataset)
                            : lacks_box(&source->boxes[i], dataset, creation, &known);
-    AIRY_FAIL_IF(missing && !known, AIRY_ERR_UNSUPPORTED,
-                 "%s::%s, a source of the virtual dataset %s, was not written everywhere, and its "
-                 "mapping has too many parts to tell whether it lacks what is asked for; copy what "
-                 "is wanted into a dataset of its own",
-                 source->file, source->name, w->what);
-    AIRY_FAIL_IF(missing, AIRY_ERR_UNWRITTEN,
-                 "%s::%s, a source of the virtual dataset %s, was never written%s", source->file,
-                 source->name, w->what, w->whole ? ", or not all of it" : " where it is asked for");
+    AIRY_FAIL_ON_IF(
+        missing && !known, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+        "%s::%s, a source of the virtual dataset %s, was not written everywhere, and its "
+        "mapping has too many parts to tell whether it lacks what is asked for; copy what "
+        "is wanted into a dataset of its own",
+        source->file, source->name, w->what);
+    AIRY_FAIL_ON_IF(missing, AIRY_ERR_UNWRITTEN, AIRY_SUBJECT_FILE,
+                    "%s::%s, a source of the virtual dataset %s, was never written%s", source->file,
+                    source->name, w->what,
+                    w->whole ? ", or not all of it" : " where it is asked for");
     return AIRY_OK;
 }
 
@@ -783,7 +790,7 @@ static airy_status look_at(struct source *source, bool *nested, hid_t file, cons
 {
     const hid_t dataset = airy_hdf5_dataset_source(file, source->name);
     if (dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_NOT_FOUND,
+        return airy_hdf5_fail(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
                               "%s::%s, a source of the virtual dataset %s, cannot be opened",
                               source->file, source->name, w->what);
     const hid_t creation = H5Dget_create_plist(dataset);
@@ -792,7 +799,8 @@ static airy_status look_at(struct source *source, bool *nested, hid_t file, cons
     *nested = creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL;
     airy_status status = AIRY_OK;
     if (*nested && (!probe || H5Oget_info2(dataset, &info, H5O_INFO_BASIC) < 0))
-        status = airy_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                              "%s: its mapping cannot be read", w->what);
     if (*nested && status == AIRY_OK) {
         source->device = probe->device;
         source->inode = probe->inode;
@@ -857,9 +865,10 @@ static airy_status note_level(struct walk *w, struct sources *nested)
         if (status != AIRY_OK)
             break;
         const hid_t dataset = airy_hdf5_dataset_source(file, source->name);
-        status = dataset < 0 ? airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened again",
-                                              source->file, source->name)
-                             : note_mappings(w, dataset, source);
+        status = dataset < 0
+                     ? airy_hdf5_fail(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                                      "%s::%s cannot be opened again", source->file, source->name)
+                     : note_mappings(w, dataset, source);
         if (dataset >= 0)
             H5Dclose(dataset);
         H5Fclose(file);
@@ -907,8 +916,8 @@ static airy_status walk(struct walk w, hid_t dataset, const hsize_t *start, cons
         w.named = (struct sources){0};
         status = look_at_all(&nested, &level, &w);
         if (status == AIRY_OK && nested.count > 0 && depth > MAX_NESTED)
-            status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s: virtual datasets of more than %d steps",
-                               w.what, MAX_NESTED);
+            status = airy_fail_on(AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
+                                  "%s: virtual datasets of more than %d steps", w.what, MAX_NESTED);
         if (status == AIRY_OK)
             status = note_level(&w, &nested);
         release(&level);
@@ -964,10 +973,10 @@ airy_status airy_sources_check_written(hid_t dataset, const hsize_t *start, cons
 hid_t airy_hdf5_dataset(hid_t from, const char *name)
 {
     const hid_t dataset = airy_hdf5_dataset_own(from, name);
-    char why[1024];
+    airy_error why;
     if (dataset < 0 || airy_sources_check(dataset, NULL, NULL, name) == AIRY_OK)
         return dataset;
-    airy_error_copy(why, sizeof(why));
-    airy_hdf5_refuse(dataset, why);
+    airy_error_get(&why);
+    airy_hdf5_refuse(dataset, why.text);
     return -1;
 }

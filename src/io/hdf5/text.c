@@ -23,7 +23,7 @@ static airy_status read_string(char **text, hid_t object, bool attribute, const 
     const size_t size = type >= 0 ? H5Tget_size(type) : 0;
     if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING ||
         H5Sget_simple_extent_npoints(space) != 1) {
-        status = airy_fail(AIRY_ERR_FORMAT, "%s is not one string", what);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s is not one string", what);
     } else if (H5Tis_variable_str(type) > 0) {
         memory = H5Tcopy(H5T_C_S1);
         H5Tset_size(memory, H5T_VARIABLE);
@@ -31,19 +31,20 @@ static airy_status read_string(char **text, hid_t object, bool attribute, const 
         if ((attribute ? H5Aread(object, memory, &variable)
                        : airy_hdf5_read_as(object, memory, H5S_ALL, H5S_ALL, &variable)) < 0 ||
             !variable)
-            status = airy_hdf5_fail(AIRY_ERR_IO, "%s cannot be read", what);
+            status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_DATASET, "%s cannot be read", what);
         else if (!(copy = strdup(variable)))
-            status = airy_fail(AIRY_ERR_MEMORY, "%s: out of memory for %zu bytes", what,
-                               strlen(variable));
+            status = airy_fail_on(AIRY_ERR_MEMORY, AIRY_SUBJECT_DATASET,
+                                  "%s: out of memory for %zu bytes", what, strlen(variable));
         H5free_memory(variable);
     } else if (size > MAX_TEXT) {
-        status = airy_fail(AIRY_ERR_FORMAT, "%s has %zu bytes, expected at most %d", what, size,
-                           (int)MAX_TEXT);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                              "%s has %zu bytes, expected at most %d", what, size, (int)MAX_TEXT);
     } else if (!(copy = calloc(size + 1, 1))) {
-        status = airy_fail(AIRY_ERR_MEMORY, "%s: out of memory for %zu bytes", what, size);
+        status = airy_fail_on(AIRY_ERR_MEMORY, AIRY_SUBJECT_DATASET,
+                              "%s: out of memory for %zu bytes", what, size);
     } else if ((attribute ? H5Aread(object, type, copy)
                           : airy_hdf5_read_as(object, type, H5S_ALL, H5S_ALL, copy)) < 0) {
-        status = airy_hdf5_fail(AIRY_ERR_IO, "%s cannot be read", what);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_DATASET, "%s cannot be read", what);
     }
     if (memory >= 0)
         H5Tclose(memory);
@@ -94,7 +95,8 @@ airy_status airy_hdf5_texts_open(airy_hdf5_texts *texts, hid_t dataset, size_t c
         H5Tset_cset(memory, H5Tget_cset(type)) < 0 ||
         H5Pset_vlen_mem_manager(transfer, add_text, &read, keep_text, NULL) < 0 ||
         H5Dread(dataset, memory, H5S_ALL, H5S_ALL, transfer, read.text) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "its texts cannot be read (at most %zu bytes)", bytes);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE,
+                                "its texts cannot be read (at most %zu bytes)", bytes);
     if (transfer >= 0)
         H5Pclose(transfer);
     if (memory >= 0)
@@ -124,11 +126,11 @@ static airy_status find_string(char **text, hid_t file, const char *object, cons
 {
     if (!airy_hdf5_exists(file, object) ||
         (attribute && H5Aexists_by_name(file, object, attribute, H5P_DEFAULT) <= 0))
-        return airy_fail(AIRY_ERR_NOT_FOUND, "%s is not there", what);
+        return airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_DATASET, "%s is not there", what);
     const hid_t id = attribute ? H5Aopen_by_name(file, object, attribute, H5P_DEFAULT, H5P_DEFAULT)
                                : airy_hdf5_dataset(file, object);
     if (id < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be opened", what);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s cannot be opened", what);
     const airy_status status = read_string(text, id, attribute != NULL, what);
     if (attribute)
         H5Aclose(id);
@@ -148,7 +150,8 @@ airy_status airy_hdf5_attribute_open(char **text, hid_t object, const char *name
                  name);
     const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
     if (attribute < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "attribute '%s' cannot be opened", name);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_NONE, "attribute '%s' cannot be opened",
+                              name);
     const airy_status status = read_string(text, attribute, true, name);
     H5Aclose(attribute);
     return status;

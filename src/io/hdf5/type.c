@@ -119,13 +119,14 @@ static bool dtype_of_size(airy_dtype *dtype, bool is_float, bool is_signed, size
 airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const char *what)
 {
     airy_dtype part;
-    AIRY_FAIL_IF(airy_hdf5_is_complex(&part, type), AIRY_ERR_UNSUPPORTED,
-                 "%s: " AIRY_COMPLEX_REFUSED, what);
+    AIRY_FAIL_HINT_IF(airy_hdf5_is_complex(&part, type), AIRY_ERR_UNSUPPORTED, AIRY_HINT_COMPLEX,
+                      AIRY_SUBJECT_DATASET, "%s: " AIRY_COMPLEX_REFUSED, what);
     H5T_class_t class = H5Tget_class(type);
     const bool is_enum = class == H5T_ENUM;
     const hid_t base = is_enum ? H5Tget_super(type) : H5Tcopy(type);
     if (base < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: the type cannot be read", what);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s: the type cannot be read",
+                              what);
     class = H5Tget_class(base);
     const bool is_float = class == H5T_FLOAT;
     const bool is_signed = is_float || H5Tget_sign(base) == H5T_SGN_2;
@@ -135,11 +136,11 @@ airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const c
                        dtype_of_size(&found, is_float, is_signed, size);
     const bool equal = known && H5Tequal(base, airy_hdf5_native(found)) > 0;
     H5Tclose(base);
-    AIRY_FAIL_IF(class != H5T_INTEGER && class != H5T_FLOAT, AIRY_ERR_FORMAT,
-                 "%s: elements are of class '%s', expected integers or floats", what,
-                 class_name(class));
-    AIRY_FAIL_IF(!known, AIRY_ERR_UNSUPPORTED, "%s: %ss of %zu bytes, expected 1, 2, 4 or 8", what,
-                 class_name(class), size);
+    AIRY_FAIL_ON_IF(
+        class != H5T_INTEGER && class != H5T_FLOAT, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+        "%s: elements are of class '%s', expected integers or floats", what, class_name(class));
+    AIRY_FAIL_ON_IF(!known, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
+                    "%s: %ss of %zu bytes, expected 1, 2, 4 or 8", what, class_name(class), size);
     *dtype = found;
     *native = equal;
     return AIRY_OK;

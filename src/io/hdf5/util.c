@@ -132,13 +132,13 @@ static airy_status check_signature(bool *growing, const char *path)
     close(fd);
     if (status != AIRY_OK)
         return airy_fail_context(status, "'%s'", path);
-    AIRY_FAIL_IF(
-        !found && fits, AIRY_ERR_FORMAT,
+    AIRY_FAIL_HINT_IF(
+        !found && fits, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
         "'%s' is a FITS file, expected HDF5; its extensions are images FILE[NAME] or FILE[N]",
         path);
-    AIRY_FAIL_IF(!found, AIRY_ERR_FORMAT,
-                 "'%s' (%llu bytes) is no HDF5 file: its signature is missing", path,
-                 (unsigned long long)size);
+    AIRY_FAIL_HINT_IF(!found, AIRY_ERR_FORMAT, AIRY_HINT_RAW, AIRY_SUBJECT_FILE,
+                      "'%s' (%llu bytes) is no HDF5 file: its signature is missing", path,
+                      (unsigned long long)size);
     return AIRY_OK;
 }
 
@@ -152,9 +152,9 @@ static airy_status make_absolute(char **absolute, const char *path)
         *absolute = strdup(path);
     } else {
         char *folder = getcwd(NULL, 0);
-        AIRY_FAIL_IF(!folder, AIRY_ERR_IO,
-                     "cannot open '%s': the working directory has no name: %s", path,
-                     strerror(errno));
+        AIRY_FAIL_HINT_IF(!folder, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_FILE,
+                          "cannot open '%s': the working directory has no name: %s", path,
+                          strerror(errno));
         if (asprintf(absolute, "%s/%s", folder, path) < 0)
             *absolute = NULL;
         free(folder);
@@ -175,7 +175,7 @@ airy_status airy_hdf5_open(hid_t *file, const char *path)
     free(absolute);
     if (opened < 0)
         return airy_hdf5_fail(airy_hdf5_failed_system() ? AIRY_ERR_IO : AIRY_ERR_FORMAT,
-                              "cannot open '%s' as HDF5", path);
+                              AIRY_SUBJECT_FILE, "cannot open '%s' as HDF5", path);
     *file = opened;
     return AIRY_OK;
 }
@@ -186,10 +186,12 @@ airy_status airy_hdf5_open_any(hid_t *file, const char *path)
     const airy_status status = airy_hdf5_open(file, path);
     if (status == AIRY_ERR_FORMAT && airy_image_format_of(&format, path) == AIRY_OK &&
         format == AIRY_FORMAT_UNKNOWN)
-        return airy_fail(AIRY_ERR_FORMAT,
+        return airy_hinted(
+            AIRY_HINT_RAW,
+            airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
                          "'%s' is of no known format: neither its suffix nor what it begins with "
                          "is of one",
-                         path);
+                         path));
     return status;
 }
 

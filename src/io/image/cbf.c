@@ -256,8 +256,8 @@ airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool
     size_t bytes, room, count;
     AIRY_TRY(airy_image_bytes(&bytes, image));
     count = bytes / airy_dtype_size(image->dtype);
-    AIRY_FAIL_IF(airy_mul_size(&room, count, BYTE_OFFSET_WORST), AIRY_ERR_SHAPE,
-                 "'%s': %zu pixels are too many", path, count);
+    AIRY_FAIL_ON_IF(airy_mul_size(&room, count, BYTE_OFFSET_WORST), AIRY_ERR_SHAPE,
+                    AIRY_SUBJECT_FILE, "'%s': %zu pixels are too many", path, count);
     uint8_t *packed = NULL;
     AIRY_TRY(airy_image_alloc((void **)&packed, room));
     const size_t size = airy_byte_offset_encode(packed, image->data, image->dtype, count);

@@ -113,8 +113,10 @@ static airy_status get_value(char value[AIRY_EDF_VALUE], bool *found, const char
 {
     char other[AIRY_EDF_VALUE];
     *found = airy_edf_value(value, text, size, key);
-    AIRY_FAIL_IF(airy_edf_differs(other, text, size, key), AIRY_ERR_FORMAT,
-                 "EDF header: %s is '%s' and again '%s'; remove the wrong one", key, value, other);
+    AIRY_FAIL_HINT_IF(airy_edf_differs(other, text, size, key), AIRY_ERR_FORMAT, AIRY_HINT_STATED,
+                      AIRY_SUBJECT_NONE,
+                      "EDF header: %s is '%s' and again '%s'; remove the wrong one", key, value,
+                      other);
     return AIRY_OK;
 }
 
@@ -198,10 +200,11 @@ static airy_status check_padding(const struct airy_image_header *header, const c
 {
     size_t block = BLOCK;
     AIRY_TRY(get_size(&block, text, size, "EDF_BlockBoundary", false));
-    AIRY_FAIL_IF(header->stored - header->data >= airy_max_size(block, BLOCK), AIRY_ERR_FORMAT,
-                 "EDF header: %zu bytes of data, but its dimensions need only %zu; Size or a "
-                 "dimension is wrong",
-                 header->stored, header->data);
+    AIRY_FAIL_HINT_IF(header->stored - header->data >= airy_max_size(block, BLOCK), AIRY_ERR_FORMAT,
+                      AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
+                      "EDF header: %zu bytes of data, but its dimensions need only %zu; Size or a "
+                      "dimension is wrong",
+                      header->stored, header->data);
     return AIRY_OK;
 }
 
@@ -233,10 +236,12 @@ airy_status airy_edf_parse(struct airy_image_header *header, const void *text, s
 
 airy_status airy_edf_check_size(const struct airy_image_header *header, uint64_t there)
 {
-    AIRY_FAIL_IF(header->data <= there && header->stored > there, AIRY_ERR_FORMAT,
-                 "EDF header: %zu bytes of data, but %llu are there and its dimensions need %zu; "
-                 "the file is cut off, or Size is wrong",
-                 header->stored, (unsigned long long)there, header->data);
+    AIRY_FAIL_HINT_IF(
+        header->data <= there && header->stored > there, AIRY_ERR_FORMAT, AIRY_HINT_STATED,
+        AIRY_SUBJECT_NONE,
+        "EDF header: %zu bytes of data, but %llu are there and its dimensions need %zu; "
+        "the file is cut off, or Size is wrong",
+        header->stored, (unsigned long long)there, header->data);
     return AIRY_OK;
 }
 
@@ -365,8 +370,8 @@ airy_status airy_image_write_edf(const airy_image *image, const char *path, bool
     size_t all;
     AIRY_TRY(airy_image_bytes(&all, image));
     const size_t bytes = all / planes;
-    AIRY_FAIL_IF(planes > MAX_PLANES, AIRY_ERR_UNSUPPORTED, "'%s': %zu planes, expected at most %d",
-                 path, planes, MAX_PLANES);
+    AIRY_FAIL_ON_IF(planes > MAX_PLANES, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                    "'%s': %zu planes, expected at most %d", path, planes, MAX_PLANES);
     char(*headers)[WRITTEN] = calloc(planes, sizeof(*headers));
     const void **parts = calloc(2 * planes, sizeof(*parts));
     size_t *sizes = calloc(2 * planes, sizeof(*sizes));

@@ -152,7 +152,8 @@ static airy_status select_image(fitsfile *file, const char *ext)
             fits_movrel_hdu(file, 1, NULL, &code);
         if (code == END_OF_FILE) {
             fits_clear_errmsg();
-            return airy_fail(AIRY_ERR_UNSUPPORTED, "no image in any of its HDUs");
+            return airy_hinted(AIRY_HINT_CONTENTS,
+                               airy_fail(AIRY_ERR_UNSUPPORTED, "no image in any of its HDUs"));
         }
         if (code)
             return airy_fits_fail(AIRY_ERR_FORMAT, code);
@@ -216,8 +217,8 @@ static airy_status get_scaling(struct fits_stored *s, fitsfile *file)
     AIRY_TRY(airy_fits_key(file, TDOUBLE, "BZERO", &s->zero, &there));
     AIRY_FAIL_IF(!isfinite(s->scale) || !isfinite(s->zero), AIRY_ERR_FORMAT,
                  "BSCALE = %g, BZERO = %g, expected numbers", s->scale, s->zero);
-    AIRY_FAIL_IF(s->scale == 0, AIRY_ERR_FORMAT,
-                 "BSCALE = 0, which makes all pixels equal; correct the header");
+    AIRY_FAIL_HINT_IF(s->scale == 0, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
+                      "BSCALE = 0, which makes all pixels equal; correct the header");
     if (s->bitpix > 0) {
         AIRY_TRY(airy_fits_key(file, TLONGLONG, "BLANK", &s->blank_value, &s->blank));
         if (!s->blank && s->compressed)

@@ -182,7 +182,7 @@ static airy_status write_all(int fd, const airy_image *image)
         status = airy_file_pwrite(fd, h.text, h.size, 0);
     }
     if (status == AIRY_OK && fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
-        status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
+        status = airy_fail_system(AIRY_SUBJECT_NONE, errno, "fsync: %s", strerror(errno));
     free(h.text);
     return status;
 }
@@ -192,14 +192,15 @@ airy_status airy_image_write_fits(const airy_image *image, const char *path, boo
 {
     (void)about;
     const airy_header *header = image->header;
-    AIRY_FAIL_IF(
+    AIRY_FAIL_ON_IF(
         header && (header->ndim != image->ndim ||
                    memcmp(header->shape, image->shape, (size_t)image->ndim * sizeof(size_t)) != 0),
-        AIRY_ERR_SHAPE,
+        AIRY_ERR_SHAPE, AIRY_SUBJECT_FILE,
         "'%s': the header belongs to an image of another shape, its coordinates would be "
         "wrong",
         path);
-    AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
+    AIRY_FAIL_ON_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                    "'%s' is there already", path);
     char *partial;
     int fd;
     AIRY_TRY(airy_file_create(&fd, &partial, path));

@@ -49,8 +49,8 @@ static airy_status get_shape(airy_image *image, hid_t dataset, const char *what)
         H5Sclose(space);
     AIRY_FAIL_IF(ndim < 0 || empty, AIRY_ERR_FORMAT, "%s holds no array", what);
     const int most = AIRY_MAX_DIMS - image->is_complex;
-    AIRY_FAIL_IF(ndim > most, AIRY_ERR_UNSUPPORTED, "%s has %d dimensions, expected at most %d",
-                 what, ndim, most);
+    AIRY_FAIL_ON_IF(ndim > most, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
+                    "%s has %d dimensions, expected at most %d", what, ndim, most);
     const int skipped = ndim == 3 && shape[0] == 1 && is_one_image(dataset);
     image->ndim = ndim ? ndim - skipped : 1;
     image->shape[0] = 1; /* a scalar */
@@ -94,7 +94,7 @@ static airy_status read_values(airy_image *image, hid_t dataset, size_t bytes, c
     AIRY_TRY(airy_sources_check_chunks(dataset, NULL, NULL, what));
     const hid_t element = airy_hdf5_element(image->dtype, image->is_complex);
     const airy_status status =
-        element < 0 ? airy_hdf5_fail(AIRY_ERR_MEMORY, "its type cannot be made")
+        element < 0 ? airy_hdf5_fail(AIRY_ERR_MEMORY, AIRY_SUBJECT_NONE, "its type cannot be made")
                     : airy_hdf5_read_keeping(NULL, dataset, element, H5S_ALL, H5S_ALL, image->data);
     if (element >= 0)
         H5Tclose(element);
@@ -104,9 +104,10 @@ static airy_status read_values(airy_image *image, hid_t dataset, size_t bytes, c
 static airy_status read_array(airy_image *image, hid_t dataset, const char *what)
 {
     const hid_t type = H5Dget_type(dataset), creation = H5Dget_create_plist(dataset);
-    airy_status status = type < 0 || creation < 0
-                             ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be read", what)
-                             : get_type(image, type, what);
+    airy_status status =
+        type < 0 || creation < 0
+            ? airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s cannot be read", what)
+            : get_type(image, type, what);
     size_t bytes = 0;
     if (status == AIRY_OK)
         status = airy_filter_check(creation, what);
@@ -138,7 +139,8 @@ airy_status airy_image_read_dataset(airy_image *image, const char *path, const c
     airy_status status;
     const hid_t dataset = airy_hdf5_dataset_own(file, name);
     if (dataset < 0)
-        status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s cannot be opened as a dataset", what);
+        status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_DATASET,
+                                "%s cannot be opened as a dataset", what);
     else
         status = read_array(image, dataset, what);
     if (dataset >= 0)
@@ -210,9 +212,9 @@ static airy_status write_partial(const airy_image *image, const char *partial, c
     if (status == AIRY_OK) {
         if ((!name && airy_put_data_classes(file, "data") < 0) ||
             put_array(file, image, name) < 0 || (!name && put_about(file, image, about) < 0))
-            status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write '%s'", partial);
+            status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot write '%s'", partial);
         if (H5Fclose(file) < 0 && status == AIRY_OK)
-            status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", partial);
+            status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", partial);
         if (sink.error)
             status = airy_sink_result(&sink, partial);
     }
@@ -252,17 +254,18 @@ static airy_status check_others(const char *path, const char *dataset)
     airy_status status = airy_hdf5_open(&file, path);
     if (status == AIRY_OK) {
         if (H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, find_other, &other) < 0)
-            status = airy_hdf5_fail(AIRY_ERR_FORMAT, "'%s' cannot be listed", path);
+            status =
+                airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "'%s' cannot be listed", path);
         H5Fclose(file);
     }
     airy_hdf5_unlock();
     if (status != AIRY_OK)
         return airy_fail_context(status, "'%s' is there already, and what it holds would be lost",
                                  path);
-    AIRY_FAIL_IF(other.name[0], AIRY_ERR_EXISTS,
-                 "'%s' also holds /%s, which would be lost: the whole file is replaced; name "
-                 "another file",
-                 path, other.name);
+    AIRY_FAIL_HINT_IF(other.name[0], AIRY_ERR_EXISTS, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+                      "'%s' also holds /%s, which would be lost: the whole file is replaced; name "
+                      "another file",
+                      path, other.name);
     return AIRY_OK;
 }
 

@@ -101,7 +101,8 @@ static airy_status fail_unknown(const char *path)
             list[count++] = formats[i].info.suffix;
     list[count++] = "FILE::DATASET";
     airy_join_words(text, sizeof(text), list, count);
-    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s' is of no known format, expected %s", path, text);
+    return airy_fail_on(AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                        "'%s' is of no known format, expected %s", path, text);
 }
 
 bool airy_image_is_plain(const char *path)
@@ -146,17 +147,17 @@ airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim
     char text[LIST];
     if (!formats[format].write) {
         list_suffixes(text, dtype, ndim);
-        return airy_fail(AIRY_ERR_UNSUPPORTED,
-                         "'%s': suffix of no format that is written, expected %s", path, text);
+        return airy_fail_on(AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                            "'%s': suffix of no format that is written, expected %s", path, text);
     }
-    AIRY_FAIL_IF(!formats[format].info.writes, AIRY_ERR_UNSUPPORTED,
-                 "'%s': this build knows no TIFF, it lacks libtiff", path);
-    AIRY_FAIL_IF(!holds_type(format, dtype), AIRY_ERR_UNSUPPORTED,
-                 "'%s': %s holds %s, this image is %s", path, formats[format].info.name,
-                 formats[format].types, airy_dtype_name(dtype));
-    AIRY_FAIL_IF(!holds_shape(format, ndim), AIRY_ERR_UNSUPPORTED,
-                 "'%s': %s holds %s, this one has %d", path, formats[format].info.name,
-                 formats[format].shapes, ndim);
+    AIRY_FAIL_ON_IF(!formats[format].info.writes, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                    "'%s': this build knows no TIFF, it lacks libtiff", path);
+    AIRY_FAIL_ON_IF(!holds_type(format, dtype), AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                    "'%s': %s holds %s, this image is %s", path, formats[format].info.name,
+                    formats[format].types, airy_dtype_name(dtype));
+    AIRY_FAIL_ON_IF(!holds_shape(format, ndim), AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                    "'%s': %s holds %s, this one has %d", path, formats[format].info.name,
+                    formats[format].shapes, ndim);
     return AIRY_OK;
 }
 
@@ -171,10 +172,10 @@ static airy_status check_complex(const airy_image *image, const char *path)
                  airy_dtype_name(image->dtype));
     AIRY_FAIL_IF(image->ndim < 2 || image->shape[image->ndim - 1] != 2, AIRY_ERR_SHAPE,
                  "image: complex numbers, expected a last axis of 2, their parts");
-    AIRY_FAIL_IF(format != AIRY_FORMAT_NPY && format != AIRY_FORMAT_HDF5, AIRY_ERR_UNSUPPORTED,
-                 "'%s': %s holds no complex numbers, expected .npy or .h5; 'airy convert "
-                 "--complex-as-pairs' writes their real and imaginary parts as a last axis of 2",
-                 path, formats[format].info.name);
+    AIRY_FAIL_HINT_IF(format != AIRY_FORMAT_NPY && format != AIRY_FORMAT_HDF5, AIRY_ERR_UNSUPPORTED,
+                      AIRY_HINT_COMPLEX, AIRY_SUBJECT_FILE,
+                      "'%s': %s holds no complex numbers, expected .npy or .h5", path,
+                      formats[format].info.name);
     return AIRY_OK;
 }
 

@@ -9,8 +9,8 @@
 airy_status airy_image_read_fits(airy_image *image, const char *path)
 {
     (void)image;
-    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': this build reads no FITS, it lacks CFITSIO",
-                     path);
+    return airy_fail_on(AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                        "'%s': this build reads no FITS, it lacks CFITSIO", path);
 }
 
 airy_status airy_fits_index(struct airy_image_header *header, const char *path, bool verify)
@@ -69,6 +69,6 @@ airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path
 {
     AIRY_FAIL_IF(!hdus || !count || !path, AIRY_ERR_PARAM,
                  "airy_fits_list: hdus, count or path is missing");
-    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': this build reads no FITS, it lacks CFITSIO",
-                     path);
+    return airy_fail_on(AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                        "'%s': this build reads no FITS, it lacks CFITSIO", path);
 }

@@ -4,8 +4,8 @@
 
 static airy_status fail_lacking(const char *path)
 {
-    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': this build knows no TIFF, it lacks libtiff",
-                     path);
+    return airy_fail_on(AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                        "'%s': this build knows no TIFF, it lacks libtiff", path);
 }
 
 airy_status airy_image_read_tiff(airy_image *image, const char *path)

@@ -35,7 +35,7 @@ airy_status airy_png_write(const char *path, const uint8_t *rgb, size_t height, 
         const size_t bytes = size;
         status = airy_file_put(path, &part, &bytes, 1, force);
     } else {
-        status = airy_fail(AIRY_ERR_IO, "'%s': PNG: %s", path, image.message);
+        status = airy_fail_on(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s': PNG: %s", path, image.message);
     }
     png_image_free(&image);
     free(encoded);

@@ -200,9 +200,9 @@ airy_status airy_image_write_png(const airy_image *image, const char *path, bool
 {
     (void)about;
     enum { MOST = 1000000 }; /* libpng's own limit */
-    AIRY_FAIL_IF(image->shape[0] > MOST || image->shape[1] > MOST, AIRY_ERR_UNSUPPORTED,
-                 "'%s': PNG of %zu x %zu pixels, expected at most %d a side", path, image->shape[0],
-                 image->shape[1], MOST);
+    AIRY_FAIL_ON_IF(image->shape[0] > MOST || image->shape[1] > MOST, AIRY_ERR_UNSUPPORTED,
+                    AIRY_SUBJECT_FILE, "'%s': PNG of %zu x %zu pixels, expected at most %d a side",
+                    path, image->shape[0], image->shape[1], MOST);
     struct png_output out = {.room = 1 << 16};
     out.bytes = malloc(out.room);
     out.png =
@@ -212,7 +212,7 @@ airy_status airy_image_write_png(const airy_image *image, const char *path, bool
     if (!out.info || !out.bytes)
         status = airy_fail(AIRY_ERR_MEMORY, "libpng does not start");
     else if (!encode(&out, image))
-        status = airy_fail(AIRY_ERR_MEMORY, "'%s': PNG: %s", path, out.why);
+        status = airy_fail_on(AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE, "'%s': PNG: %s", path, out.why);
     else
         status = airy_file_put(path, (const void *const[1]){out.bytes}, &out.used, 1, force);
     png_destroy_write_struct(out.png ? &out.png : NULL, out.info ? &out.info : NULL);

@@ -74,8 +74,8 @@ static airy_status take_celestial(struct wcsprm *sub, struct wcsprm *all, int co
     AIRY_FAIL_IF(code != 0, AIRY_ERR_FORMAT,
                  "the header's coordinates cannot be used, %s (wcslib: %s)", axes_text,
                  wcs_errmsg[code]);
-    AIRY_FAIL_IF(wcs->lng < 0 || wcs->lat < 0, AIRY_ERR_NOT_FOUND,
-                 "the header has no celestial axes");
+    AIRY_FAIL_HINT_IF(wcs->lng < 0 || wcs->lat < 0, AIRY_ERR_NOT_FOUND, AIRY_HINT_CELESTIAL,
+                      AIRY_SUBJECT_NONE, "the header has no celestial axes");
     AIRY_FAIL_IF(wcs->lng > 1 || wcs->lat > 1, AIRY_ERR_UNSUPPORTED,
                  "the celestial axes are %d and %d of the header, expected 1 and 2", wcs->lng + 1,
                  wcs->lat + 1);
@@ -222,8 +222,8 @@ static airy_status parse(airy_sky *sky, const airy_header *header)
 airy_status airy_sky_create(airy_sky **sky, const airy_image *image)
 {
     AIRY_FAIL_IF(!sky || !image, AIRY_ERR_PARAM, "airy_sky_create: sky or image is missing");
-    AIRY_FAIL_IF(!image->header, AIRY_ERR_NOT_FOUND,
-                 "the image has no FITS header, so there are no sky coordinates");
+    AIRY_FAIL_HINT_IF(!image->header, AIRY_ERR_NOT_FOUND, AIRY_HINT_CELESTIAL, AIRY_SUBJECT_NONE,
+                      "the image has no FITS header, so there are no sky coordinates");
     airy_sky *made = calloc(1, sizeof(*made));
     AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "cannot allocate %zu bytes", sizeof(*made));
     made->wcs.flag = -1; /* not yet initialised */

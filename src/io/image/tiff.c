@@ -630,8 +630,8 @@ airy_status airy_tiff_finish(struct airy_tiff_pages *pages)
     pages->f.tiff = NULL;
     if (pages->f.why[0])
         return tiff_fail(AIRY_ERR_IO, &pages->f, "cannot be written");
-    AIRY_FAIL_IF(fsync(pages->f.fd) != 0 && errno != EINVAL && errno != EROFS, AIRY_ERR_IO,
-                 "fsync: %s", strerror(errno));
+    AIRY_FAIL_HINT_IF(fsync(pages->f.fd) != 0 && errno != EINVAL && errno != EROFS, AIRY_ERR_IO,
+                      airy_hint_of_errno(errno), AIRY_SUBJECT_NONE, "fsync: %s", strerror(errno));
     return AIRY_OK;
 }
 
@@ -662,12 +662,14 @@ airy_status airy_image_write_tiff(const airy_image *image, const char *path, boo
                                   const struct airy_image_about *about)
 {
     for (int axis = image->ndim - 2; axis < image->ndim; axis++)
-        AIRY_FAIL_IF(image->shape[axis] > UINT32_MAX, AIRY_ERR_UNSUPPORTED,
-                     "'%s': %zu pixels a side are more than TIFF's 32 bits", path,
-                     image->shape[axis]);
-    AIRY_FAIL_IF(image->ndim == 3 && image->shape[0] > MAX_PAGES, AIRY_ERR_UNSUPPORTED,
-                 "'%s': %zu pages, expected at most %d", path, image->shape[0], MAX_PAGES);
-    AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
+        AIRY_FAIL_ON_IF(image->shape[axis] > UINT32_MAX, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                        "'%s': %zu pixels a side are more than TIFF's 32 bits", path,
+                        image->shape[axis]);
+    AIRY_FAIL_ON_IF(image->ndim == 3 && image->shape[0] > MAX_PAGES, AIRY_ERR_UNSUPPORTED,
+                    AIRY_SUBJECT_FILE, "'%s': %zu pages, expected at most %d", path,
+                    image->shape[0], MAX_PAGES);
+    AIRY_FAIL_ON_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                    "'%s' is there already", path);
     char *partial;
     int fd;
     AIRY_TRY(airy_file_create(&fd, &partial, path));

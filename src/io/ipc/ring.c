@@ -135,8 +135,9 @@ static airy_status new_ring(airy_ring **ring, enum side side, const char *name)
 static airy_status map_bytes(airy_ring *ring, size_t size, int access)
 {
     void *map = mmap(NULL, size, access, MAP_SHARED, ring->fd, 0);
-    AIRY_FAIL_IF(map == MAP_FAILED, AIRY_ERR_MEMORY, "ring %s: cannot map %zu bytes: %s",
-                 ring->name, size, strerror(errno));
+    AIRY_FAIL_HINT_IF(map == MAP_FAILED, AIRY_ERR_MEMORY, airy_hint_of_errno(errno),
+                      AIRY_SUBJECT_ADDRESS, "ring %s: cannot map %zu bytes: %s", ring->name, size,
+                      strerror(errno));
     ring->header = map;
     ring->size = size;
     return AIRY_OK;
@@ -190,15 +191,16 @@ static void unlink_locked(const char *name, int fd)
 static airy_status clear_name(const char *name)
 {
     const int old = shm_open(name, O_RDWR, 0);
-    AIRY_FAIL_IF(old < 0 && errno != ENOENT, AIRY_ERR_IO, "ring %s: cannot open it: %s", name,
-                 strerror(errno));
+    AIRY_FAIL_HINT_IF(old < 0 && errno != ENOENT, AIRY_ERR_IO, airy_hint_of_errno(errno),
+                      AIRY_SUBJECT_ADDRESS, "ring %s: cannot open it: %s", name, strerror(errno));
     if (old < 0)
         return AIRY_OK;
     const bool dead = lock_side(old, PRODUCER);
     if (dead)
         unlink_locked(name, old);
     close(old);
-    AIRY_FAIL_IF(!dead, AIRY_ERR_EXISTS, "ring %s has a producer already", name);
+    AIRY_FAIL_ON_IF(!dead, AIRY_ERR_EXISTS, AIRY_SUBJECT_ADDRESS, "ring %s has a producer already",
+                    name);
     return AIRY_OK;
 }
 
@@ -207,8 +209,9 @@ static airy_status make_object(airy_ring *ring)
 {
     for (int i = 0; i < CREATE_TRIES; i++) {
         const int fd = shm_open(ring->name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-        AIRY_FAIL_IF(fd < 0 && errno != EEXIST, AIRY_ERR_IO, "ring %s: cannot create it: %s",
-                     ring->name, strerror(errno));
+        AIRY_FAIL_HINT_IF(fd < 0 && errno != EEXIST, AIRY_ERR_IO, airy_hint_of_errno(errno),
+                          AIRY_SUBJECT_ADDRESS, "ring %s: cannot create it: %s", ring->name,
+                          strerror(errno));
         if (fd < 0) {
             AIRY_TRY(clear_name(ring->name));
             continue;
@@ -220,8 +223,8 @@ static airy_status make_object(airy_ring *ring)
         }
         close(fd);
     }
-    return airy_fail(AIRY_ERR_EXISTS, "ring %s: other processes create it again and again",
-                     ring->name);
+    return airy_fail_on(AIRY_ERR_EXISTS, AIRY_SUBJECT_ADDRESS,
+                        "ring %s: other processes create it again and again", ring->name);
 }
 
 static airy_status fill_object(airy_ring *ring, size_t frame_bytes, size_t slots)
@@ -236,8 +239,9 @@ static airy_status fill_object(airy_ring *ring, size_t frame_bytes, size_t slots
     do
         failed = posix_fallocate(ring->fd, 0, (off_t)layout.size);
     while (failed == EINTR);
-    AIRY_FAIL_IF(failed, AIRY_ERR_MEMORY, "ring %s: no %zu bytes of shared memory: %s", ring->name,
-                 layout.size, strerror(failed));
+    AIRY_FAIL_HINT_IF(failed, AIRY_ERR_MEMORY, airy_hint_of_errno(failed), AIRY_SUBJECT_ADDRESS,
+                      "ring %s: no %zu bytes of shared memory: %s", ring->name, layout.size,
+                      strerror(failed));
     AIRY_TRY(map_ring(ring, &layout));
     ring->slots = slots;
     ring->frame_bytes = frame_bytes;
@@ -342,12 +346,12 @@ static airy_status read_shared(const airy_ring *ring, void *out, size_t size, si
         const ssize_t n = pread(ring->fd, (char *)out + done, size - done, (off_t)(at + done));
         if (n < 0 && errno == EINTR)
             continue;
-        AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "ring %s: cannot read it: %s", ring->name,
-                     strerror(errno));
-        AIRY_FAIL_IF(n == 0, AIRY_ERR_CORRUPT,
-                     "ring %s was cut by its producer: %zu bytes at %zu are gone; start the "
-                     "producer again",
-                     ring->name, size - done, at + done);
+        AIRY_FAIL_HINT_IF(n < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_ADDRESS,
+                          "ring %s: cannot read it: %s", ring->name, strerror(errno));
+        AIRY_FAIL_HINT_IF(n == 0, AIRY_ERR_CORRUPT, AIRY_HINT_STATED, AIRY_SUBJECT_ADDRESS,
+                          "ring %s was cut by its producer: %zu bytes at %zu are gone; start the "
+                          "producer again",
+                          ring->name, size - done, at + done);
         done += (size_t)n;
     }
     atomic_thread_fence(memory_order_acquire);
@@ -365,7 +369,8 @@ static airy_status read_counter(const airy_ring *ring, uint64_t *value, size_t a
         if (*value == before)
             return AIRY_OK;
     }
-    return airy_fail(AIRY_ERR_CORRUPT, "ring %s: a counter does not stand still", ring->name);
+    return airy_fail_on(AIRY_ERR_CORRUPT, AIRY_SUBJECT_ADDRESS,
+                        "ring %s: a counter does not stand still", ring->name);
 }
 
 static airy_status write_shared(const airy_ring *ring, const void *bytes, size_t size, size_t at)
@@ -375,8 +380,9 @@ static airy_status write_shared(const airy_ring *ring, const void *bytes, size_t
     do
         n = pwrite(ring->fd, bytes, size, (off_t)at);
     while (n < 0 && errno == EINTR);
-    AIRY_FAIL_IF(n != (ssize_t)size, AIRY_ERR_IO, "ring %s: cannot write its counters: %s",
-                 ring->name, n < 0 ? strerror(errno) : "nothing was written");
+    AIRY_FAIL_HINT_IF(n != (ssize_t)size, AIRY_ERR_IO, airy_hint_of_errno(n < 0 ? errno : 0),
+                      AIRY_SUBJECT_ADDRESS, "ring %s: cannot write its counters: %s", ring->name,
+                      n < 0 ? strerror(errno) : "nothing was written");
     return AIRY_OK;
 }
 
@@ -388,12 +394,14 @@ static airy_status write_released(const airy_ring *ring)
 /* Whoever may write to the object may put any frames into it. */
 static airy_status check_owner(const airy_ring *ring, const struct stat *about)
 {
-    AIRY_FAIL_IF(about->st_uid != geteuid() && about->st_uid != 0, AIRY_ERR_IO,
-                 "ring %s belongs to user %u, expected this user (%u) or root; run producer and "
-                 "consumer as the same user",
-                 ring->name, (unsigned)about->st_uid, (unsigned)geteuid());
-    AIRY_FAIL_IF(
-        about->st_mode & (S_IWGRP | S_IWOTH), AIRY_ERR_IO,
+    AIRY_FAIL_HINT_IF(
+        about->st_uid != geteuid() && about->st_uid != 0, AIRY_ERR_IO, AIRY_HINT_STATED,
+        AIRY_SUBJECT_ADDRESS,
+        "ring %s belongs to user %u, expected this user (%u) or root; run producer and "
+        "consumer as the same user",
+        ring->name, (unsigned)about->st_uid, (unsigned)geteuid());
+    AIRY_FAIL_HINT_IF(
+        about->st_mode & (S_IWGRP | S_IWOTH), AIRY_ERR_IO, AIRY_HINT_STATED, AIRY_SUBJECT_ADDRESS,
         "ring %s may be written by other users (mode %03o), expected 600; let its producer "
         "create it anew",
         ring->name, (unsigned)(about->st_mode & 0777));
@@ -406,9 +414,10 @@ static airy_status alloc_frame(airy_ring *ring)
     void *block;
     if (ring->frames)
         return AIRY_OK;
-    AIRY_FAIL_IF(ring->frame_bytes > airy_memory_available(), AIRY_ERR_MEMORY,
-                 "ring %s: a frame has %zu bytes, more than the memory that is left", ring->name,
-                 ring->frame_bytes);
+    AIRY_FAIL_ON_IF(ring->frame_bytes > airy_memory_available(), AIRY_ERR_MEMORY,
+                    AIRY_SUBJECT_ADDRESS,
+                    "ring %s: a frame has %zu bytes, more than the memory that is left", ring->name,
+                    ring->frame_bytes);
     AIRY_TRY(airy_memory_alloc(&block, ring->frame_bytes));
     ring->frames = block;
     return AIRY_OK;
@@ -425,25 +434,28 @@ static airy_status adopt(airy_ring *ring, bool *ready)
     struct header h;
     unsigned filled;
     *ready = false;
-    AIRY_FAIL_IF(fstat(ring->fd, &stat) != 0, AIRY_ERR_IO, "ring %s: %s", ring->name,
-                 strerror(errno));
+    AIRY_FAIL_HINT_IF(fstat(ring->fd, &stat) != 0, AIRY_ERR_IO, airy_hint_of_errno(errno),
+                      AIRY_SUBJECT_ADDRESS, "ring %s: %s", ring->name, strerror(errno));
     AIRY_TRY(check_owner(ring, &stat));
     if (stat.st_size == 0 || !is_locked(ring->fd, PRODUCER))
         return AIRY_OK;
-    AIRY_FAIL_IF(stat.st_size < (off_t)sizeof(struct header), AIRY_ERR_CORRUPT,
-                 "ring %s is no ring: %lld bytes", ring->name, (long long)stat.st_size);
+    AIRY_FAIL_ON_IF(stat.st_size < (off_t)sizeof(struct header), AIRY_ERR_CORRUPT,
+                    AIRY_SUBJECT_ADDRESS, "ring %s is no ring: %lld bytes", ring->name,
+                    (long long)stat.st_size);
     AIRY_TRY(read_shared(ring, &filled, sizeof(filled), offsetof(struct header, ready)));
     if (!filled)
         return AIRY_OK;
     AIRY_TRY(read_shared(ring, &h, sizeof(h), 0));
-    AIRY_FAIL_IF(memcmp(h.magic, magic, sizeof(magic)) != 0, AIRY_ERR_CORRUPT, "ring %s is no ring",
-                 ring->name);
-    AIRY_FAIL_IF(h.version != VERSION, AIRY_ERR_CORRUPT, "ring %s has version %u, expected %d",
-                 ring->name, (unsigned)h.version, (int)VERSION);
-    AIRY_FAIL_IF(!plan_layout(&layout, h.frame_bytes, h.slots) || layout.size != h.size ||
-                     layout.size != (size_t)stat.st_size,
-                 AIRY_ERR_CORRUPT, "ring %s: %u slots of %llu bytes in %lld bytes", ring->name,
-                 (unsigned)h.slots, (unsigned long long)h.frame_bytes, (long long)stat.st_size);
+    AIRY_FAIL_ON_IF(memcmp(h.magic, magic, sizeof(magic)) != 0, AIRY_ERR_CORRUPT,
+                    AIRY_SUBJECT_ADDRESS, "ring %s is no ring", ring->name);
+    AIRY_FAIL_ON_IF(h.version != VERSION, AIRY_ERR_CORRUPT, AIRY_SUBJECT_ADDRESS,
+                    "ring %s has version %u, expected %d", ring->name, (unsigned)h.version,
+                    (int)VERSION);
+    AIRY_FAIL_ON_IF(!plan_layout(&layout, h.frame_bytes, h.slots) || layout.size != h.size ||
+                        layout.size != (size_t)stat.st_size,
+                    AIRY_ERR_CORRUPT, AIRY_SUBJECT_ADDRESS,
+                    "ring %s: %u slots of %llu bytes in %lld bytes", ring->name, (unsigned)h.slots,
+                    (unsigned long long)h.frame_bytes, (long long)stat.st_size);
     AIRY_TRY(map_bytes(ring, sizeof(struct header), PROT_READ));
     ring->first = layout.frames;
     ring->stride = layout.stride;
@@ -470,11 +482,12 @@ static airy_status try_open(airy_ring *ring, bool *ready)
     ring->fd = shm_open(ring->name, O_RDWR, 0);
     if (ring->fd < 0 && errno == ENOENT)
         return AIRY_OK;
-    AIRY_FAIL_IF(ring->fd < 0, AIRY_ERR_IO, "ring %s: cannot open it: %s", ring->name,
-                 strerror(errno));
+    AIRY_FAIL_HINT_IF(ring->fd < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_ADDRESS,
+                      "ring %s: cannot open it: %s", ring->name, strerror(errno));
     airy_status status = adopt(ring, ready);
     if (status == AIRY_OK && *ready && !lock_side(ring->fd, CONSUMER))
-        status = airy_fail(AIRY_ERR_EXISTS, "ring %s has a consumer already", ring->name);
+        status = airy_fail_on(AIRY_ERR_EXISTS, AIRY_SUBJECT_ADDRESS,
+                              "ring %s has a consumer already", ring->name);
     if (status == AIRY_OK && *ready)
         status = resume(ring);
     if (status == AIRY_OK && *ready)
@@ -503,7 +516,9 @@ airy_status airy_ring_open(airy_ring **ring, const char *name, uint64_t timeout_
         usleep(1000);
     }
     if (status == AIRY_OK && !ready)
-        status = airy_fail(AIRY_ERR_NOT_FOUND, "there is no ring %s", r->name);
+        status = airy_hinted(
+            AIRY_HINT_PRODUCER,
+            airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_ADDRESS, "there is no ring %s", r->name));
     if (status != AIRY_OK) {
         close_ring(r);
         return status;
@@ -527,9 +542,9 @@ static airy_status count_waiting(const airy_ring *ring, uint64_t *waiting)
     uint64_t given;
     AIRY_TRY(read_counter(ring, &given, offsetof(struct header, given)));
     *waiting = given - ring->count;
-    AIRY_FAIL_IF(*waiting > ring->slots, AIRY_ERR_CORRUPT,
-                 "ring %s: %llu frames given, %llu released, %zu slots", ring->name,
-                 (unsigned long long)given, (unsigned long long)ring->count, ring->slots);
+    AIRY_FAIL_ON_IF(*waiting > ring->slots, AIRY_ERR_CORRUPT, AIRY_SUBJECT_ADDRESS,
+                    "ring %s: %llu frames given, %llu released, %zu slots", ring->name,
+                    (unsigned long long)given, (unsigned long long)ring->count, ring->slots);
     return AIRY_OK;
 }
 
@@ -617,8 +632,8 @@ airy_status airy_ring_get_info(airy_ring *ring, airy_ring_info *info)
     AIRY_FAIL_IF(!ring || !info, AIRY_ERR_PARAM, "airy_ring_get_info: argument is NULL");
     uint64_t given, released, dropped;
     struct stat stat;
-    AIRY_FAIL_IF(fstat(ring->fd, &stat) != 0, AIRY_ERR_IO, "ring %s: %s", ring->name,
-                 strerror(errno));
+    AIRY_FAIL_HINT_IF(fstat(ring->fd, &stat) != 0, AIRY_ERR_IO, airy_hint_of_errno(errno),
+                      AIRY_SUBJECT_ADDRESS, "ring %s: %s", ring->name, strerror(errno));
     AIRY_TRY(read_counter(ring, &given, offsetof(struct header, given)));
     AIRY_TRY(read_counter(ring, &released, offsetof(struct header, released)));
     AIRY_TRY(read_counter(ring, &dropped, offsetof(struct header, dropped)));

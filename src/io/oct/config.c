@@ -125,8 +125,8 @@ static airy_status check_keys(const char *key, const json_t *value, const char *
     {
         const bool known = find_word(name, words, count) >= 0;
         const char *near = known ? NULL : airy_suggest_word(name, words, count);
-        AIRY_FAIL_IF(near, AIRY_ERR_FORMAT, "%s: key '%.40s' is not known, did you mean '%s'?", key,
-                     name, near);
+        AIRY_FAIL_HINT_IF(near, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_PARAMETER,
+                          "%s: key '%.40s' is not known, did you mean '%s'?", key, name, near);
         AIRY_FAIL_IF(!known, AIRY_ERR_FORMAT, "%s: key '%.40s' is not known, expected %s", key,
                      name, what);
     }
@@ -248,11 +248,11 @@ static airy_status read_packing(struct plan *plan, const char *key, const json_t
     plan->p->packing = (airy_oct_packing)which;
     if (which == AIRY_OCT_PACKING_NONE)
         return AIRY_OK;
-    AIRY_FAIL_IF(
+    AIRY_FAIL_ON_IF(
         plan->config->has_dtype && plan->p->dtype != AIRY_DTYPE_U8 &&
             plan->p->dtype != AIRY_DTYPE_U16,
-        AIRY_ERR_PARAM, "packing = %s with dtype = %s, expected dtype u16, u8 or none",
-        oct_packings[which],
+        AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+        "%s = %s with dtype = %s, expected dtype u16, u8 or none", "packing", oct_packings[which],
         airy_dtype_name(plan->config->converted ? plan->config->converted : plan->p->dtype));
     plan->p->dtype = AIRY_DTYPE_U8;
     plan->config->has_dtype = true;
@@ -717,9 +717,9 @@ static airy_status read_keys(struct plan *plan, const json_t *root)
             AIRY_TRY(keys_of_plan[i].read(plan, names[i], value));
     }
     const airy_oct_params *p = plan->p;
-    AIRY_FAIL_IF(p->samples && p->rolling > p->samples, AIRY_ERR_PARAM,
-                 "background = rolling:%zu, expected at most the %zu samples", p->rolling,
-                 p->samples);
+    AIRY_FAIL_ON_IF(p->samples && p->rolling > p->samples, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = rolling:%zu, expected at most the %zu samples", "background", p->rolling,
+                    p->samples);
     return AIRY_OK;
 }
 

@@ -165,8 +165,8 @@ static airy_status check_numbers(const airy_oct_params *p)
 
 static airy_status check_tables(const airy_oct_params *p)
 {
-    AIRY_FAIL_IF(p->samples > AIRY_OCT_MAX_SAMPLES, AIRY_ERR_PARAM,
-                 "samples = %zu, expected at most %d", p->samples, AIRY_OCT_MAX_SAMPLES);
+    AIRY_FAIL_ON_IF(p->samples > AIRY_OCT_MAX_SAMPLES, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most %d", "samples", p->samples, AIRY_OCT_MAX_SAMPLES);
     AIRY_FAIL_IF(p->background == AIRY_OCT_BACKGROUND_LINE && !p->background_line, AIRY_ERR_PARAM,
                  "background_line is missing");
     AIRY_FAIL_IF(p->axis > AIRY_OCT_AXIS_NONE && p->axis < AIRY_OCT_AXIS_POLY && !p->axis_table,
@@ -205,10 +205,11 @@ static airy_status check_words(const airy_oct_params *p)
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         AIRY_FAIL_IF(words[i].value >= words[i].count, AIRY_ERR_PARAM, "%s = %u, expected below %u",
                      words[i].name, words[i].value, words[i].count);
-    AIRY_FAIL_IF(p->dtype != AIRY_DTYPE_F32 && p->dtype != AIRY_DTYPE_U8 &&
-                     p->dtype != AIRY_DTYPE_U16 && p->dtype != AIRY_DTYPE_I16,
-                 AIRY_ERR_PARAM, "dtype = %s, expected uint8, uint16, int16 or float32",
-                 airy_dtype_name(p->dtype));
+    AIRY_FAIL_ON_IF(p->dtype != AIRY_DTYPE_F32 && p->dtype != AIRY_DTYPE_U8 &&
+                        p->dtype != AIRY_DTYPE_U16 && p->dtype != AIRY_DTYPE_I16,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %s, expected uint8, uint16, int16 or float32", "dtype",
+                    airy_dtype_name(p->dtype));
     return AIRY_OK;
 }
 

@@ -32,7 +32,8 @@ static airy_status read_npy(double *values, size_t *count, size_t most, const ch
     const bool is_complex = image.is_complex;
     if (is_complex)
         airy_image_free(&image);
-    AIRY_FAIL_IF(is_complex, AIRY_ERR_UNSUPPORTED, "'%s': " AIRY_COMPLEX_REFUSED, path);
+    AIRY_FAIL_HINT_IF(is_complex, AIRY_ERR_UNSUPPORTED, AIRY_HINT_COMPLEX, AIRY_SUBJECT_FILE,
+                      "'%s': " AIRY_COMPLEX_REFUSED, path);
     size_t n = 1;
     for (int axis = 0; axis < image.ndim; axis++)
         n *= image.shape[axis]; /* bounded: the reader has allocated them */

@@ -95,8 +95,9 @@ static airy_status restore_tail(airy_pattern_file *file)
     struct airy_pattern_layout *layout = &file->layout;
     if (!layout->cut)
         return AIRY_OK;
-    AIRY_FAIL_IF(ftruncate(file->fd, (off_t)layout->end) != 0, AIRY_ERR_IO,
-                 "cannot extend '%s': %s", file->partial, strerror(errno));
+    AIRY_FAIL_HINT_IF(ftruncate(file->fd, (off_t)layout->end) != 0, AIRY_ERR_IO,
+                      airy_hint_of_errno(errno), AIRY_SUBJECT_FILE, "cannot extend '%s': %s",
+                      file->partial, strerror(errno));
     layout->cut = false;
     return airy_pattern_layout_switch(file->fd, layout, layout->per_frame, layout->end);
 }
@@ -229,8 +230,8 @@ static airy_status join(airy_pattern_file *file, const struct airy_pattern_spec 
 {
     AIRY_TRY(airy_file_open_locked(&file->fd, file->partial, true));
     AIRY_TRY(airy_pattern_layout_open(&file->layout, file->partial, spec));
-    AIRY_FAIL_IF(file->layout.cut, AIRY_ERR_FORMAT,
-                 "'%s' was about to be finished: it has to be resumed first", file->partial);
+    AIRY_FAIL_ON_IF(file->layout.cut, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s' was about to be finished: it has to be resumed first", file->partial);
     file->resumed = file->joined = true;
     return load_rows(file, false);
 }
@@ -241,9 +242,10 @@ static airy_status check_partial(const char *partial)
     airy_watch *watch = NULL;
     const airy_status status = airy_watch_open(&watch, partial);
     airy_watch_close(&watch);
-    AIRY_FAIL_IF(status != AIRY_OK && status != AIRY_ERR_MEMORY, AIRY_ERR_EXISTS,
-                 "'%s' is there and is no partial result: move it, or choose another output",
-                 partial);
+    AIRY_FAIL_HINT_IF(status != AIRY_OK && status != AIRY_ERR_MEMORY, AIRY_ERR_EXISTS,
+                      AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+                      "'%s' is there and is no partial result: move it, or choose another output",
+                      partial);
     return status;
 }
 
@@ -256,12 +258,12 @@ airy_status airy_pattern_clear_partial(const char *partial, bool force)
     if (status == AIRY_OK)
         status = check_partial(partial);
     if (status == AIRY_OK && !force)
-        status = airy_fail(AIRY_ERR_EXISTS,
-                           "'%s' is there from an interrupted run: resume it, remove it, or "
-                           "overwrite by force",
-                           partial);
+        status = airy_hinted(AIRY_HINT_INTERRUPTED,
+                             airy_fail_on(AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                                          "'%s' is there from an interrupted run", partial));
     if (status == AIRY_OK && unlink(partial) != 0)
-        status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", partial, strerror(errno));
+        status = airy_fail_system(AIRY_SUBJECT_FILE, errno, "cannot remove '%s': %s", partial,
+                                  strerror(errno));
     if (fd >= 0)
         close(fd);
     return status == AIRY_ERR_NOT_FOUND ? AIRY_OK : status;
@@ -270,8 +272,8 @@ airy_status airy_pattern_clear_partial(const char *partial, bool force)
 static airy_status start_file(airy_pattern_file *file, const struct airy_pattern_spec *spec,
                               bool resume)
 {
-    AIRY_FAIL_IF(!file->force && access(file->path, F_OK) == 0, AIRY_ERR_EXISTS,
-                 "'%s' is there already", file->path);
+    AIRY_FAIL_ON_IF(!file->force && access(file->path, F_OK) == 0, AIRY_ERR_EXISTS,
+                    AIRY_SUBJECT_FILE, "'%s' is there already", file->path);
     if (resume)
         return take_over(file, spec, false);
     AIRY_TRY(airy_pattern_clear_partial(file->partial, file->force));
@@ -536,8 +538,8 @@ static airy_status write_all(airy_pattern_file *file, size_t row,
 static airy_status check_row(const airy_pattern_file *file, size_t row,
                              const struct airy_pattern_row *data)
 {
-    AIRY_FAIL_IF(row >= file->frames, AIRY_ERR_PARAM, "row = %zu, the file has %zu", row,
-                 file->frames);
+    AIRY_FAIL_ON_IF(row >= file->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, the file has %zu", "row", row, file->frames);
     const bool has_errors = file->layout.offset[AIRY_PATTERN_STD] != 0;
     AIRY_FAIL_IF(!data->intensity || !data->signal || !data->norms ||
                      (has_errors && (!data->std || !data->sem || !data->variance)),
@@ -586,8 +588,9 @@ static airy_status cut_tail(airy_pattern_file *file)
         return AIRY_OK;
     layout->end = layout->offset[AIRY_PATTERN_NORMALIZATION];
     AIRY_TRY(airy_pattern_layout_switch(file->fd, layout, false, layout->end));
-    AIRY_FAIL_IF(ftruncate(file->fd, (off_t)layout->end) != 0, AIRY_ERR_IO,
-                 "cannot shorten the file: %s", strerror(errno));
+    AIRY_FAIL_HINT_IF(ftruncate(file->fd, (off_t)layout->end) != 0, AIRY_ERR_IO,
+                      airy_hint_of_errno(errno), AIRY_SUBJECT_NONE, "cannot shorten the file: %s",
+                      strerror(errno));
     layout->cuttable = false;
     return AIRY_OK;
 }
@@ -600,8 +603,8 @@ airy_status airy_pattern_file_separate(airy_pattern_file *file)
 airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums)
 {
     const size_t pending = airy_pattern_file_pending(file);
-    AIRY_FAIL_IF(pending > 0, AIRY_ERR_PARAM, "'%s': %zu of %zu rows are not written",
-                 file->partial, pending, file->frames);
+    AIRY_FAIL_ON_IF(pending > 0, AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "'%s': %zu of %zu rows are not written", file->partial, pending, file->frames);
     airy_status status = AIRY_OK;
     if (sums && !file->layout.per_frame)
         status = write_shared(file, sums + AIRY_SUM_NORMALIZATION * file->bins);

@@ -52,10 +52,9 @@ struct airy_pattern_growing {
     struct half halves[HALVES];
     pthread_mutex_t lock;
     pthread_cond_t some, room;
-    int filling;     /* half that rows are put into; the other is being written, or empty */
-    bool full, ends; /* the thread is asked to write at once; to end */
-    airy_status status;
-    char message[1024];
+    int filling;      /* half that rows are put into; the other is being written, or empty */
+    bool full, ends;  /* the thread is asked to write at once; to end */
+    airy_error error; /* of the thread */
     pthread_t thread;
     bool has_thread;
     struct airy_disk_owner owner;
@@ -244,7 +243,8 @@ static airy_status flush_half(airy_pattern_growing *file, struct half *half)
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = AIRY_OK;
     if (write_half(file, half) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write rows of '%s'", file->partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE, "cannot write rows of '%s'",
+                                file->partial);
     if (file->sink.error)
         status = airy_sink_result(&file->sink, file->partial);
     airy_hdf5_unlock();
@@ -278,11 +278,8 @@ static void *write_rows(void *arg)
         pthread_mutex_unlock(&file->lock);
         const airy_status status = flush_half(file, half);
         pthread_mutex_lock(&file->lock);
-        if (status != AIRY_OK && file->status == AIRY_OK) {
-            file->status = status;
-            airy_error_copy(file->message, sizeof(file->message));
+        if (airy_error_first(&file->error, status) != AIRY_OK)
             pthread_cond_broadcast(&file->room);
-        }
     }
     pthread_mutex_unlock(&file->lock);
     return NULL;
@@ -313,7 +310,7 @@ static airy_status stop_thread(airy_pattern_growing *file)
         pthread_join(file->thread, NULL);
         file->has_thread = false;
     }
-    return file->status == AIRY_OK ? AIRY_OK : airy_fail_restore(file->status, file->message);
+    return file->error.status == AIRY_OK ? AIRY_OK : airy_error_restore(&file->error);
 }
 
 /* The lock is held, and there is room. */
@@ -342,16 +339,17 @@ airy_status airy_pattern_growing_write(airy_pattern_growing *file, size_t row,
     airy_status status = AIRY_OK;
     pthread_mutex_lock(&file->lock);
     for (size_t i = 0; i < count && status == AIRY_OK; i++) {
-        while (file->status == AIRY_OK && file->halves[file->filling].count == file->capacity) {
+        while (file->error.status == AIRY_OK &&
+               file->halves[file->filling].count == file->capacity) {
             file->full = true;
             pthread_cond_signal(&file->some);
             pthread_cond_wait(&file->room, &file->lock);
         }
-        status = file->status;
+        status = file->error.status;
         if (status == AIRY_OK)
             hold_row(file, row + i, &data[i]);
         else
-            airy_fail_restore(status, file->message);
+            (void)airy_error_restore(&file->error);
     }
     pthread_cond_signal(&file->some);
     pthread_mutex_unlock(&file->lock);
@@ -366,7 +364,7 @@ static airy_status lay_out(airy_pattern_growing *file, const char *name,
     airy_status status = airy_sink_create_growing(&file->file, &file->sink, name, METADATA_BYTES);
     if (status == AIRY_OK && (airy_pattern_put_growing(file->datasets, file->file, spec) < 0 ||
                               H5Fstart_swmr_write(file->file) < 0))
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", name);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot lay out '%s'", name);
     if (status == AIRY_OK)
         status = airy_sink_result(&file->sink, name);
     airy_hdf5_unlock();
@@ -410,7 +408,8 @@ static airy_status open_old_field(struct old_file *old, const airy_pattern_growi
     airy_pattern_field_path(path, field);
     old->datasets[field] = airy_hdf5_dataset(old->file, path);
     if (old->datasets[field] < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "its dataset %s is missing", path);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_NONE, "its dataset %s is missing",
+                              path);
     hsize_t have[H5S_MAX_RANK] = {0}, want[H5S_MAX_RANK] = {0};
     const hid_t spaces[2] = {H5Dget_space(old->datasets[field]),
                              H5Dget_space(file->datasets[field])};
@@ -445,7 +444,7 @@ static airy_status open_old(struct old_file *old, const airy_pattern_growing *fi
     AIRY_TRY(airy_memory_calloc((void **)&old->status, old->rows, sizeof(int32_t), "rows"));
     if (transfer(old->datasets[AIRY_PATTERN_STATUS], AIRY_PATTERN_STATUS, 0, old->rows, old->status,
                  false) < 0)
-        return airy_hdf5_fail(AIRY_ERR_IO, "its frame/status cannot be read");
+        return airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE, "its frame/status cannot be read");
     /* Trailing rows that nobody has done come anew. */
     while (old->rows && old->status[old->rows - 1] != AIRY_ROW_GOOD)
         old->rows--;
@@ -473,10 +472,10 @@ static airy_status copy_field(airy_pattern_growing *file, const struct old_file 
     for (size_t row = 0; row < old->rows && status == AIRY_OK; row += most) {
         const size_t count = airy_min_size(most, old->rows - row);
         if (transfer(old->datasets[field], field, row, count, some, false) < 0)
-            status =
-                airy_hdf5_fail(AIRY_ERR_IO, "rows %zu to %zu cannot be read", row, row + count - 1);
+            status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE,
+                                    "rows %zu to %zu cannot be read", row, row + count - 1);
         else if (transfer(file->datasets[field], field, row, count, some, true) < 0)
-            status = airy_hdf5_fail(AIRY_ERR_IO, "rows cannot be written");
+            status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE, "rows cannot be written");
     }
     airy_memory_release(some);
     return status;
@@ -488,7 +487,7 @@ static airy_status copy_rows(airy_pattern_growing *file, const struct old_file *
         return AIRY_OK;
     AIRY_TRY(airy_memory_calloc((void **)&file->done, old->rows, 1, "rows"));
     if (grow(file, old->rows) < 0)
-        return airy_hdf5_fail(AIRY_ERR_IO, "rows cannot be made");
+        return airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE, "rows cannot be made");
     for (int f = 0; f < AIRY_PATTERN_FIELDS; f++)
         if (is_value(file, f))
             AIRY_TRY(copy_field(file, old, f));
@@ -502,7 +501,7 @@ static airy_status copy_rows(airy_pattern_growing *file, const struct old_file *
         transfer(file->datasets[AIRY_PATTERN_STATUS], AIRY_PATTERN_STATUS, 0, old->rows,
                  old->status, true) < 0 ||
         H5Fflush(file->file, H5F_SCOPE_LOCAL) < 0)
-        return airy_hdf5_fail(AIRY_ERR_IO, "rows cannot be written");
+        return airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE, "rows cannot be written");
     return airy_sink_result(&file->sink, file->partial);
 }
 
@@ -548,8 +547,8 @@ static airy_status open_growing(airy_pattern_growing *file, const struct airy_pa
                                 bool resume)
 {
     int old = -1;
-    AIRY_FAIL_IF(!file->force && access(file->path, F_OK) == 0, AIRY_ERR_EXISTS,
-                 "'%s' is there already", file->path);
+    AIRY_FAIL_ON_IF(!file->force && access(file->path, F_OK) == 0, AIRY_ERR_EXISTS,
+                    AIRY_SUBJECT_FILE, "'%s' is there already", file->path);
     airy_status status = resume ? airy_file_open_locked(&old, file->partial, false)
                                 : airy_pattern_clear_partial(file->partial, file->force);
     if (status != AIRY_OK && resume)
@@ -597,10 +596,10 @@ airy_status airy_pattern_growing_create(airy_pattern_growing **file, const char 
                              ? open_growing(made, spec, resume)
                              : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
     if (status != AIRY_OK) {
-        char sentence[1024];
-        airy_error_copy(sentence, sizeof(sentence));
+        airy_error error = {.status = AIRY_OK};
+        (void)airy_error_first(&error, status);
         airy_pattern_growing_destroy(&made, true);
-        return airy_fail_restore(status, sentence);
+        return airy_error_restore(&error);
     }
     *file = made;
     return AIRY_OK;

@@ -569,7 +569,8 @@ static airy_status complete_file(struct airy_pattern_layout *layout, const char 
                                  const struct airy_pattern_spec *spec)
 {
     const int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    AIRY_FAIL_IF(fd < 0, AIRY_ERR_IO, "cannot open it again: %s", strerror(errno));
+    AIRY_FAIL_HINT_IF(fd < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_NONE,
+                      "cannot open it again: %s", strerror(errno));
     uint8_t bytes[SUPERBLOCK_BYTES];
     airy_status status = airy_file_pread(fd, bytes, sizeof(bytes), 0);
     if (status == AIRY_OK && !is_plain_superblock(bytes))
@@ -608,9 +609,9 @@ airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const
         return status;
     }
     if (put_everything(layout, file, spec) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot lay out '%s'", partial);
     if (H5Fclose(file) < 0 && status == AIRY_OK)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", partial);
     if (sink.error)
         status = airy_sink_result(&sink, partial);
     airy_hdf5_unlock();
@@ -652,7 +653,8 @@ static airy_status find_field(struct airy_pattern_layout *layout, hid_t root, in
     snprintf(path, sizeof(path), "entry/integrate/%s/%s", fields[field].group, fields[field].name);
     const hid_t dataset = airy_hdf5_dataset(root, path);
     if (dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "its dataset %s is missing", path);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_NONE, "its dataset %s is missing",
+                              path);
     hsize_t want[3] = {0, 0, 0}, have[H5S_MAX_RANK] = {0};
     const int ndim = field_shape(want, field, spec);
     const hid_t type = H5Dget_type(dataset), expected = open_type(fields[field].type),
@@ -880,7 +882,8 @@ static airy_status open_partial(struct airy_pattern_layout *layout, int fd, hid_
                             H5Oopen_by_addr(file, layout->roots[1])};
     airy_status status;
     if (roots[0] < 0 || roots[1] < 0)
-        status = airy_hdf5_fail(AIRY_ERR_FORMAT, "its root groups cannot be opened");
+        status =
+            airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_NONE, "its root groups cannot be opened");
     else
         status = find_fields(layout, roots, spec);
     if (status == AIRY_OK)
@@ -904,8 +907,9 @@ airy_status airy_pattern_layout_open(struct airy_pattern_layout *layout, const c
     memset(layout, 0, sizeof(*layout));
     airy_pattern_row_bytes(layout->row, spec);
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    AIRY_FAIL_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
-                 "cannot resume '%s': %s", path, strerror(errno));
+    AIRY_FAIL_HINT_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
+                      airy_hint_of_errno(errno), AIRY_SUBJECT_FILE, "cannot resume '%s': %s", path,
+                      strerror(errno));
     airy_status status = airy_hdf5_lock();
     if (status == AIRY_OK) {
         hid_t file;

@@ -72,7 +72,7 @@ static airy_status count_rows(hsize_t *rows, const char *path)
     if (dataset >= 0)
         H5Dclose(dataset);
     H5Fclose(file);
-    AIRY_FAIL_IF(!good, AIRY_ERR_FORMAT, "'%s' is no integrated file", path);
+    AIRY_FAIL_ON_IF(!good, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "'%s' is no integrated file", path);
     return AIRY_OK;
 }
 
@@ -87,8 +87,9 @@ static struct object *find_object(struct link *link, haddr_t address)
 static struct object *add_object(struct link *link, haddr_t address, const char *path)
 {
     if (link->object_count == OBJECTS_MAX || strlen(path) >= PATH_BYTES) {
-        link->status = airy_fail(AIRY_ERR_FORMAT, "'%s' has more or deeper objects than expected",
-                                 link->inputs[0]);
+        link->status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                                    "'%s' has more or deeper objects than expected",
+                                    link->inputs[0]);
         return NULL;
     }
     struct object *object = &link->objects[link->object_count++];
@@ -432,13 +433,15 @@ static airy_status fill(struct link *link, const char *path, const char *const *
     }
     AIRY_TRY(airy_hdf5_open(&link->first, names[0]));
     if (find_rows(link) < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "'%s' is no integrated file", names[0]);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "'%s' is no integrated file",
+                              names[0]);
     for (size_t i = 1; i < link->count; i++)
         AIRY_TRY(check_other(link, i, names[i]));
     AIRY_TRY(airy_sink_create(&link->to, &link->sink, path, METADATA_BYTES));
     if (make_group(link, "") < 0 || put_names(link) < 0)
-        return link->status != AIRY_OK ? link->status
-                                       : airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", path);
+        return link->status != AIRY_OK
+                   ? link->status
+                   : airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot lay out '%s'", path);
     return AIRY_OK;
 }
 
@@ -449,7 +452,7 @@ static airy_status write_link(struct link *link, const char *path, const char *c
     if (link->first >= 0)
         H5Fclose(link->first);
     if (link->to >= 0 && H5Fclose(link->to) < 0 && status == AIRY_OK)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", path);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", path);
     if (link->sink.error)
         status = airy_sink_result(&link->sink, path);
     airy_hdf5_unlock();

@@ -37,15 +37,15 @@ static airy_status open_dataset(hid_t *dataset, int *ndim, hsize_t shape[H5S_MAX
 {
     char path[128];
     snprintf(path, sizeof(path), "/entry/integrate/%s", name);
-    AIRY_FAIL_IF(!airy_hdf5_exists(reader->file, path), AIRY_ERR_FORMAT,
-                 "'%s' has no %s: it is no result of an integration", reader->path, path);
+    AIRY_FAIL_ON_IF(!airy_hdf5_exists(reader->file, path), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s' has no %s: it is no result of an integration", reader->path, path);
     *dataset = airy_hdf5_dataset_own(reader->file, path);
     const hid_t space = *dataset < 0 ? -1 : H5Dget_space(*dataset);
     *ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
     if (space >= 0)
         H5Sclose(space);
-    return *ndim < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be opened as a dataset",
-                                      reader->path, path)
+    return *ndim < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                                      "%s::%s cannot be opened as a dataset", reader->path, path)
                      : AIRY_OK;
 }
 
@@ -59,8 +59,8 @@ static airy_status read_line(double **values, size_t *count, size_t most,
     airy_status status = open_dataset(&dataset, &ndim, shape, reader, name);
     if (status == AIRY_OK && (ndim != 1 || shape[0] == 0 || shape[0] > most ||
                               (*count != SIZE_MAX && shape[0] != (hsize_t)*count)))
-        status = airy_fail(AIRY_ERR_FORMAT, "'%s': %s has another shape than a result's",
-                           reader->path, name);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                              "'%s': %s has another shape than a result's", reader->path, name);
     if (status == AIRY_OK)
         status = airy_sources_check(dataset, NULL, NULL, reader->path);
     if (status == AIRY_OK)
@@ -68,7 +68,8 @@ static airy_status read_line(double **values, size_t *count, size_t most,
     if (status == AIRY_OK)
         status = airy_memory_calloc((void **)values, (size_t)shape[0], sizeof(double), "an axis");
     if (status == AIRY_OK && airy_hdf5_read(dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, *values) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "'%s': %s cannot be read", reader->path, name);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s': %s cannot be read",
+                                reader->path, name);
     if (status == AIRY_OK)
         *count = (size_t)shape[0];
     if (dataset >= 0)
@@ -97,9 +98,9 @@ static airy_status read_unit(airy_unit *unit, const airy_pattern_reader *reader,
     char path[128], *name = NULL;
     snprintf(path, sizeof(path), "/entry/integrate/result/%s", axis);
     const hid_t dataset = airy_hdf5_dataset_own(reader->file, path);
-    airy_status status =
-        dataset < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, "'%s' has no %s axis", reader->path, axis)
-                    : airy_hdf5_attribute_open(&name, dataset, "unit_name");
+    airy_status status = dataset < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                                                      "'%s' has no %s axis", reader->path, axis)
+                                     : airy_hdf5_attribute_open(&name, dataset, "unit_name");
     if (dataset >= 0)
         H5Dclose(dataset);
     if (status == AIRY_OK)
@@ -161,8 +162,8 @@ static airy_status open_plane(airy_pattern_reader *reader, int plane)
     bool fits = shared || (ndim == n + 1 && shape[0] == axes->rows);
     for (int i = 0; i < n && fits; i++)
         fits = shape[i + !shared] == want[i];
-    AIRY_FAIL_IF(!fits, AIRY_ERR_FORMAT, "'%s': %s has another shape than the axes and rows",
-                 reader->path, name);
+    AIRY_FAIL_ON_IF(!fits, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s': %s has another shape than the axes and rows", reader->path, name);
     reader->shared[plane] = shared;
     return AIRY_OK;
 }
@@ -272,8 +273,9 @@ static airy_status read_plane(const airy_pattern_reader *reader, int plane, size
         status = airy_chunk_check(reader->planes[plane], first, part);
     if (status == AIRY_OK && (!chosen || airy_hdf5_read(reader->planes[plane], AIRY_DTYPE_F64,
                                                         memory, space, values) < 0))
-        status = airy_hdf5_fail(AIRY_ERR_IO, "'%s': row %zu of %s cannot be read", reader->path,
-                                row, plane_names[plane]);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE,
+                                "'%s': row %zu of %s cannot be read", reader->path, row,
+                                plane_names[plane]);
     if (memory >= 0)
         H5Sclose(memory);
     if (space >= 0)

@@ -27,8 +27,8 @@ struct airy_watch {
 static airy_status open_dataset(hid_t *dataset, int *ndim, hsize_t shape[3], hsize_t most[3],
                                 const airy_watch *watch, const char *path)
 {
-    AIRY_FAIL_IF(!airy_hdf5_exists(watch->file, path), AIRY_ERR_NOT_FOUND,
-                 "'%s' has no %s: it is no result of an integration", watch->path, path);
+    AIRY_FAIL_ON_IF(!airy_hdf5_exists(watch->file, path), AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                    "'%s' has no %s: it is no result of an integration", watch->path, path);
     *dataset = airy_hdf5_dataset_own(watch->file, path);
     const hid_t space = *dataset < 0 ? -1 : H5Dget_space(*dataset);
     *ndim = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
@@ -37,8 +37,8 @@ static airy_status open_dataset(hid_t *dataset, int *ndim, hsize_t shape[3], hsi
     if (space >= 0)
         H5Sclose(space);
     return *ndim < 1 || *ndim > 3
-               ? airy_hdf5_fail(AIRY_ERR_FORMAT, "'%s': %s is no array of numbers", watch->path,
-                                path)
+               ? airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                                "'%s': %s is no array of numbers", watch->path, path)
                : AIRY_OK;
 }
 
@@ -55,7 +55,7 @@ static airy_status read_box(void *values, airy_dtype dtype, hid_t dataset, const
     const airy_status status =
         chosen && airy_hdf5_read(dataset, dtype, memory, space, values) >= 0
             ? AIRY_OK
-            : airy_hdf5_fail(AIRY_ERR_IO, "'%s' cannot be read", watch->path);
+            : airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s' cannot be read", watch->path);
     if (memory >= 0)
         H5Sclose(memory);
     if (space >= 0)
@@ -73,8 +73,8 @@ static airy_status read_status(airy_watch *watch)
     airy_status status =
         open_dataset(&dataset, &ndim, shape, most, watch, "/entry/integrate/frame/status");
     if (status == AIRY_OK && (ndim != 1 || shape[0] > MAX_ROWS))
-        status = airy_fail(AIRY_ERR_FORMAT, "'%s': frame/status has another shape than a result's",
-                           watch->path);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                              "'%s': frame/status has another shape than a result's", watch->path);
     if (status == AIRY_OK) {
         info->rows = (size_t)shape[0];
         info->grows = most[0] == H5S_UNLIMITED;
@@ -101,10 +101,11 @@ static airy_status open_intensity(airy_watch *watch)
     airy_watch_info *info = &watch->info;
     AIRY_TRY(open_dataset(&watch->intensity, &ndim, shape, most, watch,
                           "/entry/integrate/result/intensity"));
-    AIRY_FAIL_IF(ndim < 2 || shape[0] < info->rows || shape[ndim - 1] == 0 ||
-                     shape[ndim - 1] > MAX_CELLS ||
-                     (ndim == 3 && (shape[1] == 0 || shape[1] > MAX_CELLS / shape[2])),
-                 AIRY_ERR_FORMAT, "'%s': intensity has another shape than a result's", watch->path);
+    AIRY_FAIL_ON_IF(ndim < 2 || shape[0] < info->rows || shape[ndim - 1] == 0 ||
+                        shape[ndim - 1] > MAX_CELLS ||
+                        (ndim == 3 && (shape[1] == 0 || shape[1] > MAX_CELLS / shape[2])),
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s': intensity has another shape than a result's", watch->path);
     info->bins = (size_t)shape[ndim - 1];
     info->azimuth_bins = ndim == 3 ? (size_t)shape[1] : 0;
     return AIRY_OK;
@@ -120,8 +121,8 @@ static airy_status read_axis(double **values, char label[128], airy_watch *watch
     char *text = NULL;
     airy_status status = open_dataset(&dataset, &ndim, shape, most, watch, path);
     if (status == AIRY_OK && (ndim != 1 || shape[0] != bins))
-        status = airy_fail(AIRY_ERR_FORMAT, "'%s': %s has another shape than a result's",
-                           watch->path, path);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                              "'%s': %s has another shape than a result's", watch->path, path);
     if (status == AIRY_OK)
         status = airy_memory_calloc((void **)values, bins, sizeof(double), "an axis");
     if (status == AIRY_OK)
@@ -223,7 +224,8 @@ static airy_status read_number(airy_watch *watch, const char *path, size_t row, 
     const hsize_t start = row, one = 1;
     airy_status status = open_dataset(&dataset, &ndim, shape, most, watch, path);
     if (status == AIRY_OK && (ndim != 1 || row >= shape[0]))
-        status = airy_fail(AIRY_ERR_PARAM, "'%s': %s has no row %zu", watch->path, path, row);
+        status = airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_FILE, "'%s': %s has no row %zu",
+                              watch->path, path, row);
     if (status == AIRY_OK)
         status = read_box(value, AIRY_DTYPE_F64, dataset, &start, &one, 1, watch);
     if (dataset >= 0)

@@ -54,7 +54,8 @@ static airy_status look_at(struct opened *o)
                 creation = H5Dget_create_plist(o->dataset);
     airy_status status = AIRY_OK;
     if (type < 0 || space < 0 || creation < 0)
-        status = airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be opened", o->what);
+        status =
+            airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s cannot be opened", o->what);
     if (status == AIRY_OK)
         status = airy_hdf5_dtype(&o->dtype, &native, type, o->what);
     if (status == AIRY_OK)
@@ -63,8 +64,8 @@ static airy_status look_at(struct opened *o)
         o->ndim = H5Sget_simple_extent_ndims(space);
         if (o->ndim < 0 || o->ndim > 4 ||
             H5Sget_simple_extent_dims(space, o->shape, NULL) != o->ndim)
-            status = airy_fail(AIRY_ERR_SHAPE, "%s has %d dimensions, expected at most 4", o->what,
-                               o->ndim);
+            status = airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
+                                  "%s has %d dimensions, expected at most 4", o->what, o->ndim);
     }
     if (type >= 0)
         H5Tclose(type);
@@ -84,12 +85,13 @@ static airy_status open_dataset(struct opened *o, const airy_sparse *s, const ch
     snprintf(path, sizeof(path), "%s/%s", s->group, name);
     snprintf(o->what, sizeof(o->what), "%.300s::%s", s->path, path);
     if (!airy_hdf5_exists(s->file, path)) {
-        AIRY_FAIL_IF(needed, AIRY_ERR_FORMAT, "%s is not there, which sparse frames have", o->what);
+        AIRY_FAIL_ON_IF(needed, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                        "%s is not there, which sparse frames have", o->what);
         return AIRY_OK;
     }
     o->dataset = airy_hdf5_dataset_own(s->file, path);
     if (o->dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s is no dataset", o->what);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s is no dataset", o->what);
     const airy_status status = look_at(o);
     if (status != AIRY_OK)
         close_opened(o);
@@ -120,7 +122,7 @@ static airy_status read_rows(hid_t dataset, airy_dtype dtype, uint64_t first, ui
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, part, NULL) < 0 ||
         airy_hdf5_read(dataset, dtype, memory, space, values) < 0)
         status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
-                                "%s cannot be read", what);
+                                AIRY_SUBJECT_DATASET, "%s cannot be read", what);
     if (space >= 0)
         H5Sclose(space);
     if (memory >= 0)
@@ -149,8 +151,8 @@ static airy_status find_group(airy_sparse *s)
     }
     free(entry);
     free(data);
-    AIRY_FAIL_IF(!airy_hdf5_exists(s->file, s->group), AIRY_ERR_FORMAT,
-                 "'%s' has no sparse frames: %s is not there", s->path, s->group);
+    AIRY_FAIL_ON_IF(!airy_hdf5_exists(s->file, s->group), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s' has no sparse frames: %s is not there", s->path, s->group);
     return AIRY_OK;
 }
 
@@ -160,8 +162,9 @@ static airy_status read_frame_ptr(airy_sparse *s)
     AIRY_TRY(open_dataset(&o, s, "frame_ptr", true));
     airy_status status = AIRY_OK;
     if (o.ndim != 1 || o.shape[0] < 2 || o.shape[0] > MOST_FRAMES)
-        status = airy_fail(AIRY_ERR_SHAPE, "%s: %llu elements in %d dimensions, expected 2 to 2^28",
-                           o.what, (unsigned long long)(o.ndim > 0 ? o.shape[0] : 0), o.ndim);
+        status = airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
+                              "%s: %llu elements in %d dimensions, expected 2 to 2^28", o.what,
+                              (unsigned long long)(o.ndim > 0 ? o.shape[0] : 0), o.ndim);
     if (status == AIRY_OK)
         status = airy_memory_calloc((void **)&s->frame_ptr, (size_t)o.shape[0],
                                     sizeof(*s->frame_ptr), "where frames begin");
@@ -185,10 +188,10 @@ static airy_status open_list(hid_t *dataset, airy_dtype *dtype, const airy_spars
     const uint64_t wanted = (uint64_t)s->frame_ptr[s->info.frames];
     *dataset = o.dataset;
     *dtype = o.dtype;
-    AIRY_FAIL_IF(o.ndim != 1 || o.shape[0] < wanted, AIRY_ERR_SHAPE,
-                 "%s: %llu elements in %d dimensions, frame_ptr says %llu", o.what,
-                 (unsigned long long)(o.ndim > 0 ? o.shape[0] : 0), o.ndim,
-                 (unsigned long long)wanted);
+    AIRY_FAIL_ON_IF(o.ndim != 1 || o.shape[0] < wanted, AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
+                    "%s: %llu elements in %d dimensions, frame_ptr says %llu", o.what,
+                    (unsigned long long)(o.ndim > 0 ? o.shape[0] : 0), o.ndim,
+                    (unsigned long long)wanted);
     return AIRY_OK;
 }
 
@@ -197,13 +200,13 @@ static airy_status open_lists(airy_sparse *s)
     airy_dtype index_dtype = AIRY_DTYPE_U32;
     AIRY_TRY(open_list(&s->index, &index_dtype, s, "index"));
     AIRY_TRY(open_list(&s->intensity, &s->info.dtype, s, "intensity"));
-    AIRY_FAIL_IF(airy_dtype_is_float(index_dtype), AIRY_ERR_FORMAT,
-                 "%s::%s/index is %s, expected integers", s->path, s->group,
-                 airy_dtype_name(index_dtype));
-    AIRY_FAIL_IF(s->info.dtype == AIRY_DTYPE_U64 || s->info.dtype == AIRY_DTYPE_I64,
-                 AIRY_ERR_UNSUPPORTED,
-                 "%s::%s/intensity is %s, expected at most 32 bits or a float", s->path, s->group,
-                 airy_dtype_name(s->info.dtype));
+    AIRY_FAIL_ON_IF(airy_dtype_is_float(index_dtype), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "%s::%s/index is %s, expected integers", s->path, s->group,
+                    airy_dtype_name(index_dtype));
+    AIRY_FAIL_ON_IF(s->info.dtype == AIRY_DTYPE_U64 || s->info.dtype == AIRY_DTYPE_I64,
+                    AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                    "%s::%s/intensity is %s, expected at most 32 bits or a float", s->path,
+                    s->group, airy_dtype_name(s->info.dtype));
     s->info.pixels = (uint64_t)s->frame_ptr[s->info.frames];
     return AIRY_OK;
 }
@@ -218,13 +221,14 @@ static airy_status read_image(float **image, airy_sparse *s, const char *name, b
     airy_status status = AIRY_OK;
     if (o.ndim != 2 || o.shape[0] == 0 || o.shape[1] == 0 || o.shape[0] > MOST_PIXELS ||
         o.shape[1] > MOST_PIXELS || o.shape[0] * o.shape[1] > MOST_PIXELS)
-        status = airy_fail(AIRY_ERR_SHAPE,
-                           "%s has %d dimension%s, expected an image of at most 2^26 pixels",
-                           o.what, o.ndim, o.ndim == 1 ? "" : "s");
+        status = airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
+                              "%s has %d dimension%s, expected an image of at most 2^26 pixels",
+                              o.what, o.ndim, o.ndim == 1 ? "" : "s");
     else if (s->info.height && (s->info.height != o.shape[0] || s->info.width != o.shape[1]))
-        status = airy_fail(AIRY_ERR_SHAPE, "%s is %llu x %llu, mask is %zu x %zu", o.what,
-                           (unsigned long long)o.shape[0], (unsigned long long)o.shape[1],
-                           s->info.height, s->info.width);
+        status = airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
+                              "%s is %llu x %llu, mask is %zu x %zu", o.what,
+                              (unsigned long long)o.shape[0], (unsigned long long)o.shape[1],
+                              s->info.height, s->info.width);
     if (status == AIRY_OK) {
         s->info.height = (size_t)o.shape[0];
         s->info.width = (size_t)o.shape[1];
@@ -243,8 +247,8 @@ static airy_status read_radial(airy_sparse *s)
     AIRY_TRY(open_dataset(&o, s, "radius", true));
     airy_status status = AIRY_OK;
     if (o.ndim != 1 || o.shape[0] < 1 || o.shape[0] > MOST_BINS)
-        status =
-            airy_fail(AIRY_ERR_SHAPE, "%s: expected 1 to 1000000 bins in one dimension", o.what);
+        status = airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
+                              "%s: expected 1 to 1000000 bins in one dimension", o.what);
     if (status == AIRY_OK)
         status =
             airy_memory_calloc((void **)&s->radial, (size_t)o.shape[0], sizeof(double), "bins");
@@ -264,9 +268,10 @@ static airy_status open_curves(hid_t *dataset, const airy_sparse *s, const char 
     struct opened o;
     AIRY_TRY(open_dataset(&o, s, name, true));
     *dataset = o.dataset;
-    AIRY_FAIL_IF(o.ndim != 2 || o.shape[0] < s->info.frames || o.shape[1] != s->info.bins,
-                 AIRY_ERR_SHAPE, "%s: expected [%zu, %zu] as frame_ptr and radius say", o.what,
-                 s->info.frames, s->info.bins);
+    AIRY_FAIL_ON_IF(o.ndim != 2 || o.shape[0] < s->info.frames || o.shape[1] != s->info.bins,
+                    AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
+                    "%s: expected [%zu, %zu] as frame_ptr and radius say", o.what, s->info.frames,
+                    s->info.bins);
     return AIRY_OK;
 }
 
@@ -309,12 +314,14 @@ static airy_status read_dummy(airy_sparse *s)
         return AIRY_OK;
     airy_status status = AIRY_OK;
     if (o.ndim != 0 && !(o.ndim == 1 && o.shape[0] == 1))
-        status = airy_fail(AIRY_ERR_SHAPE, "%s: expected one number", o.what);
+        status =
+            airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET, "%s: expected one number", o.what);
     else
         status = check_stored(o.dataset, NULL, NULL, o.what);
     if (status == AIRY_OK &&
         airy_hdf5_read(o.dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, &s->info.dummy) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_CORRUPT, "%s cannot be read", o.what);
+        status =
+            airy_hdf5_fail(AIRY_ERR_CORRUPT, AIRY_SUBJECT_DATASET, "%s cannot be read", o.what);
     close_opened(&o);
     return status;
 }
@@ -426,8 +433,9 @@ static airy_status read_part(struct part *p, const airy_sparse *s, size_t frame)
     const uint64_t first = (uint64_t)s->frame_ptr[frame];
     const size_t bins = s->info.bins, pixels = s->info.height * s->info.width;
     const uint64_t count = (uint64_t)s->frame_ptr[frame + 1] - first;
-    AIRY_FAIL_IF(count > pixels, AIRY_ERR_CORRUPT, "%s: frame %zu has %llu kept pixels of %zu",
-                 s->path, frame, (unsigned long long)count, pixels);
+    AIRY_FAIL_ON_IF(count > pixels, AIRY_ERR_CORRUPT, AIRY_SUBJECT_FILE,
+                    "%s: frame %zu has %llu kept pixels of %zu", s->path, frame,
+                    (unsigned long long)count, pixels);
     p->count = (size_t)count;
     AIRY_TRY(airy_memory_calloc((void **)&p->index, p->count + 1, sizeof(*p->index),
                                 "pixels of a frame"));
@@ -448,13 +456,13 @@ static airy_status read_part(struct part *p, const airy_sparse *s, size_t frame)
     bool any = false;
     for (size_t b = 0; b < bins; b++)
         any |= isfinite(p->mean[b]);
-    AIRY_FAIL_IF(!any, AIRY_ERR_CORRUPT,
-                 "%s: frame %zu has no background: it was bad when the file was made", s->path,
-                 frame);
+    AIRY_FAIL_ON_IF(!any, AIRY_ERR_CORRUPT, AIRY_SUBJECT_FILE,
+                    "%s: frame %zu has no background: it was bad when the file was made", s->path,
+                    frame);
     for (size_t k = 0; k < p->count; k++)
-        AIRY_FAIL_IF(p->index[k] < 0 || p->index[k] >= (int64_t)pixels, AIRY_ERR_CORRUPT,
-                     "%s: frame %zu: index %lld, expected below %zu", s->path, frame,
-                     (long long)p->index[k], pixels);
+        AIRY_FAIL_ON_IF(p->index[k] < 0 || p->index[k] >= (int64_t)pixels, AIRY_ERR_CORRUPT,
+                        AIRY_SUBJECT_FILE, "%s: frame %zu: index %lld, expected below %zu", s->path,
+                        frame, (long long)p->index[k], pixels);
     return AIRY_OK;
 }
 
@@ -531,14 +539,15 @@ airy_status airy_sparse_densify(const airy_sparse *sparse, size_t frame, void *p
                                          : (airy_densify_params){.noise = AIRY_DENSIFY_SMOOTH};
     const airy_sparse_info *info = &sparse->info;
     const size_t count = info->height * info->width, elem = airy_dtype_size(info->dtype);
-    AIRY_FAIL_IF(frame >= info->frames, AIRY_ERR_PARAM, "frame = %zu, %s has %zu", frame,
-                 sparse->path, info->frames);
-    AIRY_FAIL_IF(size != count * elem, AIRY_ERR_SHAPE,
-                 "size = %zu, expected %zu bytes of %zu x "
-                 "%zu %s",
-                 size, count * elem, info->height, info->width, airy_dtype_name(info->dtype));
-    AIRY_FAIL_IF(p.noise > AIRY_DENSIFY_GAUSSIAN, AIRY_ERR_PARAM, "noise = %d is not known",
-                 (int)p.noise);
+    AIRY_FAIL_ON_IF(frame >= info->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, %s has %zu", "frame", frame, sparse->path, info->frames);
+    AIRY_FAIL_ON_IF(size != count * elem, AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected %zu bytes of %zu x "
+                    "%zu %s",
+                    "size", size, count * elem, info->height, info->width,
+                    airy_dtype_name(info->dtype));
+    AIRY_FAIL_ON_IF(p.noise > AIRY_DENSIFY_GAUSSIAN, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %d is not known", "noise", (int)p.noise);
     struct part part = {.count = 0};
     const airy_status status = read_part(&part, sparse, frame);
     for (size_t i = 0; status == AIRY_OK && i < count; i++)

@@ -418,7 +418,8 @@ airy_status airy_sparse_writer_add(airy_sparse_writer *writer, const airy_sparse
         status = airy_hdf5_lock();
     if (status == AIRY_OK) {
         if (write_rows(writer, &rows, count) < 0)
-            status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write '%s'", writer->partial);
+            status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot write '%s'",
+                                    writer->partial);
         if (writer->sink.error)
             status = airy_sink_result(&writer->sink, writer->partial);
         airy_hdf5_unlock();
@@ -460,7 +461,7 @@ static airy_status open_file(airy_sparse_writer *w, const airy_sparse_writer_par
     if (status != AIRY_OK) {
         w->file = -1;
     } else if (lay_out(w, params) < 0 || append(w, FRAME_PTR, 0, 1, 1, &zero) < 0) {
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", w->partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot lay out '%s'", w->partial);
     }
     if (w->sink.error)
         status = airy_sink_result(&w->sink, w->partial);
@@ -475,8 +476,8 @@ airy_status airy_sparse_writer_create(airy_sparse_writer **writer, const char *p
                  "airy_sparse_writer_create: an argument is missing");
     size_t pixels = 0;
     AIRY_TRY(check_params(params, &pixels));
-    AIRY_FAIL_IF(!params->force && access(path, F_OK) == 0, AIRY_ERR_EXISTS,
-                 "'%s' is there already", path);
+    AIRY_FAIL_ON_IF(!params->force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                    "'%s' is there already", path);
     airy_sparse_writer *w;
     AIRY_TRY(airy_memory_calloc((void **)&w, 1, sizeof(*w), "a sparse file"));
     w->file = -1;
@@ -503,13 +504,14 @@ static airy_status close_file(airy_sparse_writer *w)
     airy_status status = AIRY_OK;
     for (int f = 0; f < FIELDS; f++) {
         if (w->datasets[f] >= 0 && H5Dclose(w->datasets[f]) < 0 && status == AIRY_OK)
-            status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", w->partial);
+            status =
+                airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", w->partial);
         if (w->types[f] >= 0)
             H5Tclose(w->types[f]);
         w->datasets[f] = w->types[f] = -1;
     }
     if (H5Fclose(w->file) < 0 && status == AIRY_OK)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", w->partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", w->partial);
     w->file = -1;
     if (w->sink.error)
         status = airy_sink_result(&w->sink, w->partial);
@@ -521,7 +523,8 @@ airy_status airy_sparse_writer_finish(airy_sparse_writer *writer)
 {
     AIRY_FAIL_IF(!writer || writer->file < 0, AIRY_ERR_PARAM,
                  "airy_sparse_writer_finish: no open writer");
-    AIRY_FAIL_IF(writer->frames == 0, AIRY_ERR_PARAM, "'%s': no frame was added", writer->path);
+    AIRY_FAIL_ON_IF(writer->frames == 0, AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "'%s': no frame was added", writer->path);
     AIRY_TRY(close_file(writer));
     AIRY_TRY(airy_file_rename(writer->partial, writer->path, writer->force));
     free(writer->partial);

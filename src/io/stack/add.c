@@ -44,6 +44,7 @@ static airy_status fail_open(hid_t file, const char *path, const char *name)
     enum { LONGEST = 4096 };
     char why[400];
     airy_hdf5_message(why, sizeof(why));
+    const airy_hint hint = airy_hdf5_hint(AIRY_ERR_NOT_FOUND);
     H5L_info_t info;
     char value[LONGEST];
     const char *other = NULL;
@@ -51,13 +52,15 @@ static airy_status fail_open(hid_t file, const char *path, const char *name)
         info.type != H5L_TYPE_EXTERNAL || info.u.val_size > LONGEST ||
         H5Lget_val(file, name, value, LONGEST, H5P_DEFAULT) < 0 ||
         H5Lunpack_elink_val(value, info.u.val_size, NULL, &other, NULL) < 0)
-        return airy_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened as a dataset: %s", path, name,
-                         why);
+        return airy_hinted(hint, airy_about(AIRY_SUBJECT_DATASET, name,
+                                            airy_fail(AIRY_ERR_NOT_FOUND,
+                                                      "%s::%s cannot be opened as a dataset: %s",
+                                                      path, name, why)));
     /* What that says already, whatever is wrong with the file. */
     const bool says = strncmp(why, "unable to open external file", 28) != 0;
-    return airy_fail(AIRY_ERR_NOT_FOUND,
-                     "data file '%s' is missing or cut, %s::%s cannot be opened%s%s", other, path,
-                     name, says ? ": " : "", says ? why : "");
+    return airy_hinted(AIRY_HINT_DATA_FILE, airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                                                         "data file '%s' is missing or cut%s%s",
+                                                         other, says ? ": " : "", says ? why : ""));
 }
 
 airy_status airy_stack_add(airy_stack *stack, hid_t file, const char *path, const char *name)

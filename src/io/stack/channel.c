@@ -88,7 +88,7 @@ static airy_status read_names(struct names *names, hid_t dataset, size_t count)
         status = airy_chunk_check(dataset, NULL, NULL);
         if (status == AIRY_OK && !(H5Tis_variable_str(type) > 0 ? read_variable(names, dataset)
                                                                 : read_fixed(names, dataset, type)))
-            status = airy_hdf5_fail(AIRY_ERR_FORMAT, "its texts cannot be read");
+            status = airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_NONE, "its texts cannot be read");
     }
     if (type >= 0)
         H5Tclose(type);
@@ -116,7 +116,8 @@ static airy_status find_names(struct names *names, hid_t file, const char *name,
         return AIRY_OK;
     const hid_t dataset = airy_hdf5_dataset(file, path);
     if (dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "its channels' names in %s cannot be read", path);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_NONE,
+                              "its channels' names in %s cannot be read", path);
     const airy_status status = read_names(names, dataset, count);
     H5Dclose(dataset);
     return status == AIRY_OK ? AIRY_OK
@@ -173,9 +174,9 @@ airy_status airy_stack_find_channel(airy_stack *stack, struct stack_channel *cha
             return airy_fail_context(found, "%s::%s", path, name);
     }
     if (names.count == 0) {
-        AIRY_FAIL_IF(stack->wanted_channel, AIRY_ERR_NOT_FOUND,
-                     "%s::%s has no channels to choose '%s' from", path, name,
-                     stack->wanted_channel);
+        AIRY_FAIL_ON_IF(stack->wanted_channel, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                        "%s::%s has no channels to choose '%s' from", path, name,
+                        stack->wanted_channel);
         return AIRY_OK;
     }
     list_names(list, sizeof(list), &names);
@@ -194,8 +195,9 @@ airy_status airy_stack_find_channel(airy_stack *stack, struct stack_channel *cha
             path, name, names.count, list, names.text[0]);
     channel->count = names.count;
     channel->index = wanted ? find_channel(&names, wanted) : 0;
-    AIRY_FAIL_IF(channel->index == names.count, AIRY_ERR_NOT_FOUND,
-                 "%s::%s has no channel '%s'; its channels are %s", path, name, wanted, list);
+    AIRY_FAIL_HINT_IF(channel->index == names.count, AIRY_ERR_NOT_FOUND, AIRY_HINT_STATED,
+                      AIRY_SUBJECT_NONE, "%s::%s has no channel '%s'; its channels are %s", path,
+                      name, wanted, list);
     memcpy(stack->channel, names.text[channel->index], sizeof(stack->channel));
     memcpy(stack->channels, list, sizeof(stack->channels));
     return keep_names(stack, &names);

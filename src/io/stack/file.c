@@ -41,12 +41,12 @@ static airy_status check_filter(const struct airy_stack_file *f, const airy_code
         H5Pclose(creation);
     }
     const bool shuffled = codec->codec == AIRY_CODEC_BSLZ4 || codec->codec == AIRY_CODEC_BSHUF;
-    AIRY_FAIL_IF(!exact || found.codec != codec->codec ||
-                     (shuffled && (found.elem_size != codec->elem_size ||
-                                   found.block_bytes != codec->block_bytes)),
-                 AIRY_ERR_UNSUPPORTED,
-                 "'%s': the filter registered with libhdf5 for codec %s sets other parameters",
-                 f->path, airy_codec_name(codec->codec));
+    AIRY_FAIL_ON_IF(!exact || found.codec != codec->codec ||
+                        (shuffled && (found.elem_size != codec->elem_size ||
+                                      found.block_bytes != codec->block_bytes)),
+                    AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                    "'%s': the filter registered with libhdf5 for codec %s sets other parameters",
+                    f->path, airy_codec_name(codec->codec));
     return AIRY_OK;
 }
 
@@ -89,9 +89,9 @@ static airy_status close_hdf5(struct airy_stack_file *f)
 {
     airy_status status = AIRY_OK;
     if (f->dataset >= 0 && H5Dclose(f->dataset) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", f->partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", f->partial);
     if (f->file >= 0 && H5Fclose(f->file) < 0 && status == AIRY_OK)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", f->partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", f->partial);
     f->dataset = f->file = -1;
     if (f->sink.error)
         status = airy_sink_result(&f->sink, f->partial);
@@ -105,13 +105,14 @@ airy_status airy_stack_file_begin(struct airy_stack_file *f, const airy_stack_wr
     AIRY_TRY(airy_file_begin(&f->partial, f->path));
     airy_status status = airy_sink_create(&f->file, &f->sink, f->partial, AIRY_STACK_METADATA);
     if (status == AIRY_OK && lay_out(f, p, part) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", f->partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot lay out '%s'", f->partial);
     if (status == AIRY_OK)
         status = check_filter(f, &p->codec);
     if (f->sink.error)
         status = airy_sink_result(&f->sink, f->partial);
     if (status == AIRY_OK && (f->bytes = open(f->partial, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)) < 0)
-        status = airy_fail(AIRY_ERR_IO, "cannot open '%s': %s", f->partial, strerror(errno));
+        status = airy_fail_system(AIRY_SUBJECT_FILE, errno, "cannot open '%s': %s", f->partial,
+                                  strerror(errno));
     if (status != AIRY_OK) {
         (void)close_hdf5(f);
         airy_file_remove(f->partial);
@@ -133,7 +134,8 @@ static airy_status close_file(struct airy_stack_file *f)
         airy_hdf5_unlock();
     }
     if (close(f->bytes) != 0 && status == AIRY_OK)
-        status = airy_fail(AIRY_ERR_IO, "'%s': %s", f->partial, strerror(errno));
+        status =
+            airy_fail_system(AIRY_SUBJECT_FILE, errno, "'%s': %s", f->partial, strerror(errno));
     f->bytes = -1;
     f->open = false;
     return status;
@@ -145,7 +147,8 @@ airy_status airy_stack_sync(const char *path)
     const int failed = fd < 0 || fsync(fd) != 0 ? errno : 0;
     if (fd >= 0)
         close(fd);
-    AIRY_FAIL_IF(failed, AIRY_ERR_IO, "'%s': fsync: %s", path, strerror(failed));
+    AIRY_FAIL_HINT_IF(failed, AIRY_ERR_IO, airy_hint_of_errno(failed), AIRY_SUBJECT_FILE,
+                      "'%s': fsync: %s", path, strerror(failed));
     return AIRY_OK;
 }
 

@@ -65,8 +65,8 @@ static airy_status find_series(struct stack_choice **choices, size_t *count, con
     airy_status status = AIRY_OK;
     if (group >= 0) {
         if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, collect_series, &series) < 0)
-            status = airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be listed", path,
-                                    AIRY_HDF5_SERIES_GROUP);
+            status = airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "%s::%s cannot be listed",
+                                    path, AIRY_HDF5_SERIES_GROUP);
         H5Gclose(group);
     }
     if (series.count > 0)
@@ -143,27 +143,29 @@ static airy_status fail_ambiguous(const airy_hdf5_entry *entries, size_t count, 
         append(names, sizeof(names), shown++ ? ", " : "");
         append(names, sizeof(names), entries[i].path);
     }
-    return airy_fail(AIRY_ERR_FORMAT,
+    return airy_hinted(
+        AIRY_HINT_STATED,
+        airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
                      "%s: %zu datasets could be the frames (%s%s), choose one as %s::DATASET", path,
-                     found, names, found > 6 ? ", ..." : "", path);
+                     found, names, found > 6 ? ", ..." : "", path));
 }
 
 static airy_status fail_empty(const airy_hdf5_entry *entries, size_t count, const char *path)
 {
     for (size_t i = 0; i < count; i++)
-        AIRY_FAIL_IF(entries[i].ndim < 0, AIRY_ERR_NOT_FOUND,
-                     "%s: no dataset with frames; %s is %s: %s", path, entries[i].path,
-                     entries[i].ndim < 0 && strcmp(entries[i].dtype, "unreadable") == 0
-                         ? "unreadable"
-                         : "a broken link",
-                     entries[i].filters);
+        AIRY_FAIL_HINT_IF(
+            entries[i].ndim < 0, AIRY_ERR_NOT_FOUND, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+            "%s: no dataset with frames; %s is %s: %s", path, entries[i].path,
+            entries[i].ndim < 0 && strcmp(entries[i].dtype, "unreadable") == 0 ? "unreadable"
+                                                                               : "a broken link",
+            entries[i].filters);
     for (size_t i = 0; i < count; i++)
-        AIRY_FAIL_IF(entries[i].ndim >= 2, AIRY_ERR_FORMAT,
-                     "%s: no dataset with frames; %s is of class '%s'", path, entries[i].path,
-                     entries[i].dtype);
-    return airy_fail(AIRY_ERR_FORMAT,
-                     "%s: none of its %zu datasets has the 2 or more dimensions of frames", path,
-                     count);
+        AIRY_FAIL_HINT_IF(entries[i].ndim >= 2, AIRY_ERR_FORMAT, AIRY_HINT_STATED,
+                          AIRY_SUBJECT_FILE, "%s: no dataset with frames; %s is of class '%s'",
+                          path, entries[i].path, entries[i].dtype);
+    return airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                        "%s: none of its %zu datasets has the 2 or more dimensions of frames", path,
+                        count);
 }
 
 /* How many there are of this kind and of *dims dimensions (3: or more), or else of fewer. */

@@ -84,7 +84,8 @@ static airy_status open_raw(airy_frame_reader *r, uint64_t size, const airy_fram
 /* Frames of an array: [width], [height, width], [frames, height, width], or one more in front. */
 static airy_status array_frames(airy_frame_reader *r, const airy_image *array, size_t height)
 {
-    AIRY_FAIL_IF(array->is_complex, AIRY_ERR_UNSUPPORTED, AIRY_COMPLEX_REFUSED);
+    AIRY_FAIL_HINT_IF(array->is_complex, AIRY_ERR_UNSUPPORTED, AIRY_HINT_COMPLEX, AIRY_SUBJECT_NONE,
+                      AIRY_COMPLEX_REFUSED);
     const size_t *shape = array->shape;
     const int ndim = array->ndim;
     const size_t width = shape[ndim - 1], rows = ndim > 1 ? shape[ndim - 2] : 1;
@@ -176,7 +177,8 @@ static airy_status open_file(airy_frame_reader *r, const char *path,
     if (input || (stat(path, &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode)))) {
         r->pipe = true;
         r->fd = input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
-        AIRY_FAIL_IF(r->fd < 0, AIRY_ERR_IO, "cannot be opened: %s", strerror(errno));
+        AIRY_FAIL_HINT_IF(r->fd < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_NONE,
+                          "cannot be opened: %s", strerror(errno));
         return open_raw(r, 0, params);
     }
     if (access(path, F_OK) != 0 && strstr(path, "::"))
@@ -209,8 +211,8 @@ airy_status airy_frame_reader_create(airy_frame_reader **reader, const char *pat
     r->stop_user = params ? params->stop_user : NULL;
     airy_status status = r->path ? open_file(r, path, params ? params : &none)
                                  : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
-    if (status != AIRY_OK && r->path && !strstr(airy_last_error(), r->path))
-        status = airy_fail_context(status, "'%s'", r->path);
+    if (status != AIRY_OK && r->path)
+        status = airy_fail_path(status, r->path);
     if (status != AIRY_OK) {
         airy_frame_reader_destroy(&r);
         return status;
@@ -246,7 +248,8 @@ static airy_status read_pipe(airy_frame_reader *r, void *bytes, size_t size, siz
         const ssize_t n = read(r->fd, (char *)bytes + *got, size - *got);
         if (n < 0 && errno == EINTR)
             continue;
-        AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "'%s': %s", r->path, strerror(errno));
+        AIRY_FAIL_HINT_IF(n < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_FILE,
+                          "'%s': %s", r->path, strerror(errno));
         if (n == 0)
             break;
         *got += (size_t)n;
@@ -262,7 +265,8 @@ static airy_status skip_header(airy_frame_reader *r)
     while (r->start > 0) {
         const size_t want = airy_min_size(sizeof(part), (size_t)r->start);
         AIRY_TRY(read_pipe(r, part, want, &got));
-        AIRY_FAIL_IF(got < want, AIRY_ERR_FORMAT, "'%s' ends inside its header", r->path);
+        AIRY_FAIL_ON_IF(got < want, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                        "'%s' ends inside its header", r->path);
         r->start -= want;
     }
     return AIRY_OK;
@@ -277,10 +281,10 @@ static airy_status read_frames_of_pipe(airy_frame_reader *r, void *frames, size_
         AIRY_TRY(read_pipe(r, frames, count * r->stored_bytes, &bytes));
     *got = bytes / r->stored_bytes;
     r->cut += bytes % r->stored_bytes;
-    AIRY_FAIL_IF(r->cut && *got == 0, AIRY_ERR_CORRUPT,
-                 "'%s' ends inside frame %llu: %zu of %zu bytes; %llu whole frames came before it",
-                 r->path, (unsigned long long)r->next, r->cut, r->stored_bytes,
-                 (unsigned long long)r->next);
+    AIRY_FAIL_HINT_IF(
+        r->cut && *got == 0, AIRY_ERR_CORRUPT, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
+        "'%s' ends inside frame %llu: %zu of %zu bytes; %llu whole frames came before it", r->path,
+        (unsigned long long)r->next, r->cut, r->stored_bytes, (unsigned long long)r->next);
     return AIRY_OK;
 }
 
@@ -349,8 +353,8 @@ airy_status airy_frame_reader_read(airy_frame_reader *reader, void *frames, size
                  "airy_frame_reader_read: an argument is missing");
     airy_frame_reader *r = reader;
     size_t bytes, found = 0;
-    AIRY_FAIL_IF(airy_mul_size(&bytes, count, r->info.frame_bytes), AIRY_ERR_PARAM,
-                 "count = %zu frames", count);
+    AIRY_FAIL_ON_IF(airy_mul_size(&bytes, count, r->info.frame_bytes), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %zu frames", "count", count);
     airy_status status;
     if (r->pipe) {
         status = r->stored ? convert_frames_of_pipe(r, frames, count, &found)
@@ -362,8 +366,7 @@ airy_status airy_frame_reader_read(airy_frame_reader *reader, void *frames, size
         found = left < count ? (size_t)left : count;
         status = r->stored ? read_converted(r, frames, found) : read_stored(r, frames, found);
         if (status != AIRY_OK)
-            return strstr(airy_last_error(), r->path) ? status
-                                                      : airy_fail_context(status, "'%s'", r->path);
+            return airy_fail_path(status, r->path);
         r->next += r->stored ? 0 : found;
     }
     *got = found;
@@ -374,10 +377,10 @@ airy_status airy_frame_reader_skip(airy_frame_reader *reader, uint64_t count)
 {
     AIRY_FAIL_IF(!reader, AIRY_ERR_PARAM, "airy_frame_reader_skip: reader is missing");
     airy_frame_reader *r = reader;
-    AIRY_FAIL_IF(!r->pipe && count > r->info.frames - r->next, AIRY_ERR_PARAM,
-                 "'%s': %llu frames behind number %llu, it has %llu", r->path,
-                 (unsigned long long)count, (unsigned long long)r->next,
-                 (unsigned long long)r->info.frames);
+    AIRY_FAIL_ON_IF(!r->pipe && count > r->info.frames - r->next, AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "'%s': %llu frames behind number %llu, it has %llu", r->path,
+                    (unsigned long long)count, (unsigned long long)r->next,
+                    (unsigned long long)r->info.frames);
     if (!r->pipe && !r->pages) {
         r->next += count;
         return AIRY_OK;
@@ -389,8 +392,8 @@ airy_status airy_frame_reader_skip(airy_frame_reader *reader, uint64_t count)
     for (uint64_t i = 0; i < count && status == AIRY_OK; i++) {
         status = airy_frame_reader_read(r, frame, 1, &got);
         if (status == AIRY_OK && got == 0)
-            status = airy_fail(AIRY_ERR_PARAM, "'%s' ends behind %llu frames", r->path,
-                               (unsigned long long)r->next);
+            status = airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_FILE, "'%s' ends behind %llu frames",
+                                  r->path, (unsigned long long)r->next);
     }
     free(frame);
     return status;

@@ -100,9 +100,9 @@ static airy_status close_file(struct airy_frame_sink *s)
     airy_status status = airy_hdf5_lock();
     AIRY_TRY(status);
     if (s->dataset >= 0 && H5Dclose(s->dataset) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", s->partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", s->partial);
     if (s->file >= 0 && H5Fclose(s->file) < 0 && status == AIRY_OK)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", s->partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", s->partial);
     if (s->type >= 0)
         H5Tclose(s->type);
     s->dataset = s->file = s->type = -1;
@@ -127,7 +127,8 @@ static airy_status lay_out(struct airy_frame_sink *s, const airy_frame_writer_pa
     if (status == AIRY_OK) {
         s->type = airy_hdf5_element(p->dtype, airy_frame_sink_is_complex(p));
         if (s->type < 0 || put_layout(s, p) < 0)
-            status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", s->partial);
+            status =
+                airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot lay out '%s'", s->partial);
         if (s->sink.error)
             status = airy_sink_result(&s->sink, s->partial);
     } else {
@@ -185,7 +186,7 @@ static airy_status add(struct airy_frame_sink *sink, const void *frames, size_t 
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = AIRY_OK;
     if (write_frames(sink, frames, count) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write '%s'", sink->partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot write '%s'", sink->partial);
     if (sink->sink.error)
         status = airy_sink_result(&sink->sink, sink->partial);
     airy_hdf5_unlock();

@@ -80,8 +80,8 @@ static airy_status npy_finish(struct airy_frame_sink *sink, uint64_t frames)
     struct npy_sink *s = (struct npy_sink *)sink;
     s->shape.shape[0] = (size_t)frames;
     AIRY_TRY(put_header(s));
-    AIRY_FAIL_IF(fsync(s->fd) != 0 && errno != EINVAL && errno != EROFS, AIRY_ERR_IO, "fsync: %s",
-                 strerror(errno));
+    AIRY_FAIL_HINT_IF(fsync(s->fd) != 0 && errno != EINVAL && errno != EROFS, AIRY_ERR_IO,
+                      airy_hint_of_errno(errno), AIRY_SUBJECT_NONE, "fsync: %s", strerror(errno));
     return AIRY_OK;
 }
 
@@ -189,10 +189,10 @@ airy_status airy_frame_writer_create(airy_frame_writer **writer, const char *pat
                  "airy_frame_writer_create: an argument is missing");
     AIRY_TRY(check_params(params));
     const struct airy_frame_sink_fns *fns = params->headerless ? &npy_fns : find_format(path);
-    AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED,
-                 "'%s': suffix of no format of frames, expected .h5, .npy or .tif", path);
-    AIRY_FAIL_IF(!params->force && access(path, F_OK) == 0, AIRY_ERR_EXISTS,
-                 "'%s' is there already", path);
+    AIRY_FAIL_ON_IF(!fns, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                    "'%s': suffix of no format of frames, expected .h5, .npy or .tif", path);
+    AIRY_FAIL_ON_IF(!params->force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                    "'%s' is there already", path);
     airy_frame_writer *w;
     AIRY_TRY(airy_memory_calloc((void **)&w, 1, sizeof(*w), "a frame writer"));
     w->fns = fns;
@@ -229,7 +229,8 @@ airy_status airy_frame_writer_finish(airy_frame_writer *writer)
 {
     AIRY_FAIL_IF(!writer || !writer->sink, AIRY_ERR_PARAM,
                  "airy_frame_writer_finish: no open writer");
-    AIRY_FAIL_IF(writer->frames == 0, AIRY_ERR_PARAM, "'%s': no frame was added", writer->path);
+    AIRY_FAIL_ON_IF(writer->frames == 0, AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "'%s': no frame was added", writer->path);
     const airy_status status = writer->fns->finish(writer->sink, writer->frames);
     writer->fns->destroy(writer->sink);
     writer->sink = NULL;

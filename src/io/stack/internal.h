@@ -2,6 +2,7 @@
 #ifndef AIRY_IO_STACK_INTERNAL_H
 #define AIRY_IO_STACK_INTERNAL_H
 
+#include "base/error.h"
 #include "base/size.h"
 #include "io/hdf5/chunk_address.h"
 #include "io/stack/header_geometry.h"
@@ -50,7 +51,7 @@ struct stack_segment {
     bool sources_missing;      /* a virtual dataset lacks sources or their data: check each frame */
     bool sources_packed;       /* they may have filters, or have: check the chunks of each frame */
     bool is_source; /* of a virtual dataset, in a file that may have a header of its own */
-    char *broken;   /* the sentence of each read; NULL: readable */
+    struct airy_kept_error *broken; /* of each read; NULL: readable */
     uint64_t stored_bytes;
     size_t max_chunk;   /* bytes of the largest stored frame, of those with places */
     size_t cache_bytes; /* of a cache of chunks that decodes each chunk once */

@@ -61,8 +61,8 @@ void airy_stack_library_close(airy_stack *stack)
 
 airy_status airy_stack_check_file(const struct stack_file *file, dev_t device, ino_t inode)
 {
-    AIRY_FAIL_IF(file->device != device || file->inode != inode, AIRY_ERR_IO,
-                 "'%s' was replaced by another file since it was opened", file->path);
+    AIRY_FAIL_ON_IF(file->device != device || file->inode != inode, AIRY_ERR_IO, AIRY_SUBJECT_FILE,
+                    "'%s' was replaced by another file since it was opened", file->path);
     return AIRY_OK;
 }
 
@@ -87,8 +87,9 @@ static airy_status open_slot(struct open_dataset *slot, const airy_stack *stack,
         dataset = airy_hdf5_dataset_with(file, segment->dataset, access);
     if (access >= 0)
         H5Pclose(access);
-    const airy_status status = dataset < 0 ? airy_hdf5_fail(AIRY_ERR_IO, "cannot be opened again")
-                                           : check_file(stack, segment, dataset);
+    const airy_status status =
+        dataset < 0 ? airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE, "cannot be opened again")
+                    : check_file(stack, segment, dataset);
     if (status != AIRY_OK) {
         if (dataset >= 0)
             H5Dclose(dataset);

@@ -61,10 +61,12 @@ airy_status airy_stack_master_check(const char *master)
         airy_hdf5_unlock();
     }
     if (status == AIRY_OK && taken)
-        status = airy_fail(AIRY_ERR_EXISTS,
-                           "'%s' has data files of the same names as '%s'; remove it or choose "
-                           "another name",
-                           other, master);
+        status = airy_hinted(
+            AIRY_HINT_STATED,
+            airy_fail_on(AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                         "'%s' has data files of the same names as '%s'; remove it or choose "
+                         "another name",
+                         other, master));
     free(other);
     return status;
 }
@@ -229,9 +231,9 @@ airy_status airy_stack_master_write(const char *partial, const struct airy_stack
     airy_status status = airy_sink_create(&file, &sink, partial, AIRY_STACK_METADATA);
     const bool made = status == AIRY_OK;
     if (made && lay_out(file, files, count, p) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot lay out '%s'", partial);
     if (made && H5Fclose(file) < 0 && status == AIRY_OK)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", partial);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", partial);
     if (made && sink.error)
         status = airy_sink_result(&sink, partial);
     airy_hdf5_unlock();

@@ -673,8 +673,9 @@ static airy_status check_mask_shape(hid_t dataset, const airy_stack *stack, cons
     }
     if (space >= 0)
         H5Sclose(space);
-    AIRY_FAIL_IF(!fits, AIRY_ERR_SHAPE, "pixel mask %s has %s values, the frames have %zu x %zu",
-                 what, got, stack->height, stack->width);
+    AIRY_FAIL_HINT_IF(!fits, AIRY_ERR_SHAPE, AIRY_HINT_MASK, AIRY_SUBJECT_DATASET,
+                      "pixel mask %s has %s values, the frames have %zu x %zu", what, got,
+                      stack->height, stack->width);
     return AIRY_OK;
 }
 
@@ -684,9 +685,10 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
     const hid_t type = H5Dget_type(dataset), creation = H5Dget_create_plist(dataset);
     airy_dtype dtype = AIRY_DTYPE_U8;
     bool native;
-    airy_status status = type < 0 || creation < 0
-                             ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be read", what)
-                             : airy_hdf5_dtype(&dtype, &native, type, what);
+    airy_status status =
+        type < 0 || creation < 0
+            ? airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s cannot be read", what)
+            : airy_hdf5_dtype(&dtype, &native, type, what);
     if (status == AIRY_OK)
         status = airy_filter_check(creation, what);
     if (type >= 0)
@@ -697,15 +699,15 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
     AIRY_TRY(check_mask_shape(dataset, stack, what));
     const size_t size = airy_dtype_size(dtype), pixels = stack->height * stack->width;
     size_t bytes;
-    AIRY_FAIL_IF(airy_mul_size(&bytes, pixels, size), AIRY_ERR_MEMORY,
-                 "%s: more bytes than an address can count", what);
+    AIRY_FAIL_ON_IF(airy_mul_size(&bytes, pixels, size), AIRY_ERR_MEMORY, AIRY_SUBJECT_DATASET,
+                    "%s: more bytes than an address can count", what);
     if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
         return airy_fail_context(AIRY_ERR_CORRUPT, "%s", what);
     AIRY_TRY(airy_sources_check(dataset, NULL, NULL, what));
     uint8_t *values;
     AIRY_TRY(airy_memory_alloc((void **)&values, bytes));
     if (airy_hdf5_read(dataset, dtype, H5S_ALL, H5S_ALL, values) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "%s cannot be read", what);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_DATASET, "%s cannot be read", what);
     static const uint8_t zero[8];
     for (size_t i = 0; i < pixels && status == AIRY_OK; i++)
         mask[i] = memcmp(values + i * size, zero, size) != 0;
@@ -716,8 +718,8 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
 airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
 {
     AIRY_FAIL_IF(!stack || !mask, AIRY_ERR_PARAM, "airy_stack_mask: an argument is NULL");
-    AIRY_FAIL_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND, "'%s' has no pixel mask",
-                 stack->first_path);
+    AIRY_FAIL_ON_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                    "'%s' has no pixel mask", stack->first_path);
     AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));
     hid_t file;
     struct places places;
@@ -728,10 +730,11 @@ airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
         const bool found = find_places(&places, file) &&
                            find_mask(path, sizeof(path), &places, stack->channel);
         if (!found && (status = airy_probe_result(file)) == AIRY_OK)
-            status = airy_fail(AIRY_ERR_NOT_FOUND, "'%s' has no pixel mask", stack->first_path);
+            status = airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE, "'%s' has no pixel mask",
+                                  stack->first_path);
         else if (found && (dataset = airy_hdf5_dataset_own(file, path)) < 0)
-            status =
-                airy_hdf5_fail(AIRY_ERR_IO, "%s::%s cannot be opened", stack->first_path, path);
+            status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "%s::%s cannot be opened",
+                                    stack->first_path, path);
         if (dataset >= 0) {
             snprintf(what, sizeof(what), "%s::%s", stack->first_path, path);
             status = read_mask(mask, dataset, stack, what);
@@ -746,26 +749,28 @@ airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
 static airy_status read_monitor(double *values, hid_t file, const airy_stack *stack,
                                 const char *name)
 {
-    AIRY_FAIL_IF(!airy_hdf5_exists(file, name), AIRY_ERR_NOT_FOUND, "'%s' has no dataset '%s'",
-                 stack->first_path, name);
+    AIRY_FAIL_ON_IF(!airy_hdf5_exists(file, name), AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                    "'%s' has no dataset '%s'", stack->first_path, name);
     const hid_t dataset = airy_hdf5_dataset(file, name);
     if (dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be opened as a dataset",
-                              stack->first_path, name);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                              "%s::%s cannot be opened as a dataset", stack->first_path, name);
     const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
     const H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
     const hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     airy_status status = AIRY_OK;
     if (class != H5T_INTEGER && class != H5T_FLOAT)
-        status = airy_fail(AIRY_ERR_FORMAT, "%s::%s holds no numbers", stack->first_path, name);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "%s::%s holds no numbers",
+                              stack->first_path, name);
     else if (count < 0 || (size_t)count != stack->frames)
-        status = airy_fail(AIRY_ERR_SHAPE,
-                           "%s::%s has %lld elements, expected one for each of %zu frames",
-                           stack->first_path, name, (long long)count, stack->frames);
+        status = airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_FILE,
+                              "%s::%s has %lld elements, expected one for each of %zu frames",
+                              stack->first_path, name, (long long)count, stack->frames);
     else if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
         status = airy_fail_context(AIRY_ERR_CORRUPT, "%s::%s", stack->first_path, name);
     else if (airy_hdf5_read(dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, values) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "%s::%s cannot be read", stack->first_path, name);
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "%s::%s cannot be read",
+                                stack->first_path, name);
     if (type >= 0)
         H5Tclose(type);
     if (space >= 0)
@@ -780,10 +785,12 @@ static airy_status join_monitor(double *values, const airy_stack *stack, const c
     airy_frame_values *found = NULL;
     size_t count = 0;
     AIRY_TRY(airy_stack_values(&found, &count, stack, &dataset, 1));
-    AIRY_FAIL_IF(count == 0, AIRY_ERR_FORMAT, "%s::%s has no name", stack->first_path, dataset);
+    AIRY_FAIL_ON_IF(count == 0, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "%s::%s has no name",
+                    stack->first_path, dataset);
     airy_status status = AIRY_OK;
     if (found->text)
-        status = airy_fail(AIRY_ERR_FORMAT, "%s::%s holds no numbers", stack->first_path, dataset);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "%s::%s holds no numbers",
+                              stack->first_path, dataset);
     for (size_t i = 0; i < stack->frames && status == AIRY_OK; i++)
         values[i] = found->dtype == AIRY_DTYPE_F64   ? ((const double *)found->values)[i]
                     : found->dtype == AIRY_DTYPE_U64 ? (double)((const uint64_t *)found->values)[i]
@@ -796,8 +803,8 @@ airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset, dou
 {
     AIRY_FAIL_IF(!stack || !dataset || !*dataset || !values, AIRY_ERR_PARAM,
                  "airy_stack_monitor: an argument is NULL");
-    AIRY_FAIL_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND,
-                 "'%s' is no HDF5 file, it has no dataset '%s'", stack->first_path, dataset);
+    AIRY_FAIL_ON_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                    "'%s' is no HDF5 file, it has no dataset '%s'", stack->first_path, dataset);
     if (stack->part_count > 1)
         return join_monitor(values, stack, dataset);
     AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));

@@ -23,7 +23,7 @@ enum {
 
 struct stack_plain {
     struct airy_plain_frames **known; /* [count]; NULL: looked into when it is read */
-    char **broken;                    /* [count] sentences of files that cannot be read, or NULL */
+    struct airy_kept_error **broken;  /* [count] of files that cannot be read, or NULL */
     char **named;                     /* [count] FILE[EXT] where it is one, or NULL */
     size_t *first;                    /* [count + 1] frame of the segment */
     struct airy_header *headers;      /* [count] what those of known files state */
@@ -40,7 +40,7 @@ struct looking {
     const char *const *paths;
     struct stack_file *files; /* [count] */
     airy_status *status;
-    char **sentences;
+    struct airy_kept_error **errors;
     size_t from;
 };
 
@@ -55,7 +55,7 @@ static void note(struct looking *job, size_t i, airy_status status)
 {
     job->status[i] = status;
     if (status != AIRY_OK)
-        job->sentences[i] = strdup(airy_last_error());
+        job->errors[i] = airy_error_keep();
 }
 
 static airy_status look_up(struct stack_file *file, const char *path)
@@ -157,8 +157,7 @@ static airy_status settle_head(airy_stack *stack, struct stack_plain *plain,
 {
     const size_t i = find_head(plain);
     if (i == plain->count)
-        return airy_fail_restore(job->status[0],
-                                 job->sentences[0] ? job->sentences[0] : "out of memory");
+        return airy_error_raise(job->errors[0]);
     plain->head = *plain->known[i];
     plain->head.starts = NULL;
     plain->head.held = NULL;
@@ -194,14 +193,18 @@ static airy_status settle_files(airy_stack *stack, struct stack_plain *plain,
                 airy_stack_settle_frame(stack, f->height, f->width, f->dtype, job->paths[i], like));
             forget(plain, i);
         } else if (job->status[i] != AIRY_OK) {
-            plain->broken[i] = strdup(job->sentences[i] ? job->sentences[i] : "out of memory");
-            AIRY_FAIL_IF(!plain->broken[i], AIRY_ERR_MEMORY, "out of memory for a sentence");
-            airy_log(AIRY_LOG_WARN, "%s; its %zu frame%s cannot be read", plain->broken[i], frames,
+            const airy_status failed = airy_error_raise(job->errors[i]);
+            if (!job->errors[i])
+                return failed;
+            plain->broken[i] = job->errors[i];
+            job->errors[i] = NULL;
+            airy_log(AIRY_LOG_WARN, "%s; its %zu frame%s cannot be read", airy_last_error(), frames,
                      frames == 1 ? "" : "s");
         }
         plain->first[i + 1] = plain->first[i] + frames;
-        AIRY_FAIL_IF(plain->first[i + 1] > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED,
-                     "%s: more than %d frames", job->paths[i], AIRY_STACK_MAX_FRAMES);
+        AIRY_FAIL_ON_IF(plain->first[i + 1] > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED,
+                        AIRY_SUBJECT_FILE, "%s: more than %d frames", job->paths[i],
+                        AIRY_STACK_MAX_FRAMES);
     }
     return AIRY_OK;
 }
@@ -212,8 +215,7 @@ static airy_status look(airy_stack *stack, struct stack_plain *plain, struct loo
     run_over(job, 0, plain->count, look_up_one);
     const size_t failed = find_failed(job, plain->count);
     if (failed < plain->count)
-        return airy_fail_restore(job->status[failed],
-                                 job->sentences[failed] ? job->sentences[failed] : "out of memory");
+        return airy_error_raise(job->errors[failed]);
     const bool few = plain->count <= INDEXED || plain->is_raw;
     run_over(job, 0, few ? plain->count : 1, look_into_one);
     if (!few && (!plain->known[0] || plain->known[0]->frames > 1))
@@ -287,7 +289,7 @@ static airy_status make_tables(struct stack_plain *plain, struct looking *job, s
     AIRY_TRY(airy_memory_calloc((void **)&plain->first, count + 1, sizeof(*plain->first), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&job->files, count, sizeof(*job->files), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&job->status, count, sizeof(*job->status), "files"));
-    return airy_memory_calloc((void **)&job->sentences, count, sizeof(*job->sentences), "files");
+    return airy_memory_calloc((void **)&job->errors, count, sizeof(*job->errors), "files");
 }
 
 airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, size_t count,
@@ -308,12 +310,12 @@ airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, si
     for (size_t i = 0; i < count; i++) {
         if (job.files)
             free(job.files[i].path);
-        if (job.sentences)
-            free(job.sentences[i]);
+        if (job.errors)
+            free(job.errors[i]);
     }
     free(job.files);
     free(job.status);
-    free(job.sentences);
+    free(job.errors);
     if (status != AIRY_OK &&
         (stack->segment_count == 0 || stack->segments[stack->segment_count - 1].plain != plain))
         airy_plain_destroy(&plain);
@@ -447,7 +449,10 @@ airy_status airy_plain_read_frame(const airy_stack *stack, const struct stack_se
     int fd;
     bool own;
     const size_t i = find_file(plain, inside, &frame);
-    AIRY_FAIL_IF(plain->broken[i], AIRY_ERR_FORMAT, "%s", plain->broken[i]);
+    if (plain->broken[i]) {
+        (void)airy_error_raise(plain->broken[i]);
+        return airy_fail_as(AIRY_ERR_FORMAT);
+    }
     AIRY_TRY(airy_stack_open_file(&fd, &own, &stack->files[segment->file + i]));
     const airy_status status = read_from(stack, segment, i, frame, fd, pixels);
     if (own)

@@ -81,7 +81,8 @@ static airy_status parse_at(struct airy_image_header *header, const struct sourc
 static airy_status take_shape(struct airy_plain_frames *f, const airy_image *image)
 {
     size_t bytes;
-    AIRY_FAIL_IF(image->is_complex, AIRY_ERR_UNSUPPORTED, AIRY_COMPLEX_REFUSED);
+    AIRY_FAIL_HINT_IF(image->is_complex, AIRY_ERR_UNSUPPORTED, AIRY_HINT_COMPLEX, AIRY_SUBJECT_NONE,
+                      AIRY_COMPLEX_REFUSED);
     AIRY_TRY(airy_image_bytes(&bytes, image));
     AIRY_FAIL_IF(image->ndim < 2, AIRY_ERR_SHAPE,
                  "one dimension of %zu, expected 2 (one frame) or more", image->shape[0]);

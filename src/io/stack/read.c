@@ -87,8 +87,8 @@ airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, 
 {
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_where: stack is NULL");
     AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_stack_where: text is NULL");
-    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
-                 stack->frames);
+    AIRY_FAIL_ON_IF(frame >= stack->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, the stack has %zu", "frame", frame, stack->frames);
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
     if (segment->plain)
@@ -104,8 +104,8 @@ airy_status airy_stack_get_place(const airy_stack *stack, size_t frame, airy_sta
 {
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_get_place: stack is NULL");
     AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_stack_get_place: place is NULL");
-    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
-                 stack->frames);
+    AIRY_FAIL_ON_IF(frame >= stack->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, the stack has %zu", "frame", frame, stack->frames);
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
     const struct stack_file *file = NULL;
@@ -132,11 +132,13 @@ static airy_status fail_at(const airy_stack *stack, size_t frame, airy_status st
 {
     char where[600];
     size_t inside;
-    if (airy_stack_locate(stack, frame, &inside)->plain && strncmp(airy_last_error(), "'", 1) == 0)
-        return airy_fail_context(status, "frame %zu", frame); /* the file is named */
-    if (airy_stack_where(stack, frame, where, sizeof(where)) != AIRY_OK)
+    airy_error error;
+    airy_error_get(&error);
+    if (airy_stack_locate(stack, frame, &inside)->plain && error.subject == AIRY_SUBJECT_FILE)
+        snprintf(where, sizeof(where), "frame %zu", frame); /* the file is named */
+    else if (airy_stack_where(stack, frame, where, sizeof(where)) != AIRY_OK)
         return status;
-    return airy_fail_context(status, "%s", where);
+    return airy_fail_frame(status, where);
 }
 
 static airy_status read_bytes(const struct stack_file *file, void *data, size_t size,
@@ -157,8 +159,9 @@ static airy_status read_bytes(const struct stack_file *file, void *data, size_t 
     const int reason = errno;
     if (own)
         close(fd);
-    AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: %s", size,
-                 (unsigned long long)offset, strerror(reason));
+    AIRY_FAIL_HINT_IF(n < 0, AIRY_ERR_IO, airy_hint_of_errno(reason), AIRY_SUBJECT_NONE,
+                      "cannot read %zu bytes at %llu: %s", size, (unsigned long long)offset,
+                      strerror(reason));
     AIRY_FAIL_IF(done < size, AIRY_ERR_IO, "%zu of %zu bytes at %llu: the file became shorter",
                  done, size, (unsigned long long)offset);
     return AIRY_OK;
@@ -184,14 +187,18 @@ static airy_status read_pixels(const airy_stack *stack, const struct stack_segme
     if (segment->table)
         AIRY_TRY(airy_stack_table_fill(stack, segment, inside));
     const struct airy_place place = get_place(stack, segment, inside, &file);
-    AIRY_FAIL_IF(segment->broken, AIRY_ERR_NOT_FOUND, "%s", segment->broken);
+    if (segment->broken)
+        return airy_error_raise(segment->broken);
     AIRY_FAIL_IF(place.kind == AIRY_PLACE_ODD, AIRY_ERR_CORRUPT,
                  "the file's index has no sound entry for its chunk");
-    AIRY_FAIL_IF(place.kind == AIRY_PLACE_CUT, AIRY_ERR_IO,
-                 "%zu bytes at %llu lie behind the end of the file (%llu bytes), which is shorter "
-                 "than its index says",
-                 segment->places ? (size_t)place.size : stack->frame_bytes,
-                 (unsigned long long)place.offset, (unsigned long long)segment->end);
+    if (place.kind == AIRY_PLACE_CUT)
+        return airy_hinted(AIRY_HINT_GROWING,
+                           airy_fail(AIRY_ERR_IO,
+                                     "%zu bytes at %llu lie behind the end of the file (%llu "
+                                     "bytes), which is shorter than its index says",
+                                     segment->places ? (size_t)place.size : stack->frame_bytes,
+                                     (unsigned long long)place.offset,
+                                     (unsigned long long)segment->end));
     if (place.kind == AIRY_PLACE_LIBRARY && segment->plain)
         return airy_plain_read_frame(stack, segment, inside, pixels);
     if (place.kind == AIRY_PLACE_LIBRARY)
@@ -233,10 +240,10 @@ airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels,
 {
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_read: stack is NULL");
     AIRY_FAIL_IF(!pixels, AIRY_ERR_PARAM, "airy_stack_read: pixels is NULL");
-    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
-                 stack->frames);
-    AIRY_FAIL_IF(size != stack->frame_bytes, AIRY_ERR_PARAM,
-                 "size = %zu bytes, expected %zu of a frame", size, stack->frame_bytes);
+    AIRY_FAIL_ON_IF(frame >= stack->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, the stack has %zu", "frame", frame, stack->frames);
+    AIRY_FAIL_ON_IF(size != stack->frame_bytes, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu bytes, expected %zu of a frame", "size", size, stack->frame_bytes);
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
     const airy_status status = read_pixels(stack, segment, inside, pixels);
@@ -257,12 +264,12 @@ airy_status airy_stack_fetch_part(const airy_stack *stack, size_t frame, void *d
 
 airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size)
 {
-    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
-                 stack->frames);
+    AIRY_FAIL_ON_IF(frame >= stack->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, the stack has %zu", "frame", frame, stack->frames);
     struct airy_frame_source source;
     airy_stack_source(stack, frame, &source);
-    AIRY_FAIL_IF(size != source.size, AIRY_ERR_PARAM, "size = %zu bytes, frame %zu has %zu", size,
-                 frame, source.size);
+    AIRY_FAIL_ON_IF(size != source.size, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu bytes, frame %zu has %zu", "size", size, frame, source.size);
     if (source.kind != AIRY_SOURCE_CHUNK)
         return airy_stack_read(stack, frame, dst, size);
     return airy_stack_fetch_part(stack, frame, dst, size, 0);

@@ -58,7 +58,8 @@ airy_status airy_stack_get_facts(struct stack_facts *facts, hid_t dataset, const
 {
     const hid_t type = H5Dget_type(dataset);
     if (type < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its type cannot be read", name);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s: its type cannot be read",
+                              name);
     const airy_status known = airy_hdf5_dtype(&facts->dtype, &facts->native, type, name);
     H5Tclose(type);
     AIRY_TRY(known);
@@ -163,8 +164,8 @@ static airy_status find_file(airy_stack *stack, size_t *index, const airy_probe 
     if (stack->file_count < AIRY_STACK_OPEN_FILES) {
         /* The driver's own descriptor: the very file that the addresses were taken from. */
         file.fd = fcntl(probe->fd, F_DUPFD_CLOEXEC, 0);
-        AIRY_FAIL_IF(file.fd < 0, AIRY_ERR_IO, "cannot keep '%s' open: %s", probe->path,
-                     strerror(errno));
+        AIRY_FAIL_HINT_IF(file.fd < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_FILE,
+                          "cannot keep '%s' open: %s", probe->path, strerror(errno));
     }
     file.path = strdup(probe->path);
     *index = stack->file_count;
@@ -409,7 +410,8 @@ airy_status airy_stack_add_segment(airy_stack *stack, size_t *index, hid_t datas
     segment->frames = facts.frames;
     segment->dtype = facts.dtype;
     if (creation < 0)
-        status = airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its layout cannot be read", segment->name);
+        status = airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                                "%s: its layout cannot be read", segment->name);
     else
         status = add_layout(stack, segment, dataset, creation, &facts);
     if (status == AIRY_OK)
@@ -425,12 +427,14 @@ out:
 static airy_status open_again(int *fd, const struct stack_file *file)
 {
     *fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    AIRY_FAIL_IF(*fd < 0, AIRY_ERR_IO, "cannot open '%s' again: %s", file->path, strerror(errno));
+    AIRY_FAIL_HINT_IF(*fd < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_FILE,
+                      "cannot open '%s' again: %s", file->path, strerror(errno));
     struct stat about = {0};
-    const airy_status status =
-        fstat(*fd, &about) == 0
-            ? airy_stack_check_file(file, about.st_dev, about.st_ino)
-            : airy_fail(AIRY_ERR_IO, "cannot open '%s' again: %s", file->path, strerror(errno));
+    const airy_status status = fstat(*fd, &about) == 0
+                                   ? airy_stack_check_file(file, about.st_dev, about.st_ino)
+                                   : airy_fail_system(AIRY_SUBJECT_FILE, errno,
+                                                      "cannot open '%s' again: %s", file->path,
+                                                      strerror(errno));
     if (status != AIRY_OK)
         close(*fd);
     return status;

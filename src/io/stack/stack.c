@@ -66,14 +66,14 @@ static bool is_of_file(airy_status status)
            status == AIRY_ERR_CORRUPT;
 }
 
-/* Takes out where the dataset is, which the name of each of its frames says. */
-static void cut_place(char *why, const struct stack_choice *choice)
+/* Right after a data file could not be opened: which dataset needs it. */
+static airy_status name_dataset(const struct stack_choice *choice, airy_status status)
 {
-    char place[1024];
-    snprintf(place, sizeof(place), ", %s::%s cannot be opened", choice->path, choice->dataset);
-    char *at = strstr(why, place);
-    if (at)
-        memmove(at, at + strlen(place), strlen(at + strlen(place)) + 1);
+    airy_error error;
+    airy_error_get(&error);
+    return error.hint == AIRY_HINT_DATA_FILE
+               ? airy_fail_context(status, "%s::%s cannot be opened", choice->path, choice->dataset)
+               : status;
 }
 
 /*
@@ -86,26 +86,33 @@ static airy_status add_lost(airy_stack *stack, const struct stack_choice *choice
     *unknown = false;
     const struct stack_choice *choice = &choices[i];
     if (choice->series_count < 2 || !is_of_file(failed))
-        return failed;
-    char why[1024];
-    airy_error_copy(why, sizeof(why));
+        return name_dataset(choice, failed);
+    airy_error why;
+    airy_error_get(&why);
     size_t frames = 0, segment;
     AIRY_TRY(airy_stack_series_frames(&frames, &choices[choice->series_first], choice->series_count,
                                       i - choice->series_first));
     *unknown = frames == 0 || frames > AIRY_STACK_MAX_FRAMES;
-    AIRY_FAIL_IF(
-        *unknown, failed,
-        "%s; nothing says how many frames it has, so that they cannot be left out: put the "
-        "whole file beside its master, or name the datasets whose files are there "
-        "(%s::DATASET)",
-        why, choice->path);
+    if (*unknown) {
+        (void)airy_error_restore(&why);
+        (void)name_dataset(choice, failed);
+        return airy_hinted(
+            AIRY_HINT_STATED,
+            airy_fail(failed,
+                      "%s; nothing says how many frames it has, so that they cannot be left out: "
+                      "put the whole file beside its master, or name the datasets whose files are "
+                      "there (%s::DATASET)",
+                      airy_last_error(), choice->path));
+    }
     AIRY_TRY(airy_stack_add_blank(stack, &segment, choice->path, choice->dataset));
     struct stack_segment *lost = &stack->segments[segment];
     lost->frames = frames;
-    cut_place(why, choice);
-    lost->broken = strdup(why);
-    AIRY_FAIL_IF(!lost->broken, AIRY_ERR_MEMORY, "out of memory for a sentence");
-    airy_log(AIRY_LOG_WARN, "%s; its %zu frames cannot be read", why, frames);
+    why.status = AIRY_ERR_NOT_FOUND;
+    why.hint = why.hint == AIRY_HINT_DATA_FILE ? AIRY_HINT_DATA_FRAMES : why.hint;
+    (void)airy_error_restore(&why);
+    lost->broken = airy_error_keep();
+    AIRY_FAIL_IF(!lost->broken, AIRY_ERR_MEMORY, "out of memory for a failure's sentence");
+    airy_log(AIRY_LOG_WARN, "%s; its %zu frames cannot be read", why.text, frames);
     AIRY_TRY(airy_stack_add_run(stack, (struct stack_run){stack->frames, frames, segment, 0}));
     stack->frames += frames;
     return AIRY_OK;
@@ -183,8 +190,7 @@ static airy_status add_each(struct held_file *held, airy_stack *stack,
                             const char *const *paths, const airy_stack_params *params)
 {
     const airy_raw_frames *raw = params->raw;
-    char why[1024] = "";
-    airy_status first = AIRY_OK;
+    airy_error first = {.status = AIRY_OK};
     for (size_t i = 0; i < count; i++) {
         const size_t before = stack->frames;
         if (choices[i].series_count > 1 && i == choices[i].series_first && !params->unverified)
@@ -193,10 +199,7 @@ static airy_status add_each(struct held_file *held, airy_stack *stack,
                                        ? airy_stack_add_plain(stack, paths + choices[i].plain_first,
                                                               choices[i].plain_count, raw)
                                        : add_dataset(stack, held, &choices[i]);
-        if (status != AIRY_OK && first == AIRY_OK) {
-            first = status;
-            airy_error_copy(why, sizeof(why));
-        }
+        (void)airy_error_first(&first, status);
         bool unknown = false;
         const airy_status lost = status == AIRY_OK ? AIRY_OK
                                                    : add_lost(stack, choices, i, status, &unknown);
@@ -209,7 +212,7 @@ static airy_status add_each(struct held_file *held, airy_stack *stack,
                            choices[i].series_count > 0 && i != choices[i].series_first, before));
     }
     /* Nobody has said what a frame is. */
-    return stack->frame_bytes == 0 ? airy_fail_restore(first, why) : AIRY_OK;
+    return stack->frame_bytes == 0 ? airy_error_restore(&first) : AIRY_OK;
 }
 
 static airy_status add_choices(airy_stack *stack, const struct stack_choice *choices, size_t count,
@@ -327,8 +330,9 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
         return status;
     }
     if (params->channel && !made->channel[0]) {
-        status = airy_fail(AIRY_ERR_NOT_FOUND, "'%s' has no channels to choose '%s' from",
-                           paths->items[0], params->channel);
+        status = airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                              "'%s' has no channels to choose '%s' from", paths->items[0],
+                              params->channel);
         airy_stack_destroy(&made);
         return status;
     }

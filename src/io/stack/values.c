@@ -134,7 +134,7 @@ static airy_status read_numbers(airy_frame_values *v, hid_t dataset, hid_t type,
                                                    : AIRY_DTYPE_I64;
     AIRY_TRY(airy_memory_calloc(&v->values, frames, sizeof(double), "values of frames"));
     return airy_hdf5_read(dataset, v->dtype, H5S_ALL, H5S_ALL, v->values) < 0
-               ? airy_hdf5_fail(AIRY_ERR_IO, "it cannot be read")
+               ? airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE, "it cannot be read")
                : AIRY_OK;
 }
 
@@ -185,7 +185,7 @@ static airy_status read_texts(airy_frame_values *v, hid_t dataset, hid_t type, s
     v->text = size;
     AIRY_TRY(airy_memory_calloc(&v->values, frames, size, "texts of frames"));
     return airy_hdf5_read_as(dataset, type, H5S_ALL, H5S_ALL, v->values) < 0
-               ? airy_hdf5_fail(AIRY_ERR_IO, "it cannot be read")
+               ? airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE, "it cannot be read")
                : AIRY_OK;
 }
 
@@ -206,7 +206,7 @@ static airy_status read_dataset(airy_frame_values *v, hid_t dataset, size_t *exp
     AIRY_TRY(airy_chunk_check(dataset, NULL, NULL));
     const hid_t type = H5Dget_type(dataset);
     if (type < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "it has no type");
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_NONE, "it has no type");
     char *units = NULL;
     if (airy_hdf5_attribute_open(&units, dataset, "units") == AIRY_OK)
         snprintf(v->units, sizeof(v->units), "%s", units);
@@ -227,7 +227,8 @@ static airy_status read_one(airy_frame_values *v, const struct finder *f, const 
                  file, path);
     const hid_t dataset = airy_hdf5_dataset_own(f->file, path);
     if (dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be opened as a dataset", file, path);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                              "%s::%s cannot be opened as a dataset", file, path);
     snprintf(v->path, sizeof(v->path), "%s", path);
     const airy_status status = read_dataset(v, dataset, frames, other);
     H5Dclose(dataset);
@@ -378,8 +379,8 @@ static airy_status read_behind(airy_frame_values *values, struct finder *f, size
                                bool named)
 {
     const struct stack_part *part = &f->stack->parts[k];
-    AIRY_FAIL_IF(part->plain, AIRY_ERR_NOT_FOUND, "'%s' is no HDF5 file, it has no datasets",
-                 part->path);
+    AIRY_FAIL_ON_IF(part->plain, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                    "'%s' is no HDF5 file, it has no datasets", part->path);
     AIRY_TRY(airy_hdf5_open(&f->file, part->path));
     f->name = part->path;
     const airy_status status = read_part(values, f, part, count, named),
@@ -450,8 +451,8 @@ airy_status airy_stack_values(airy_frame_values **values, size_t *count, const a
     *count = 0;
     if (!datasets && (stack->frames < 2 || stack->first_is_plain))
         return AIRY_OK;
-    AIRY_FAIL_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND,
-                 "'%s' is no HDF5 file, it has no datasets", stack->first_path);
+    AIRY_FAIL_ON_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                    "'%s' is no HDF5 file, it has no datasets", stack->first_path);
     AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));
     airy_status status = airy_hdf5_open(&f.file, stack->first_path);
     if (status == AIRY_OK) {

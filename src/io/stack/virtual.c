@@ -137,11 +137,13 @@ static airy_status add_broken(struct resolver *r, struct known_source *known, co
     known->shape.ndim = 0;
     AIRY_TRY(airy_stack_add_blank(stack, &known->segment, file, dataset));
     struct stack_segment *broken = &stack->segments[known->segment];
-    if (asprintf(&broken->broken, "file '%s', a source of the virtual dataset %s::%s, is %s", file,
-                 r->path, r->name, why) < 0)
-        broken->broken = NULL;
-    AIRY_FAIL_IF(!broken->broken, AIRY_ERR_MEMORY, "out of memory for a sentence");
-    airy_log(AIRY_LOG_WARN, "%s", broken->broken);
+    (void)airy_hinted(AIRY_HINT_DATA_FRAMES,
+                      airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                                   "file '%s', a source of the virtual dataset %s::%s, is %s", file,
+                                   r->path, r->name, why));
+    broken->broken = airy_error_keep();
+    AIRY_FAIL_IF(!broken->broken, AIRY_ERR_MEMORY, "out of memory for a failure's sentence");
+    airy_log(AIRY_LOG_WARN, "%s", airy_last_error());
     return AIRY_OK;
 }
 
@@ -154,9 +156,8 @@ static airy_status add_cut(struct resolver *r, struct known_source *known, const
 {
     if (failed != AIRY_ERR_FORMAT && failed != AIRY_ERR_IO && failed != AIRY_ERR_NOT_FOUND)
         return failed;
-    char why[512], text[600];
-    airy_error_copy(why, sizeof(why));
-    snprintf(text, sizeof(text), "missing or cut: %s", why);
+    char text[600];
+    snprintf(text, sizeof(text), "missing or cut: %.580s", airy_last_error());
     return add_broken(r, known, file, dataset, text);
 }
 
@@ -185,9 +186,9 @@ static airy_status open_source(struct resolver *r, struct known_source *known, c
         return add_cut(r, known, file, dataset, status);
     const hid_t source = airy_hdf5_dataset_own(opened, dataset);
     if (source < 0)
-        status =
-            add_cut(r, known, file, dataset,
-                    airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened", file, dataset));
+        status = add_cut(r, known, file, dataset,
+                         airy_hdf5_fail(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                                        "%s::%s cannot be opened", file, dataset));
     else if (!get_shape(shape, source) || !same_frame(shape, &r->shape) || !is_plain(source))
         r->simple = false;
     else
@@ -324,8 +325,8 @@ static airy_status resolve_all(struct resolver *r)
 {
     size_t count = 0;
     if (H5Pget_virtual_count(r->creation, &count) < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s: its mapping cannot be read", r->path,
-                              r->name);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                              "%s::%s: its mapping cannot be read", r->path, r->name);
     /* Each mapping has one source at most. */
     for (r->slot_count = 1; r->slot_count < 2 * (count + 1);)
         r->slot_count *= 2;

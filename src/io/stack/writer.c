@@ -83,8 +83,8 @@ static airy_status check_files(airy_stack_writer *w, const airy_stack_writer_par
 
 static airy_status check_free(const airy_stack_writer *w, const char *path)
 {
-    AIRY_FAIL_IF(!w->params.force && access(path, F_OK) == 0, AIRY_ERR_EXISTS,
-                 "'%s' is there already", path);
+    AIRY_FAIL_ON_IF(!w->params.force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                    "'%s' is there already", path);
     return AIRY_OK;
 }
 
@@ -197,8 +197,8 @@ static airy_status place_chunk(struct airy_stack_file *f, const void *chunk,
     place->written = !airy_sink_held(&f->sink, &place->offset);
     if (f->sink.error)
         return airy_sink_result(&f->sink, f->partial);
-    return done < 0 ? airy_hdf5_fail(AIRY_ERR_IO, "cannot write frame %zu of '%s'", place->frame,
-                                     f->partial)
+    return done < 0 ? airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE,
+                                     "cannot write frame %zu of '%s'", place->frame, f->partial)
                     : AIRY_OK;
 }
 
@@ -207,8 +207,8 @@ airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t frame, con
 {
     AIRY_FAIL_IF(!writer || !chunk || !place || writer->finished, AIRY_ERR_PARAM,
                  "airy_stack_writer_place: no open writer, no chunk or no place");
-    AIRY_FAIL_IF(frame >= writer->params.frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu",
-                 frame, writer->params.frames);
+    AIRY_FAIL_ON_IF(frame >= writer->params.frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, the stack has %zu", "frame", frame, writer->params.frames);
     AIRY_TRY(check_chunk(writer, frame, chunk, size));
     struct airy_stack_file *file = file_of(writer, frame);
     const uint8_t bit = (uint8_t)(1u << frame % 8);
@@ -232,9 +232,10 @@ airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_pl
 {
     AIRY_FAIL_IF(!writer || !chunk || !place || writer->finished, AIRY_ERR_PARAM,
                  "airy_stack_writer_put: no open writer, no chunk or no place");
-    AIRY_FAIL_IF(place->frame >= writer->params.frames || size != place->size, AIRY_ERR_PARAM,
-                 "frame = %zu of %zu bytes, the stack has %zu, and %zu bytes were placed",
-                 place->frame, size, writer->params.frames, place->size);
+    AIRY_FAIL_ON_IF(place->frame >= writer->params.frames || size != place->size, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu of %zu bytes, the stack has %zu, and %zu bytes were placed", "frame",
+                    place->frame, size, writer->params.frames, place->size);
     struct airy_stack_file *file = file_of(writer, place->frame);
     AIRY_FAIL_IF(!file->open, AIRY_ERR_PARAM, "frame %zu: its file is complete, or not begun",
                  place->frame);
@@ -304,8 +305,9 @@ static airy_status publish_series(airy_stack_writer *w)
     AIRY_TRY(check_targets(w));
     if (force)
         AIRY_TRY(airy_stack_data_count(&before, w->path));
-    AIRY_FAIL_IF(force && unlink(w->path) != 0 && errno != ENOENT, AIRY_ERR_IO,
-                 "cannot remove '%s': %s", w->path, strerror(errno));
+    AIRY_FAIL_HINT_IF(force && unlink(w->path) != 0 && errno != ENOENT, AIRY_ERR_IO,
+                      airy_hint_of_errno(errno), AIRY_SUBJECT_FILE, "cannot remove '%s': %s",
+                      w->path, strerror(errno));
     if (force)
         airy_file_sync_folder(w->path);
     airy_status status = AIRY_OK;
@@ -333,12 +335,12 @@ airy_status airy_stack_writer_finish(airy_stack_writer *writer)
     AIRY_FAIL_IF(!writer || writer->finished, AIRY_ERR_PARAM,
                  "airy_stack_writer_finish: no open writer");
     const size_t missing = first_missing(writer);
-    AIRY_FAIL_IF(missing < writer->params.frames, AIRY_ERR_PARAM,
-                 "'%s': frame %zu of %zu was not added", writer->path, missing,
-                 writer->params.frames);
+    AIRY_FAIL_ON_IF(missing < writer->params.frames, AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "'%s': frame %zu of %zu was not added", writer->path, missing,
+                    writer->params.frames);
     for (size_t i = 0; i < writer->count; i++)
-        AIRY_FAIL_IF(!writer->files[i].complete, AIRY_ERR_IO, "'%s' could not be completed",
-                     writer->files[i].path);
+        AIRY_FAIL_ON_IF(!writer->files[i].complete, AIRY_ERR_IO, AIRY_SUBJECT_FILE,
+                        "'%s' could not be completed", writer->files[i].path);
     if (is_series(writer)) {
         AIRY_TRY(publish_series(writer));
     } else {

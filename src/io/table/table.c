@@ -134,8 +134,9 @@ airy_status airy_table_write(const airy_table *table, const char *path, bool for
     AIRY_FAIL_IF(!table || !path || !*path, AIRY_ERR_PARAM,
                  "airy_table_write: table or path is missing");
     const struct job job = {table, printer_of_name(path)};
-    AIRY_FAIL_IF(!job.print, AIRY_ERR_UNSUPPORTED,
-                 "'%s': suffix of no format of tables, expected .csv, .fits, .vot or .xml", path);
+    AIRY_FAIL_ON_IF(!job.print, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
+                    "'%s': suffix of no format of tables, expected .csv, .fits, .vot or .xml",
+                    path);
     AIRY_TRY(check_table(table));
     return airy_print_file(path, force, print_job, &job);
 }

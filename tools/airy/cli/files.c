@@ -362,13 +362,18 @@ int tool_file_begin(struct tool_file *file, const struct common *common, const c
 /* The bytes of a file did not all reach it; fd: still open, or -1. */
 static int fail_written(struct tool_file *file, int fd, int why)
 {
-    char sentence[TOOL_PATH + 128];
+    airy_error error = {
+        .status = AIRY_ERR_IO,
+        .subject = AIRY_SUBJECT_FILE,
+        .hint = why == ENOSPC || why == EDQUOT ? AIRY_HINT_SPACE : AIRY_HINT_ACCESS,
+    };
     if (fd >= 0)
         close(fd);
-    snprintf(sentence, sizeof(sentence), "'%s': it cannot be written: %s", file->path,
+    snprintf(error.name, sizeof(error.name), "%s", file->path);
+    snprintf(error.text, sizeof(error.text), "'%s': it cannot be written: %s", file->path,
              strerror(why));
     tool_file_drop(file);
-    return tool_failed_as(file->common, AIRY_ERR_IO, sentence);
+    return tool_failed_as(file->common, &error);
 }
 
 int tool_file_end(struct tool_file *file, bool sync)

@@ -472,8 +472,10 @@ int geometry_failed(const struct geometry_params *p, const airy_stack_meta *meta
                     airy_status status)
 {
     const struct common *common = &p->common;
+    airy_error error;
+    airy_error_get(&error);
     if (p->poni || !(meta->contradicted & AIRY_GEOMETRY_WAVELENGTH) ||
-        !strstr(airy_last_error(), "needs a wavelength"))
+        error.hint != AIRY_HINT_WAVELENGTH)
         return tool_failed(common, status);
     return tool_fail(common,
                      "the wavelength of '%s' is not known: %s; give --wavelength L or --energy E",

@@ -22,20 +22,36 @@ const char *pattern_parse_bins(void *field, const char *text)
     return NULL;
 }
 
+/* The sentence that --unit ? is answered with. */
+static const char *list_units(bool azimuthal)
+{
+    static char list[1024]; /* it outlives the call */
+    airy_unit units[AIRY_UNIT_COUNT];
+    size_t count = 0, used = (size_t)snprintf(list, sizeof(list), "there are ");
+    for (int u = 0; u < AIRY_UNIT_COUNT; u++)
+        if (!azimuthal || airy_unit_is_azimuthal((airy_unit)u))
+            units[count++] = (airy_unit)u;
+    for (size_t i = 0; i < count && used < sizeof(list); i++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+                                 i == 0           ? ""
+                                 : i + 1 == count ? " or "
+                                                  : ", ",
+                                 airy_unit_name(units[i]));
+    return list;
+}
+
 const char *pattern_parse_unit(void *field, const char *text)
 {
     if (airy_unit_parse(field, text) == AIRY_OK)
         return NULL;
-    const char *list = strcmp(text, "?") == 0 ? strstr(airy_last_error(), "there are") : NULL;
-    return list ? list : airy_last_error();
+    return strcmp(text, "?") == 0 ? list_units(false) : airy_last_error();
 }
 
 const char *pattern_parse_azimuthal(void *field, const char *text)
 {
     if (airy_unit_parse_azimuthal(field, text) == AIRY_OK)
         return NULL;
-    const char *list = strcmp(text, "?") == 0 ? strstr(airy_last_error(), "there are") : NULL;
-    return list ? list : airy_last_error();
+    return strcmp(text, "?") == 0 ? list_units(true) : airy_last_error();
 }
 
 static const char *parse_method(void *field, const char *text)

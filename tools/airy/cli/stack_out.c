@@ -30,15 +30,17 @@ struct job {
     size_t begun, written; /* begun: parts that a thread has taken, the first ones */
     struct kept *kept;     /* [period], or NULL */
     uint64_t kept_bytes;
-    airy_status status;
-    char error[1024];
+    airy_error error;
     bool stopped;
 };
 
-static void fail_job(struct job *job, airy_status status, const char *sentence)
+/* Takes the calling thread's failure; the first one stays. */
+static void fail_job(struct job *job, airy_status status)
 {
-    job->status = status;
-    snprintf(job->error, sizeof(job->error), "%s", sentence);
+    if (job->error.status != AIRY_OK)
+        return;
+    airy_error_get(&job->error);
+    job->error.status = status;
 }
 
 /*
@@ -50,16 +52,16 @@ static bool place_frame(struct job *job, size_t index, const void *chunk, size_t
 {
     struct part *part = &job->parts[index / job->part_frames];
     pthread_mutex_lock(&job->lock);
-    while (part->placed != index && job->status == AIRY_OK && !job->stopped)
+    while (part->placed != index && job->error.status == AIRY_OK && !job->stopped)
         pthread_cond_wait(&job->turn, &job->lock);
-    const bool proceed = job->status == AIRY_OK && !job->stopped;
+    const bool proceed = job->error.status == AIRY_OK && !job->stopped;
     if (proceed && status == AIRY_OK) {
         pthread_mutex_unlock(&job->lock); /* the turn is still this thread's */
         status = airy_stack_writer_place(job->writer, index, chunk, size, place);
         pthread_mutex_lock(&job->lock);
     }
-    if (proceed && status != AIRY_OK && job->status == AIRY_OK)
-        fail_job(job, status, airy_last_error());
+    if (proceed && status != AIRY_OK)
+        fail_job(job, status);
     part->placed++;
     pthread_cond_broadcast(&job->turn);
     pthread_mutex_unlock(&job->lock);
@@ -75,15 +77,15 @@ static void deliver(struct job *job, size_t index, const void *chunk, size_t siz
         return;
     status = airy_stack_writer_put(job->writer, &place, chunk, size);
     pthread_mutex_lock(&job->lock);
-    if (status != AIRY_OK && job->status == AIRY_OK)
-        fail_job(job, status, airy_last_error());
-    if (job->status == AIRY_OK) {
+    if (status != AIRY_OK)
+        fail_job(job, status);
+    if (job->error.status == AIRY_OK) {
         job->written++;
         job->out->stored += size;
         job->stopped |= !progress_step(&job->progress, job->written, job->frames) &&
                         job->written < job->frames;
     }
-    if (job->status != AIRY_OK || job->stopped) /* else nobody waits for this */
+    if (job->error.status != AIRY_OK || job->stopped) /* else nobody waits for this */
         pthread_cond_broadcast(&job->turn);
     pthread_mutex_unlock(&job->lock);
 }
@@ -163,10 +165,13 @@ static void *work(void *user)
     for (;;) {
         pthread_mutex_lock(&job->lock);
         if (!frame || !chunk) {
-            fail_job(job, AIRY_ERR_MEMORY, "out of memory for frames in flight; lower --threads");
+            job->error =
+                (airy_error){.status = AIRY_ERR_MEMORY,
+                             .text = "out of memory for frames in flight; lower --threads"};
             pthread_cond_broadcast(&job->turn);
         }
-        const bool more = job->status == AIRY_OK && !job->stopped && take_frame(job, &mine, &index);
+        const bool more = job->error.status == AIRY_OK && !job->stopped &&
+                          take_frame(job, &mine, &index);
         pthread_mutex_unlock(&job->lock);
         if (!more)
             break;
@@ -289,10 +294,10 @@ static void write_frames(struct job *job)
 static int finish(struct job *job)
 {
     const struct stack_out *out = job->out;
-    if (job->status != AIRY_OK)
-        return job->status == AIRY_ERR_IO || job->status == AIRY_ERR_NOT_FOUND
-                   ? tool_failed_as(out->common, job->status, job->error)
-                   : tool_fail(out->common, "%s", job->error);
+    if (job->error.status != AIRY_OK)
+        return job->error.status == AIRY_ERR_IO || job->error.status == AIRY_ERR_NOT_FOUND
+                   ? tool_failed_as(out->common, &job->error)
+                   : tool_fail(out->common, "%s", job->error.text);
     if (job->written < job->frames && out->passing)
         return AIRY_EXIT_FAILED;
     if (job->written < job->frames)

@@ -18,16 +18,14 @@ struct making {
     airy_device *device;
     const airy_geometry *geometry;
     const airy_integrator_params *params;
-    airy_status status;
-    char sentence[1024]; /* the library's is the thread's own */
+    airy_error error; /* the library's is the thread's own */
 };
 
 static void *make(void *arg)
 {
     struct making *m = arg;
-    m->status = airy_integrator_create(m->integrator, m->device, m->geometry, m->params);
-    if (m->status != AIRY_OK)
-        snprintf(m->sentence, sizeof(m->sentence), "%s", airy_last_error());
+    if (airy_integrator_create(m->integrator, m->device, m->geometry, m->params) != AIRY_OK)
+        airy_error_get(&m->error);
     return NULL;
 }
 
@@ -40,8 +38,10 @@ airy_status team_integrators(struct team *team, const airy_geometry *geometry,
     airy_status status = all && threads && team->integrators ? AIRY_OK : AIRY_ERR_MEMORY;
     size_t started = 0, failed = 0;
     for (size_t i = 0; status == AIRY_OK && i < team->count; i++)
-        all[i] =
-            (struct making){&team->integrators[i], team->devices[i], geometry, params, AIRY_OK, ""};
+        all[i] = (struct making){.integrator = &team->integrators[i],
+                                 .device = team->devices[i],
+                                 .geometry = geometry,
+                                 .params = params};
     while (status == AIRY_OK && started + 1 < team->count &&
            pthread_create(&threads[started], NULL, make, &all[started]) == 0)
         started++;
@@ -49,11 +49,10 @@ airy_status team_integrators(struct team *team, const airy_geometry *geometry,
         make(&all[i]);
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-    while (status == AIRY_OK && failed < team->count && all[failed].status == AIRY_OK)
+    while (status == AIRY_OK && failed < team->count && all[failed].error.status == AIRY_OK)
         failed++;
-    if (status == AIRY_OK && failed < team->count) /* once more, for its sentence in this thread */
-        status = airy_integrator_create(&team->integrators[failed], team->devices[failed], geometry,
-                                        params);
+    if (status == AIRY_OK && failed < team->count)
+        status = airy_error_restore(&all[failed].error);
     free(threads);
     free(all);
     return status;

@@ -17,118 +17,11 @@
 
 extern char **environ;
 
-/* What the user can do about a failure whose sentence does not say it. */
-static const char *advice(const struct common *common, airy_status status, const char *sentence)
-{
-    if (status == AIRY_ERR_UNWRITTEN && opt_has(common->command, "frames"))
-        return "; --frames chooses others";
-    if (strstr(sentence, "No such file"))
-        return (strstr(sentence, "://") || strstr(sentence, "tcp:/")) && !strstr(sentence, "ipc://")
-                   ? "; streams (tcp://HOST:PORT) are taken by 'airy integrate' alone"
-                   : "; check the path";
-    if (strstr(sentence, "no address of this machine"))
-        return "; --connect goes to a receiver that is bound elsewhere";
-    if (strstr(sentence, "' cannot be found: "))
-        return "; check the name of the host";
-    if (strstr(sentence, "is being written by another process"))
-        return "; wait until that has ended, or end it";
-    if (strstr(sentence, "is a pipe, not a regular file"))
-        return "; write it into a file first";
-    if (strstr(sentence, "not a regular file"))
-        return common->command->max_inputs > 2 ? "; give a file, or a folder's files as "
-                                                 "'FOLDER/*.cbf'"
-                                               : "; give a file";
-    if (strstr(sentence, "no image in any of its HDUs"))
-        return "; 'airy info FILE' lists what it holds";
-    if (strncmp(sentence, "no file matches", 15) == 0)
-        return "; check the path";
-    if (strstr(sentence, "needs a wavelength") && opt_has(common->command, "wavelength"))
-        return "; give --wavelength L or --energy E";
-    if (strstr(sentence, "has no celestial axes") || strstr(sentence, "no sky coordinates"))
-        return "; only FITS images with RA and DEC in their header have positions in the sky";
-    if (strstr(sentence, "Address already in use"))
-        return "; another program has this port: end that one, or choose another port";
-    if (strncmp(sentence, "detector '", 10) == 0 && strstr(sentence, "' is unknown"))
-        return "; 'airy info --detectors' lists all";
-    if (strstr(sentence, "did you mean"))
-        return "";
-    if (strstr(sentence, "there is no ring"))
-        return "; its producer must be started first";
-    if (strstr(sentence, "of sensor material"))
-        return " by --attenuation";
-    if (strstr(sentence, "No space left on device") || strstr(sentence, "quota exceeded"))
-        return "; make room, or write elsewhere";
-    if (strstr(sentence, "Permission denied"))
-        return "; check its permissions, and those of its folder";
-    if (strstr(sentence, "data file '") && strstr(sentence, "' is missing or cut"))
-        return opt_has(common->command, "on-error") && !strstr(sentence, " cannot be opened")
-                   ? "; put the whole file beside its master, or leave its frames out by "
-                     "--on-error skip"
-                   : "; put the whole file beside its master";
-    if ((strstr(sentence, "its signature is missing") ||
-         strstr(sentence, "is of no known format: neither")) &&
-        opt_has(common->command, "raw"))
-        return "; check the file, or say by --raw what its frames are";
-    if (strncmp(sentence, "pixel mask ", 11) == 0 && status == AIRY_ERR_SHAPE)
-        return opt_has(common->command, "mask-only")
-                   ? "; --mask-only FILE takes another mask instead"
-                   : "; 'airy convert' writes the frames without it";
-    if (strstr(sentence, "shorter than its index says"))
-        return "; it may still be written, or its copy was cut";
-    switch (status) {
-    case AIRY_ERR_EXISTS:
-        return "; --force overwrites it";
-    case AIRY_ERR_MEMORY:
-        if (opt_has(common->command, "batch"))
-            return common->memory_limit ? "; raise --memory-limit or lower --batch"
-                                        : "; lower --batch or --threads, or choose another "
-                                          "--device";
-        if (common->memory_limit)
-            return "; raise --memory-limit";
-        return common->command->takes & TAKES_DEVICE
-                   ? "; choose another --device, or a smaller image"
-                   : "; it takes a machine with more memory, or a smaller image";
-    case AIRY_ERR_DEVICE:
-        return "; 'airy devices' lists what there is";
-    case AIRY_ERR_IO:
-        return "; check path, permissions and free space";
-    case AIRY_ERR_NOT_FOUND:
-        return "; check the name ('airy info FILE' lists what a file holds)";
-    case AIRY_ERR_FORMAT:
-        return "; check the file";
-    case AIRY_ERR_CORRUPT:
-        return "; fetch the file again";
-    default:
-        return "";
-    }
-}
-
 int tool_check_list(const struct common *common)
 {
     return common->inputs.count || common->given.count > 2
                ? tool_usage(common, "--list prints the list and stops: leave out all else")
                : AIRY_EXIT_OK;
-}
-
-int tool_failed(const struct common *common, airy_status status)
-{
-    return tool_failed_as(common, status, airy_last_error());
-}
-
-int tool_failed_as(const struct common *common, airy_status status, const char *error)
-{
-    char sentence[2048];
-    snprintf(sentence, sizeof(sentence), "%s", error);
-    tool_hide_temporary(sentence);
-    /* A sentence that ends in advice of its own gets no other. */
-    const bool option = strncmp(sentence, "--", 2) == 0 || strstr(sentence, " --") ||
-                        strstr(sentence, "(--"); /* not 'RA---TAN' */
-    const bool advised = strstr(sentence, "; ") || option || strstr(sentence, "::DATASET") ||
-                         strstr(sentence, "overwrite by force") ||
-                         strstr(sentence, "raise the memory limit");
-    tool_print_failure(common->command->name, *sentence ? sentence : airy_status_name(status),
-                       advised ? "" : advice(common, status, sentence));
-    return AIRY_EXIT_FAILED;
 }
 
 airy_status tool_device(const struct common *common, airy_device **device)

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "airy/error.h"
 #include "airy/stack.h"
 #include "cli/opt.h"
 
@@ -26,8 +27,10 @@ extern const char tool_subject[], tool_exit_codes[], tool_environment[];
  * Print "airy COMMAND: <sentence of the last library failure><what to do>" and return exit code 1.
  */
 int tool_failed(const struct common *common, airy_status status);
-/* Of another thread, whose airy_last_error() was kept. */
-int tool_failed_as(const struct common *common, airy_status status, const char *error);
+/* The same for the failure of another thread, whose record was kept. */
+int tool_failed_as(const struct common *common, const airy_error *error);
+/* An airy_hint_style with a struct common: options and commands by their names. */
+bool tool_hint_style(void *user, char *text, size_t size, const char *name, const char *value);
 /* The same with a sentence of the command itself. */
 int tool_fail(const struct common *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -181,8 +181,20 @@ static json_t *channels_json(const airy_stack_info *info)
     return list;
 }
 
+/* The last failure; of a file that is sound but holds complex numbers also what makes frames of it. */
+static void why_no_stack(char why[512], const struct common *common)
+{
+    airy_error error;
+    char hint[AIRY_HINT_TEXT] = "";
+    airy_error_get(&error);
+    if (error.hint == AIRY_HINT_COMPLEX)
+        airy_hint_render(hint, sizeof(hint), error.hint, tool_hint_style,
+                         (void *)(uintptr_t)common);
+    snprintf(why, 512, "%.*s%s%.128s", *hint ? 380 : 511, error.text, *hint ? "; " : "", hint);
+}
+
 /* The stack in the file; NULL when there is none (why says it). */
-static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *raw, char why[512])
+static json_t *stack_json(const struct common *common, const struct raw_opt *raw, char why[512])
 {
     airy_stack *stack = NULL;
     airy_stack_info info;
@@ -190,7 +202,8 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
     size_t unwritten = 0;
     json_t *json = NULL;
     snprintf(why, 512, "%s", "");
-    if (stack_open(&stack, paths, raw) == AIRY_OK && airy_stack_get_info(stack, &info) == AIRY_OK &&
+    if (stack_open(&stack, &common->inputs, raw) == AIRY_OK &&
+        airy_stack_get_info(stack, &info) == AIRY_OK &&
         airy_stack_get_meta(stack, &meta) == AIRY_OK &&
         airy_stack_count_unwritten(stack, &unwritten) == AIRY_OK) {
         const double frame = (double)info.height * (double)info.width *
@@ -215,7 +228,7 @@ static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *ra
         json_object_set_new(json, "channel",
                             info.channel_count ? tool_json_string(info.channel) : json_null());
     } else {
-        snprintf(why, 512, "%s", airy_last_error());
+        why_no_stack(why, common);
     }
     airy_stack_destroy(&stack);
     return json;
@@ -427,7 +440,7 @@ static json_t *detector_json(const struct common *common, const char *file)
     airy_detector d;
     airy_detector_arrays *arrays = NULL;
     airy_status status = airy_detector_read(&d, file);
-    if (status == AIRY_ERR_FORMAT && strstr(airy_last_error(), "that is no detector file"))
+    if (status == AIRY_ERR_NOT_FOUND)
         return NULL;
     if (status == AIRY_OK)
         status = airy_detector_open(&arrays, &d);
@@ -496,7 +509,7 @@ static int info_hdf5(const struct info_params *p, const char *path)
     json_t *cut = cut_json(common, file, cut_why),
            *detector = dataset ? NULL : detector_json(common, file),
            *result = dataset || detector ? NULL : result_json(file, entries, count),
-           *stack = result || detector ? NULL : stack_json(&common->inputs, &p->raw, why);
+           *stack = result || detector ? NULL : stack_json(common, &p->raw, why);
     int code = AIRY_EXIT_OK;
     if (!stack && *cut_why)
         memcpy(why, cut_why, sizeof(why));
@@ -602,7 +615,7 @@ static int info_image(const struct common *common, const char *path)
     json_t *json = json_pack("{s:o, s:o, s:s, s:I}", "file", tool_json_string(path), "shape",
                              shape_json(shape, ndim), "dtype", dtype, "bytes", (json_int_t)bytes);
     const int code = image.header ? fits_info(common, json, path, &image) : AIRY_EXIT_OK;
-    json_t *stack = image.header ? NULL : stack_json(&common->inputs, &no_raw, why);
+    json_t *stack = image.header ? NULL : stack_json(common, &no_raw, why);
     if (json_is_object(json_object_get(stack, "geometry")) ||
         json_object_get(stack, "contradiction"))
         json_object_set(json, "stack", stack);
@@ -626,7 +639,7 @@ static int info_image(const struct common *common, const char *path)
 static int info_files(const struct info_params *p)
 {
     char why[512];
-    json_t *stack = stack_json(&p->common.inputs, &p->raw, why);
+    json_t *stack = stack_json(&p->common, &p->raw, why);
     if (!stack)
         return tool_fail(&p->common, "%s", why);
     if (p->common.json)

@@ -130,29 +130,6 @@ static int check_merge(void *user)
     return AIRY_EXIT_OK;
 }
 
-/* A sentence about two inputs: they differ. */
-static bool names_two(const struct opt_list *inputs, const char *sentence)
-{
-    size_t count = 0;
-    char name[4200];
-    for (size_t i = 0; i < inputs->count && count < 2; i++) {
-        snprintf(name, sizeof(name), "'%.4190s'", inputs->items[i]);
-        count += strstr(sentence, name) != NULL;
-    }
-    return count == 2;
-}
-
-/* A failure of the library, with options by their names and what to do next. Exit code. */
-static int merge_failed(const struct merge_params *p, airy_status status)
-{
-    const char *error = airy_last_error(), *expected = strstr(error, "expected ");
-    if (status == AIRY_ERR_PARAM && strncmp(error, "rebin = ", 8) == 0 && expected)
-        return tool_fail(&p->common, "--rebin %zu: %s", p->rebin, expected);
-    if (names_two(&p->common.inputs, error))
-        return tool_fail(&p->common, "%s; give results made with the same options", error);
-    return tool_failed(&p->common, status);
-}
-
 static int run_merge(void *user)
 {
     const struct merge_params *p = user;
@@ -180,7 +157,7 @@ static int run_merge(void *user)
         status = airy_patterns_merge(p->output, common->inputs.items, common->inputs.count, &params,
                                      &info);
     if (status != AIRY_OK)
-        code = merge_failed(p, status);
+        code = tool_failed(common, status);
     if (code == AIRY_EXIT_OK && common->inputs.count > 1)
         code = overlap_say(common);
     if (code == AIRY_EXIT_OK)

@@ -82,30 +82,29 @@ struct reading {
     atomic_size_t next;
     atomic_bool failed;
     pthread_mutex_t lock;
-    airy_status status; /* of the one that failed */
-    char sentence[1024];
+    airy_error error; /* of the one that failed */
 };
 
-static void note_failure(struct reading *job, airy_status status, const char *error)
+static void note_failure(struct reading *job, const airy_error *error)
 {
     pthread_mutex_lock(&job->lock);
-    if (!atomic_exchange(&job->failed, true)) {
-        job->status = status;
-        snprintf(job->sentence, sizeof(job->sentence), "%s", error);
-    }
+    if (!atomic_exchange(&job->failed, true))
+        job->error = *error;
     pthread_mutex_unlock(&job->lock);
 }
 
 /* A frame that was read before was never written now: another one has its place. */
 static void note_change(struct reading *job, size_t frame)
 {
-    char where[512] = "", sentence[1024];
+    char where[512] = "";
+    airy_error error = {.status = AIRY_ERR_IO, .subject = AIRY_SUBJECT_FRAME};
     (void)airy_stack_where(job->r->stack, frame, where, sizeof(where));
-    snprintf(sentence, sizeof(sentence),
+    snprintf(error.name, sizeof(error.name), "%.511s", where);
+    snprintf(error.text, sizeof(error.text),
              "%s: the frame was there when the first rows were read, and is not now: the file was "
              "changed meanwhile; repeat the command when it stays as it is",
              where);
-    note_failure(job, AIRY_ERR_IO, sentence);
+    note_failure(job, &error);
 }
 
 static void read_one(struct reading *job, size_t i, uint8_t *frame)
@@ -124,10 +123,13 @@ static void read_one(struct reading *job, size_t i, uint8_t *frame)
     job->unwritten[i] = status == AIRY_ERR_UNWRITTEN;
     if (job->unwritten[i])
         return;
-    if (status != AIRY_OK)
-        note_failure(job, status, airy_last_error());
-    else if (frame)
+    if (status != AIRY_OK) {
+        airy_error error;
+        airy_error_get(&error);
+        note_failure(job, &error);
+    } else if (frame) {
         memcpy(to, frame + job->row * row, job->rows * row);
+    }
 }
 
 static void *read_frames(void *arg)
@@ -138,7 +140,10 @@ static void *read_frames(void *arg)
     if (job->rows < info->height) {
         frame = malloc(info->height * info->width * airy_dtype_size(info->dtype));
         if (!frame) {
-            note_failure(job, AIRY_ERR_MEMORY, "out of memory for a frame");
+            const airy_error error = {.status = AIRY_ERR_MEMORY,
+                                      .hint = AIRY_HINT_MEMORY,
+                                      .text = "out of memory for a frame"};
+            note_failure(job, &error);
             return NULL;
         }
     }
@@ -188,8 +193,7 @@ static int read_all(struct reading *job)
     pthread_mutex_destroy(&job->lock);
     close_gaps(job);
     free(own);
-    return atomic_load(&job->failed) ? tool_failed_as(common, job->status, job->sentence)
-                                     : AIRY_EXIT_OK;
+    return atomic_load(&job->failed) ? tool_failed_as(common, &job->error) : AIRY_EXIT_OK;
 }
 
 /* dst += factor src, with src overwritten. */

@@ -209,21 +209,21 @@ static void fill_info(airy_run_info *info, const struct follow *f, const airy_li
 }
 
 /* Why the run did not end as it should, and the way on. Exit code. */
-static int fail_run(const struct follow *f, airy_status status, const char *sentence)
+static int fail_run(const struct follow *f, const airy_error *error)
 {
     const struct common *common = f->job->common;
-    if (status == AIRY_ERR_INCOMPLETE)
+    if (error->status == AIRY_ERR_INCOMPLETE)
         return tool_fail(common,
                          "%s, and nothing new for %g s; the same command with --resume continues "
                          "%s.partial",
-                         sentence, f->timeout, f->job->params->output);
-    if (status == AIRY_ERR_CORRUPT)
+                         error->text, f->timeout, f->job->params->output);
+    if (error->status == AIRY_ERR_CORRUPT)
         return tool_fail(common,
                          "%s; the same command with --resume goes on when they are there, with "
                          "--on-error skip --resume without such frames",
-                         sentence);
-    return status == AIRY_ERR_IO ? follow_fail_file(f, sentence)
-                                 : tool_failed_as(common, status, sentence);
+                         error->text);
+    return error->status == AIRY_ERR_IO ? follow_fail_file(f, error->text)
+                                        : tool_failed_as(common, error);
 }
 
 /* Finish the run, unless it was stopped. Exit code. */
@@ -235,8 +235,8 @@ static int finish(struct follow *f, int code, airy_run_info *info)
     const bool ended = code == AIRY_EXIT_OK && !stopped;
     const airy_status status = ended ? airy_live_finish(f->live, &live)
                                      : airy_live_cancel(f->live, &live);
-    char sentence[1024];
-    snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    airy_error error;
+    airy_error_get(&error);
     airy_live_destroy(&f->live);
     fill_info(info, f, &live);
     if (code != AIRY_EXIT_OK)
@@ -247,7 +247,7 @@ static int finish(struct follow *f, int code, airy_run_info *info)
                          "%s.partial",
                          info->frames + info->resumed, f->job->params->output);
     if (status != AIRY_OK)
-        return fail_run(f, status, sentence);
+        return fail_run(f, &error);
     if (!common->json)
         tool_say(common,
                  "latency from frame to pattern: median %.3g ms, 99 %% %.3g ms, longest %.3g ms",

@@ -497,18 +497,16 @@ static void on_conflict(void *user, uint64_t image_id)
         atomic_store(&s->unmarked, true);
 }
 
-static void on_say(void *user, const char *sentence)
+static void on_say(void *user, const char *sentence, airy_hint hint)
 {
     struct service *s = user;
-    const bool late = strstr(sentence, "without a start message") != NULL;
-    char line[1024];
+    char line[1024], next[AIRY_HINT_TEXT] = "";
     atomic_store(&s->heard, true); /* the address is right */
     snprintf(line, sizeof(line), "%s", sentence);
     one_line(line);
-    tool_say(s->common, "%s%s", line,
-             late && s->params->output
-                 ? "; images of this one come by --resume, with the detector's own file as input"
-                 : "");
+    if (s->params->output) /* there is a file to go on with */
+        airy_hint_render(next, sizeof(next), hint, tool_hint_style, (void *)(uintptr_t)s->common);
+    tool_say(s->common, "%s%s%s", line, *next ? "; " : "", next);
 }
 
 static bool on_stop(void *user)
@@ -748,7 +746,7 @@ static int finish(struct service *s, struct outcome *o)
     if (s->complete)
         return AIRY_EXIT_OK;
     const bool doubtful = series->conflicts || series->rivals;
-    if (!s->said && !tool_interrupted() && series->status == AIRY_OK && series->received &&
+    if (!s->said && !tool_interrupted() && series->error.status == AIRY_OK && series->received &&
         !doubtful)
         return finish_run(s, o);
     drop_run(s, &o->info);
@@ -762,8 +760,8 @@ static int finish(struct service *s, struct outcome *o)
     if (tool_interrupted())
         return fail_series(s, series->id, "stopped after %llu images%s",
                            (unsigned long long)series->received, way);
-    if (series->status != AIRY_OK)
-        return fail_series(s, series->id, "%s%s", series->sentence, way);
+    if (series->error.status != AIRY_OK)
+        return fail_series(s, series->id, "%s%s", series->error.text, way);
     return fail_series(s, series->id, "no image came%s", way);
 }
 

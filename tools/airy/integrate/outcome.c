@@ -64,11 +64,6 @@ int integrate_failed(const struct common *common, airy_status status)
             common,
             "%s; the same command with --on-error skip --resume goes on without such frames",
             airy_last_error());
-    if (strstr(airy_last_error(), "shorter than its index says"))
-        return tool_fail(common,
-                         "%s; it may still be written, or its copy was cut; --on-error skip goes "
-                         "on without such frames",
-                         airy_last_error());
     return tool_failed(common, status);
 }
 

@@ -162,8 +162,7 @@ struct keeping {
     atomic_bool failed;
     pthread_mutex_t lock;
     size_t failed_at; /* the first image that could not be read, with its status and sentence */
-    airy_status status;
-    char error[2048];
+    airy_error error;
 };
 
 static void note_failure(struct keeping *k, size_t index, airy_status status)
@@ -171,8 +170,8 @@ static void note_failure(struct keeping *k, size_t index, airy_status status)
     pthread_mutex_lock(&k->lock);
     if (!atomic_exchange(&k->failed, true) || index < k->failed_at) {
         k->failed_at = index;
-        k->status = status;
-        snprintf(k->error, sizeof(k->error), "%s", airy_last_error());
+        airy_error_get(&k->error);
+        k->error.status = status;
     }
     pthread_mutex_unlock(&k->lock);
 }
@@ -201,8 +200,8 @@ int stream_keep_images(struct stream_source *s)
     tool_work(tool_threads(s->common), keep_some, &k);
     if (!atomic_load(&k.failed))
         return AIRY_EXIT_OK;
-    return k.status == AIRY_ERR_CANCELLED ? AIRY_EXIT_FAILED
-                                          : tool_failed_as(s->common, k.status, k.error);
+    return k.error.status == AIRY_ERR_CANCELLED ? AIRY_EXIT_FAILED
+                                                : tool_failed_as(s->common, &k.error);
 }
 
 void stream_free_images(struct stream_source *s)

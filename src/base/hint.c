@@ -1,0 +1,222 @@
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "airy/error.h"
+
+enum { MOST_ALTERNATIVES = 8, REFERENCE = 96 };
+
+/*
+ * Alternatives stand between bars. {name} and {name=value} are parameters, {name()} and
+ * {name(argument)} functions, as airy_hint_style gets them. An alternative is left out where the
+ * interface lacks any of them; one that begins with a question mark is used only where all those
+ * before it are left out, and one that begins with an ampersand follows a semicolon, not ", or".
+ */
+static const char *const templates[AIRY_HINT_COUNT] = {
+    [AIRY_HINT_NONE] = "",
+    [AIRY_HINT_STATED] = "",
+    [AIRY_HINT_OVERWRITE] = "{force=on} overwrites it|?choose another name",
+    [AIRY_HINT_INTERRUPTED] = "{resume=on} continues it|{force=on} starts anew|"
+                              "?remove it, or choose another name",
+    [AIRY_HINT_PATH] = "check the path",
+    [AIRY_HINT_FILE] = "check the file",
+    [AIRY_HINT_FETCH] = "fetch the file again",
+    [AIRY_HINT_ACCESS] = "check path, permissions and free space",
+    [AIRY_HINT_PERMISSIONS] = "check its permissions, and those of its folder",
+    [AIRY_HINT_SPACE] = "make room, or write elsewhere",
+    [AIRY_HINT_WRITER] = "wait until that has ended, or end it",
+    [AIRY_HINT_PIPE] = "write it into a file first",
+    [AIRY_HINT_REGULAR] = "give a file|a folder's files as {inputs=FOLDER/*.cbf}",
+    [AIRY_HINT_CONTENTS] = "{info(FILE)} lists what it holds|?choose a file with an image",
+    [AIRY_HINT_NAME] = "check the name ({info(FILE)} lists what a file holds)|?check the name",
+    [AIRY_HINT_GROWING] = "it may still be written, or its copy was cut|"
+                          "&{on-error=skip} goes on without such frames",
+    [AIRY_HINT_DATA_FILE] = "put the whole file beside its master",
+    [AIRY_HINT_DATA_FRAMES] = "put the whole file beside its master|"
+                              "leave its frames out by {on-error=skip}",
+    [AIRY_HINT_FRAMES] = "{frames} chooses others|?choose others",
+    [AIRY_HINT_RAW] = "check the file|say by {raw} what its frames are",
+    [AIRY_HINT_MASK] = "{mask-only=FILE} takes another mask instead|"
+                       "?{convert()} writes the frames without it|?use another mask",
+    [AIRY_HINT_WAVELENGTH] = "give {wavelength=L} or {energy=E}|?give the geometry a wavelength",
+    [AIRY_HINT_ATTENUATION] = "give its coefficient by {attenuation}|?give its coefficient",
+    [AIRY_HINT_DETECTORS] = "{info(detectors=on)} lists all|?check the name",
+    [AIRY_HINT_CELESTIAL] = "only FITS images with RA and DEC in their header have positions in "
+                            "the sky",
+    [AIRY_HINT_COMPLEX] = "{convert(complex-as-pairs=on)} writes their real and imaginary parts as "
+                          "a last axis of 2|?write real and imaginary parts as a last axis of 2",
+    [AIRY_HINT_MEMORY] = "raise {memory-limit}|lower {batch} or {threads}|choose another {device}|"
+                         "?use a machine with more memory, or smaller data",
+    [AIRY_HINT_MAX_PIXELS] = "{on-error=skip} goes on without such frames|raise {max-pixels}",
+    [AIRY_HINT_MAX_PEAKS] = "{on-error=skip} goes on without such frames|raise {max-peaks}",
+    [AIRY_HINT_SAME_OPTIONS] = "give results made with the same options",
+    [AIRY_HINT_DEVICES] = "{devices()} lists what there is|?list the devices",
+    [AIRY_HINT_CPU] = "use {device=cpu}|?use the CPU",
+    [AIRY_HINT_CPU_OR_FLOAT32] = "use float32 arrays|use {device=cpu}",
+    [AIRY_HINT_STREAM] = "streams (tcp://HOST:PORT) are taken by {integrate()} alone|?give a file",
+    [AIRY_HINT_BIND] = "{connect} goes to a receiver that is bound elsewhere|"
+                       "?use an address of this machine",
+    [AIRY_HINT_PORT] = "another program has this port: end that one, or choose another port",
+    [AIRY_HINT_HOST] = "check the name of the host",
+    [AIRY_HINT_PRODUCER] = "its producer must be started first",
+    [AIRY_HINT_LATE] = "images of this one come by {resume=on}, with the detector's own file as "
+                       "input",
+};
+
+/* The interface has this name; no list: it has all. */
+static bool has_name(const void *user, const char *name)
+{
+    const char *const *names = user;
+    while (names && *names && strcmp(*names, name) != 0)
+        names++;
+    return !names || *names;
+}
+
+/* An identifier for it: "on-error" is "on_error", "info()" is "info". */
+static void spell(char *text, size_t size, const char *name)
+{
+    snprintf(text, size, "%.*s", (int)strcspn(name, "("), name);
+    for (char *c = text; *c; c++)
+        *c = *c == '-' ? '_' : *c;
+}
+
+/* What stands for whatever the user chooses: L, FILE. */
+static bool is_placeholder(const char *value)
+{
+    while (*value && !islower((unsigned char)*value))
+        value++;
+    return !*value;
+}
+
+/* name=VALUE, name=True or name="value" */
+static void assign(char *text, size_t size, const char *name, const char *value)
+{
+    char spelled[REFERENCE];
+    spell(spelled, sizeof(spelled), name);
+    if (strcmp(value, "on") == 0)
+        snprintf(text, size, "%s=True", spelled);
+    else if (is_placeholder(value))
+        snprintf(text, size, "%s=%s", spelled, value);
+    else
+        snprintf(text, size, "%s=\"%s\"", spelled, value);
+}
+
+bool airy_hint_keyword(void *user, char *text, size_t size, const char *name, const char *value)
+{
+    char argument[REFERENCE] = "", key[REFERENCE];
+    if (!has_name(user, name))
+        return false;
+    if (name[strlen(name) - 1] == ')') {
+        const char *equals = value ? strchr(value, '=') : NULL;
+        snprintf(key, sizeof(key), "%.*s", equals ? (int)(equals - value) : 0, value ? value : "");
+        if (equals)
+            assign(argument, sizeof(argument), key, equals + 1);
+        else if (value)
+            snprintf(argument, sizeof(argument), "%s", value);
+        spell(key, sizeof(key), name);
+        snprintf(text, size, "airy.%s(%s)", key, argument);
+    } else if (value) {
+        assign(text, size, name, value);
+    } else {
+        spell(text, size, name);
+    }
+    return true;
+}
+
+bool airy_hint_c(void *user, char *text, size_t size, const char *name, const char *value)
+{
+    char spelled[REFERENCE];
+    if (name[strlen(name) - 1] == ')' || !has_name(user, name))
+        return false;
+    spell(spelled, sizeof(spelled), name);
+    if (!value || strcmp(value, "on") == 0)
+        snprintf(text, size, "\"%s\"", spelled);
+    else if (is_placeholder(value))
+        snprintf(text, size, "\"%s\" = %s", spelled, value);
+    else
+        snprintf(text, size, "\"%s\" = \"%s\"", spelled, value);
+    return true;
+}
+
+/* What stands in braces, as the interface names it; false: it lacks that. */
+static bool refer(char *text, size_t size, const char *reference, int length, airy_hint_style style,
+                  void *user)
+{
+    char name[REFERENCE];
+    const char *value = NULL;
+    char argument[REFERENCE] = "";
+    snprintf(name, sizeof(name), "%.*s", length, reference);
+    const size_t end = strcspn(name, "=(");
+    const bool call = name[end] == '(';
+    if (name[end])
+        snprintf(argument, sizeof(argument), "%s", name + end + 1);
+    if (call) {
+        argument[strcspn(argument, ")")] = 0;
+        memcpy(name + end, "()", 3);
+    } else {
+        name[end] = 0;
+    }
+    value = *argument ? argument : NULL;
+    return style && style(user, text, size, name, value);
+}
+
+/* One alternative up to its bar; false: the interface lacks what it refers to. */
+static bool render_one(char text[AIRY_HINT_TEXT], const char *from, size_t length,
+                       airy_hint_style style, void *user)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length && used + 1 < AIRY_HINT_TEXT; i++) {
+        const char *close = from[i] == '{' ? strchr(from + i, '}') : NULL;
+        if (!close) {
+            text[used++] = from[i];
+            continue;
+        }
+        const int inside = (int)(close - from - (ptrdiff_t)i) - 1;
+        char name[AIRY_HINT_TEXT] = "";
+        if (!refer(name, sizeof(name), from + i + 1, inside, style, user))
+            return false;
+        name[sizeof(name) - 1] = 0; /* the callback is the caller's */
+        const size_t size = strlen(name), room = AIRY_HINT_TEXT - 1 - used;
+        memcpy(text + used, name, size < room ? size : room);
+        used += size < room ? size : room;
+        i += (size_t)inside + 1;
+    }
+    text[used] = 0;
+    return true;
+}
+
+/* Those that are to be shown. */
+static size_t choose(char texts[MOST_ALTERNATIVES][AIRY_HINT_TEXT], const char *from,
+                     airy_hint_style style, void *user)
+{
+    size_t count = 0;
+    while (*from && count < MOST_ALTERNATIVES) {
+        const size_t length = strcspn(from, "|");
+        const bool last_resort = *from == '?';
+        if (!(last_resort && count > 0))
+            count +=
+                render_one(texts[count], from + last_resort, length - last_resort, style, user);
+        from += length;
+        from += *from == '|';
+    }
+    return count;
+}
+
+size_t airy_hint_render(char *text, size_t size, airy_hint hint, airy_hint_style style, void *user)
+{
+    char texts[MOST_ALTERNATIVES][AIRY_HINT_TEXT];
+    char whole[AIRY_HINT_TEXT] = "";
+    size_t used = 0;
+    const size_t count =
+        (unsigned)hint < AIRY_HINT_COUNT ? choose(texts, templates[hint], style, user) : 0;
+    for (size_t i = 0; i < count && used < sizeof(whole); i++)
+        used += (size_t)snprintf(whole + used, sizeof(whole) - used, "%s%s",
+                                 i == 0             ? ""
+                                 : *texts[i] == '&' ? "; "
+                                 : i + 1 == count   ? ", or "
+                                                    : ", ",
+                                 texts[i] + (*texts[i] == '&'));
+    if (text && size)
+        snprintf(text, size, "%s", whole);
+    return strlen(whole);
+}

@@ -1,0 +1,86 @@
+/* How the command shows a failure of the library: with options by their names, and what to do next. */
+#include <stdio.h>
+#include <string.h>
+
+#include "airy/error.h"
+#include "cli/tool.h"
+
+/* The command takes an option of this name, its own or a common one. */
+static bool takes(const struct common *common, const char *name)
+{
+    for (size_t t = 0; t < OPT_TABLES; t++)
+        for (const struct opt *opt = opt_table(common->command, t); opt && !opt_ends(opt); opt++)
+            if (opt->name && strcmp(opt->name, name) == 0)
+                return opt_taken(common->command, opt);
+    return false;
+}
+
+/* "'airy info FILE'", "'airy info --detectors'" */
+static void name_command(char *text, size_t size, const char *name, const char *value)
+{
+    const int length = (int)strcspn(name, "(");
+    const char *equals = value ? strchr(value, '=') : NULL;
+    if (equals)
+        snprintf(text, size, "'airy %.*s --%.*s'", length, name, (int)(equals - value), value);
+    else
+        snprintf(text, size, "'airy %.*s%s%s'", length, name, value ? " " : "", value ? value : "");
+}
+
+bool tool_hint_style(void *user, char *text, size_t size, const char *name, const char *value)
+{
+    const struct common *common = user;
+    if (strchr(name, '(')) {
+        name_command(text, size, name, value);
+        return true;
+    }
+    if (strcmp(name, "inputs") == 0) {
+        snprintf(text, size, "'%s'", value ? value : "");
+        return common->command->max_inputs > 2;
+    }
+    if (!takes(common, name) || (strcmp(name, "memory-limit") == 0 && !common->memory_limit))
+        return false;
+    const bool flag = !value || strcmp(value, "on") == 0;
+    snprintf(text, size, "--%s%s%s", name, flag ? "" : " ", flag ? "" : value);
+    return true;
+}
+
+/* "run.group = 0, ..." with the name that the command has for it: "--group = 0, ..." */
+static void name_parameter(char *sentence, size_t size, const struct common *common,
+                           const airy_error *error)
+{
+    const char *dot = strrchr(error->name, '.'), *name = dot ? dot + 1 : error->name;
+    const size_t length = strlen(error->name);
+    char option[AIRY_ERROR_NAME];
+    snprintf(option, sizeof(option), "%s", name);
+    for (char *c = option; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    const bool leads = error->subject == AIRY_SUBJECT_PARAMETER && length &&
+                       strncmp(error->text, error->name, length) == 0 &&
+                       strncmp(error->text + length, " = ", 3) == 0;
+    if (leads && takes(common, option))
+        snprintf(sentence, size, "--%s%s", option, error->text + length);
+    else
+        snprintf(sentence, size, "%s", error->text);
+}
+
+int tool_failed_as(const struct common *common, const airy_error *error)
+{
+    char sentence[2048], tail[AIRY_HINT_TEXT + 2] = "; ";
+    name_parameter(sentence, sizeof(sentence), common, error);
+    tool_hide_temporary(sentence);
+    const size_t hint = airy_hint_render(tail + 2, sizeof(tail) - 2, error->hint, tool_hint_style,
+                                         (void *)(uintptr_t)common);
+    tool_print_failure(common->command->name,
+                       *sentence ? sentence : airy_status_name(error->status), hint ? tail : "");
+    return AIRY_EXIT_FAILED;
+}
+
+int tool_failed(const struct common *common, airy_status status)
+{
+    airy_error error;
+    airy_error_get(&error);
+    if (error.status != status) /* a failure of the command's, which the library knows nothing of */
+        error.hint = AIRY_HINT_NONE;
+    error.status = status;
+    return tool_failed_as(common, &error);
+}
