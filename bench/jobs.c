@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "airy/result.h"
+
 /* Return the memory limit of a process: several commands share it, or the memory of a device. */
 static uint64_t memory_limit(const struct bench_job *job)
 {
@@ -198,16 +200,20 @@ const char *bench_job_why(const struct bench_job *job, int failed)
     return failed ? strerror(failed) : *job->why ? job->why : "mpirun has failed";
 }
 
-/* Bytes of a dataset; false where the file has none. */
-static bool load(airy_image *image, size_t *size, const char *path, const char *name)
+/* All of a plane, malloc'ed; NULL where the result has none. */
+static void *load(size_t *size, airy_result *result, const char *name)
 {
-    char where[4400];
-    snprintf(where, sizeof(where), "%s::/entry/integrate/%s", path, name);
-    memset(image, 0, sizeof(*image));
-    if (airy_image_read_real(image, where) != AIRY_OK)
-        return false;
-    *size = tool_count(image->shape, image->ndim) * airy_dtype_size(image->dtype);
-    return true;
+    airy_result_plane plane;
+    if (airy_result_find_plane(result, name, &plane) != AIRY_OK)
+        return NULL;
+    *size = plane.rows * plane.cells * airy_dtype_size(plane.dtype);
+    void *values = malloc(*size + 1);
+    if (values &&
+        airy_result_read(result, name, 0, plane.rows, plane.dtype, values, *size) != AIRY_OK) {
+        free(values);
+        values = NULL;
+    }
+    return values;
 }
 
 /* Return whether `all` consists of the bytes of `one` again and again. */
@@ -227,20 +233,26 @@ const char *bench_job_difference(const struct bench_job *job, const char *other,
         "merged/sum_variance", "frame/status", "frame/max",  "merged/sum_normalization",
         "merged/count"};
     const size_t start = job->kind == BENCH_JOB_COMMANDS && !job->bench->cpu ? RESULTS : 0;
-    for (size_t i = start; i < sizeof(names) / sizeof(names[0]); i++) {
-        airy_image one, two;
+    airy_result *results[2] = {NULL, NULL};
+    const char *different = airy_result_open(&results[0], job->path) == AIRY_OK &&
+                                    airy_result_open(&results[1], other) == AIRY_OK
+                                ? NULL
+                                : names[start];
+    for (size_t i = start; !different && i < sizeof(names) / sizeof(names[0]); i++) {
         size_t size = 0, other_size = 0;
-        const bool there = load(&one, &size, job->path, names[i]);
-        const bool other_there = load(&two, &other_size, other, names[i]);
-        const bool same =
-            there == other_there &&
-            (!there || ((size == other_size || replayed || i >= OF_FRAMES) &&
-                        (size < other_size ? repeats(two.data, other_size, one.data, size)
-                                           : repeats(one.data, size, two.data, other_size))));
-        airy_image_free(&one);
-        airy_image_free(&two);
+        void *one = load(&size, results[0], names[i]),
+             *two = load(&other_size, results[1], names[i]);
+        const bool there = one != NULL;
+        const bool same = there == (two != NULL) &&
+                          (!there || ((size == other_size || replayed || i >= OF_FRAMES) &&
+                                      (size < other_size ? repeats(two, other_size, one, size)
+                                                         : repeats(one, size, two, other_size))));
+        free(one);
+        free(two);
         if (!same || (i == start && !there))
-            return names[i];
+            different = names[i];
     }
-    return NULL;
+    for (size_t k = 0; k < 2; k++)
+        airy_result_close(&results[k]);
+    return different;
 }

@@ -24,7 +24,7 @@ runs_of() { # NAME: changes that take about five seconds
     calibrate | hdf5) echo 300 ;;
     device | detector) echo 1500 ;;
     lanes) echo 3000 ;;
-    patterns) echo 800 ;;
+    result) echo 800 ;;
     stack) echo 6000 ;;
     frames | text) echo 10000 ;;
     calibrant | oct_config | poni) echo 15000 ;;

@@ -30,6 +30,7 @@
 #include "airy/pipeline.h"
 #include "airy/random.h"
 #include "airy/reduce.h"
+#include "airy/result.h"
 #include "airy/ring.h"
 #include "airy/sky.h"
 #include "airy/sources.h"
@@ -42,6 +43,5 @@
 #include "airy/table.h"
 #include "airy/tile.h"
 #include "airy/tune.h"
-#include "airy/watch.h"
 
 #endif

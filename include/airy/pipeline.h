@@ -132,10 +132,10 @@ AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *
 /**
  * Integrate a stack into the NeXus file PATH (layout: docs/integrate.md). Until it is complete it
  * is PATH.partial, a valid HDF5 file at every moment whose frame/status says which rows are done;
- * params->resume goes on from there. /entry/integrate/fingerprint records the parameters of the
- * rows (numbers as text, arrays as a hash). A run whose parameters differ is not resumed, and the
- * sentence names the first parameter that differs: AIRY_ERR_FORMAT. The fingerprint does not cover
- * the frames themselves: resume with the same stack.
+ * params->resume goes on from there. The result's fingerprint (airy/result.h) records the
+ * parameters of the rows (numbers as text, arrays as a hash). A run whose parameters differ is not
+ * resumed, and the sentence names the first parameter that differs: AIRY_ERR_FORMAT. The
+ * fingerprint does not cover the frames themselves: resume with the same stack.
  *
  * @param path         NULL: nothing is written, for benchmarks
  * @param integrators  one a device, all of the same parameters and geometry: batches of frames go
@@ -217,7 +217,8 @@ AIRY_API airy_status airy_patterns_merge(const char *path, const char *const *in
  * One file that shows integrated files, also unfinished ones, as one: their rows one after another,
  * in HDF5 virtual datasets; all else is the first one's. The inputs stay where they are, and are
  * found again when they and the file are moved together. A row whose file is missing reads as
- * pending (frame/status -1, values NaN). /entry/integrate/files lists the inputs, one a line.
+ * pending (frame/status -1, values NaN). The text "files" of the result (airy/result.h) lists the
+ * inputs, one a line.
  *
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not such a file, made with other
  *         parameters, datasets that differ in more than rows), AIRY_ERR_EXISTS, AIRY_ERR_PARAM, AIRY_ERR_MEMORY.

@@ -8,15 +8,17 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
-#include "io/result/read.h"
+#include "io/result/file.h"
+#include "io/result/layout.h"
+#include "pipeline/merge_input.h"
 
 struct merging {
     const char *path, *const *inputs;
     size_t count;
     const airy_patterns_params *params;
-    airy_pattern_reader **readers;        /* [count] */
-    const struct airy_pattern_axes *axes; /* of the first */
-    size_t rebin, bins, cells;            /* bins, cells: that are written */
+    struct merge_input *parts;      /* [count] */
+    const struct merge_input *axes; /* the first */
+    size_t rebin, bins, cells;      /* bins, cells: that are written */
     size_t rows, bad;
     airy_pattern_file *file;
     airy_accumulator *sum; /* with join */
@@ -39,7 +41,7 @@ static airy_status compare_axis(const struct merging *m, size_t input, const cha
 
 static airy_status compare_axes(const struct merging *m, size_t input)
 {
-    const struct airy_pattern_axes *a = m->axes, *b = airy_pattern_reader_axes(m->readers[input]);
+    const struct merge_input *a = m->axes, *b = &m->parts[input];
     const char *name = m->inputs[input], *first = m->inputs[0];
     AIRY_FAIL_IF(a->unit != b->unit, AIRY_ERR_FORMAT, "'%s' is in %s, '%s' in %s", name,
                  airy_unit_name(b->unit), first, airy_unit_name(a->unit));
@@ -64,25 +66,30 @@ static airy_status compare_axes(const struct merging *m, size_t input)
                : AIRY_OK;
 }
 
+/* Rows that are counted, and all of which are done. */
+static airy_status count_rows(struct merging *m, const struct merge_input *part)
+{
+    for (size_t row = 0; row < part->rows; row++) {
+        const airy_row status = airy_result_get_row(part->result, row);
+        AIRY_FAIL_IF(status == AIRY_ROW_PENDING, AIRY_ERR_FORMAT,
+                     "'%s' is not complete: its row %zu is not done", part->path, row);
+        m->bad += status == AIRY_ROW_BAD;
+    }
+    m->rows += part->rows;
+    return AIRY_OK;
+}
+
 static airy_status open_inputs(struct merging *m)
 {
-    AIRY_TRY(airy_memory_calloc((void **)&m->readers, m->count, sizeof(airy_pattern_reader *),
-                                "inputs"));
+    AIRY_TRY(airy_memory_calloc((void **)&m->parts, m->count, sizeof(*m->parts), "inputs"));
+    m->axes = m->parts;
     for (size_t i = 0; i < m->count; i++) {
         AIRY_FAIL_IF(!m->inputs[i], AIRY_ERR_PARAM, "airy_patterns_merge: inputs[%zu] is NULL", i);
-        AIRY_TRY(airy_pattern_reader_open(&m->readers[i], m->inputs[i]));
-        m->axes = airy_pattern_reader_axes(m->readers[0]);
+        AIRY_TRY(airy_merge_input_open(&m->parts[i], m->inputs[i]));
         const airy_status differs = compare_axes(m, i);
         if (differs != AIRY_OK)
             return airy_hinted(AIRY_HINT_SAME_OPTIONS, differs);
-        const size_t rows = airy_pattern_reader_axes(m->readers[i])->rows;
-        for (size_t row = 0; row < rows; row++) {
-            const int32_t status = airy_pattern_reader_status(m->readers[i], row);
-            AIRY_FAIL_IF(status == AIRY_ROW_PENDING, AIRY_ERR_FORMAT,
-                         "'%s' is not complete: its row %zu is not done", m->inputs[i], row);
-            m->bad += status == AIRY_ROW_BAD;
-        }
-        m->rows += rows;
+        AIRY_TRY(count_rows(m, &m->parts[i]));
     }
     AIRY_FAIL_ON_IF(m->rebin > m->axes->bins, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %zu, expected 1 to %zu, the bins of the inputs", "rebin", m->rebin,
@@ -105,14 +112,16 @@ static void join_axis(double *radial, const struct merging *m)
     }
 }
 
-static void number_rows(uint64_t *index, const struct merging *m)
+static airy_status number_rows(uint64_t *index, struct merging *m)
 {
+    if (m->params->join)
+        return airy_merge_input_index(&m->parts[0], index, 1);
     size_t at = 0;
     for (size_t i = 0; i < m->count; i++) {
-        const size_t rows = airy_pattern_reader_axes(m->readers[i])->rows;
-        for (size_t row = 0; row < rows && !(m->params->join && at > 0); row++)
-            index[at++] = airy_pattern_reader_index(m->readers[i], row);
+        AIRY_TRY(airy_merge_input_index(&m->parts[i], index + at, m->parts[i].rows));
+        at += m->parts[i].rows;
     }
+    return AIRY_OK;
 }
 
 static airy_status open_output(struct merging *m)
@@ -124,7 +133,7 @@ static airy_status open_output(struct merging *m)
     AIRY_TRY_OR(out, airy_memory_calloc((void **)&radial, m->bins, sizeof(double), "an axis"));
     AIRY_TRY_OR(out, airy_memory_calloc((void **)&index, rows, sizeof(*index), "frame numbers"));
     join_axis(radial, m);
-    number_rows(index, m);
+    AIRY_TRY_OR(out, number_rows(index, m));
     const struct airy_pattern_spec spec = {
         .frames = rows,
         .bins = m->cells,
@@ -185,7 +194,7 @@ static airy_status take_row(struct merging *m, size_t input, size_t row, size_t 
 {
     airy_frame_stats stats;
     uint32_t frames = 0;
-    AIRY_TRY(airy_pattern_reader_row(m->readers[input], row, m->sums, &stats, &frames));
+    AIRY_TRY(airy_merge_input_row(&m->parts[input], row, m->sums, &stats, &frames));
     const bool bad = stats.status != AIRY_FRAME_GOOD;
     if (m->rebin == 1)
         memcpy(m->fewer, m->sums, AIRY_SUM_PLANES * m->cells * sizeof(double));
@@ -205,8 +214,7 @@ static airy_status take_rows(struct merging *m)
 {
     size_t to = 0;
     for (size_t i = 0; i < m->count; i++) {
-        const size_t rows = airy_pattern_reader_axes(m->readers[i])->rows;
-        for (size_t row = 0; row < rows; row++)
+        for (size_t row = 0; row < m->parts[i].rows; row++)
             AIRY_TRY(take_row(m, i, row, to++));
     }
     if (!m->params->join)
@@ -243,9 +251,9 @@ airy_status airy_patterns_merge(const char *path, const char *const *inputs, siz
     (void)airy_error_first(&error, status);
     if (m.file)
         airy_pattern_file_destroy(&m.file, false);
-    for (size_t i = 0; m.readers && i < count; i++)
-        airy_pattern_reader_close(&m.readers[i]);
-    free(m.readers);
+    for (size_t i = 0; m.parts && i < count; i++)
+        airy_merge_input_close(&m.parts[i]);
+    free(m.parts);
     free(m.sums);
     free(m.fewer);
     free(m.values);

@@ -63,7 +63,7 @@ static const struct {
     {"ring", check_ring},
     {"stream", check_stream},
     {"stream_send", check_stream_send},
-    {"watch", check_watch},
+    {"result", check_result},
     {"oct_calibrate", check_oct_calibrate},
     {"simulated_oct", check_simulated_oct},
     {"null", check_null},

@@ -162,7 +162,7 @@ void check_ring(struct check *c);
 void check_stream(struct check *c);
 void check_rings(struct check *c);
 void check_stream_send(struct check *c);
-void check_watch(struct check *c);
+void check_result(struct check *c);
 void check_null(struct check *c);
 void check_oct_calibrate(struct check *c);
 void check_simulated_oct(struct check *c);

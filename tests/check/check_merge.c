@@ -615,7 +615,7 @@ static void check_files_refused(struct check *c)
             int ndim;
             hsize_t shape[3];
             const char *part;
-        } rows[] = {{"result/radial", 1, {BINS + 1}, "unit"},
+        } rows[] = {{"result/radial", 1, {BINS + 1}, "another shape"},
                     {"result/radial", 2, {BINS, 1}, "another shape"},
                     {"result/radial", 0, {0}, "has no"},
                     {"result/radial", 1, {BINS}, "unit"},

@@ -147,6 +147,8 @@ sweep() { # NAME COMMAND KIND:HOW[:stays]
         grep -q '^fault' "$FAULT_LOG" 2>/dev/null || continue
         tried=$((tried + 1))
         why=$(judge $code "$top/ran" "$top/want" "$2")
+        # without an output the answer is what it prints
+        [ "$code$outputs" != 00 ] || cmp -s "$top/out" "$top/said" || why="${why}it prints otherwise"
         if [ -z "$why" ] && [ $code = 1 ] && [ "$resumes" = yes ]; then
             (cd "$top/ran" && eval "set -- $arguments" && exec timeout 180 "$airy" "$@" --resume) >/dev/null 2>"$top/again" ||
                 why="--resume afterwards: $(head -n 1 "$top/again")"
@@ -189,7 +191,7 @@ fault() {
     case "$2 $3" in integrate*-o\ out.h5*) resumes=yes ;; esac
     rm -rf "$top/want" "$top/calls"
     mkdir "$top/want"
-    if ! (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>"$top/err" </dev/null; then
+    if ! (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >"$top/said" 2>"$top/err" </dev/null; then
         report "$1" undisturbed "$(cat "$top/err")"
         return
     fi
@@ -529,6 +531,8 @@ commands)
     fault reduce_median reduce '$in/small.h5 --by median -o out.h5'
     fault peaks peaks '$in/small.h5 -o out.h5 --threads 2'
     fault densify densify '$in/peaks.h5 -o out.h5'
+    fault replay integrate '$in/small.h5 --config $in/patterns.h5 --threads 2 -o out.h5'
+    fault watch watch '$in/patterns.h5 --count 1 --json'
     fault merge merge '$in/patterns.h5 $in/patterns.h5 -o out.h5'
     printed_file
     taken 'stats $in/sky.npy --profile=p.json'

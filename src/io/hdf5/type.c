@@ -55,6 +55,24 @@ static bool is_member(hid_t type, unsigned number, const char *name)
     return same;
 }
 
+/*
+ * The bits of a number lie inside of its bytes: a damaged type may say otherwise, and libhdf5 1.10
+ * converts by what it says.
+ */
+static bool is_sound(hid_t type)
+{
+    const size_t bits = 8 * H5Tget_size(type), precision = H5Tget_precision(type);
+    const int offset = H5Tget_offset(type);
+    size_t sign, exponent, exponent_bits, mantissa, mantissa_bits;
+    if (bits > 64 || offset < 0 || precision == 0 || precision > bits ||
+        (size_t)offset > bits - precision)
+        return false;
+    return H5Tget_class(type) != H5T_FLOAT ||
+           (H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &mantissa_bits) >= 0 &&
+            sign < bits && exponent_bits <= bits && exponent <= bits - exponent_bits &&
+            mantissa_bits <= bits && mantissa <= bits - mantissa_bits);
+}
+
 bool airy_hdf5_is_complex(airy_dtype *dtype, hid_t type)
 {
     if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2 ||
@@ -63,7 +81,7 @@ bool airy_hdf5_is_complex(airy_dtype *dtype, hid_t type)
     const hid_t real = H5Tget_member_type(type, 0), imaginary = H5Tget_member_type(type, 1);
     const size_t size = real < 0 ? 0 : H5Tget_size(real);
     const bool found = real >= 0 && imaginary >= 0 && H5Tget_class(real) == H5T_FLOAT &&
-                       (size == 4 || size == 8) && H5Tequal(real, imaginary) > 0;
+                       (size == 4 || size == 8) && is_sound(real) && H5Tequal(real, imaginary) > 0;
     if (real >= 0)
         H5Tclose(real);
     if (imaginary >= 0)
@@ -134,13 +152,16 @@ airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const c
     airy_dtype found = AIRY_DTYPE_F32;
     const bool known = (class == H5T_INTEGER || is_float) &&
                        dtype_of_size(&found, is_float, is_signed, size);
-    const bool equal = known && H5Tequal(base, airy_hdf5_native(found)) > 0;
+    const bool sound = !known || is_sound(base);
+    const bool equal = known && sound && H5Tequal(base, airy_hdf5_native(found)) > 0;
     H5Tclose(base);
     AIRY_FAIL_ON_IF(
         class != H5T_INTEGER && class != H5T_FLOAT, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
         "%s: elements are of class '%s', expected integers or floats", what, class_name(class));
     AIRY_FAIL_ON_IF(!known, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
                     "%s: %ss of %zu bytes, expected 1, 2, 4 or 8", what, class_name(class), size);
+    AIRY_FAIL_ON_IF(!sound, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                    "%s: the type of its %zu-byte numbers is damaged", what, size);
     *dtype = found;
     *native = equal;
     return AIRY_OK;

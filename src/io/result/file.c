@@ -12,7 +12,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "airy/watch.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -239,9 +238,14 @@ static airy_status join(airy_pattern_file *file, const struct airy_pattern_spec 
 /* A partial result can be opened at every moment. Nobody's notes are removed. */
 static airy_status check_partial(const char *partial)
 {
-    airy_watch *watch = NULL;
-    const airy_status status = airy_watch_open(&watch, partial);
-    airy_watch_close(&watch);
+    airy_result *result = NULL;
+    airy_result_info info = {0};
+    airy_status status = airy_result_open(&result, partial);
+    if (status == AIRY_OK)
+        status = airy_result_get_info(result, &info);
+    airy_result_close(&result);
+    if (info.kind != AIRY_RESULT_PATTERNS)
+        status = AIRY_ERR_FORMAT;
     AIRY_FAIL_HINT_IF(status != AIRY_OK && status != AIRY_ERR_MEMORY, AIRY_ERR_EXISTS,
                       AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
                       "'%s' is there and is no partial result: move it, or choose another output",

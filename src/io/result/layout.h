@@ -14,6 +14,7 @@
 #ifndef AIRY_IO_RESULT_LAYOUT_H
 #define AIRY_IO_RESULT_LAYOUT_H
 
+#include "airy/result.h"
 #include "io/hdf5/util.h"
 #include "io/result/file.h"
 
@@ -46,8 +47,6 @@ enum airy_pattern_field {
     AIRY_PATTERN_FIELDS
 };
 
-/* frame/status */
-enum { AIRY_ROW_PENDING = -1, AIRY_ROW_GOOD = 0, AIRY_ROW_BAD = 1 };
 enum { AIRY_PATTERN_MESSAGE_BYTES = 200 };
 
 struct airy_pattern_layout {

@@ -1,305 +1,409 @@
-#include "io/result/read.h"
-
+/* Results read back: opening, snapshots, rows of planes, texts. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "io/hdf5/chunk_address.h"
 #include "io/hdf5/sources.h"
-#include "io/hdf5/util.h"
+#include "io/result/reader.h"
 
-enum { MAX_CELLS = 1 << 22, MAX_ROWS = 1 << 26 };
+enum { LINKED_MAX = 1 << 14 }; /* files that are looked at */
 
-/* Values of the rows, one each. */
-enum column { INDEX, STATUS, TOTAL, MAXIMUM, SATURATED, INVALID, FRAMES, COLUMNS };
+static const char partial[] = ".partial";
 
-struct airy_pattern_reader {
-    char *path;
-    hid_t file;
-    hid_t planes[AIRY_SUM_PLANES]; /* datasets; -1: there is none */
-    bool shared[AIRY_SUM_PLANES];  /* [bins], the same for all rows */
-    struct airy_pattern_axes axes;
-    size_t cells;
-    double *radial, *azimuth;
-    char *fingerprint;
-    double *columns[COLUMNS]; /* [rows] */
-};
-
-static const char *const plane_names[AIRY_SUM_PLANES] = {
-    "sum_signal", "sum_variance", "sum_normalization", "sum_normalization2", "count"};
-
-/* The shape of a dataset under /entry/integrate; *dataset is open then. */
-static airy_status open_dataset(hid_t *dataset, int *ndim, hsize_t shape[H5S_MAX_RANK],
-                                const airy_pattern_reader *reader, const char *name)
+const char *airy_result_kind_name(airy_result_kind kind)
 {
-    char path[128];
-    snprintf(path, sizeof(path), "/entry/integrate/%s", name);
-    AIRY_FAIL_ON_IF(!airy_hdf5_exists(reader->file, path), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
-                    "'%s' has no %s: it is no result of an integration", reader->path, path);
-    *dataset = airy_hdf5_dataset_own(reader->file, path);
-    const hid_t space = *dataset < 0 ? -1 : H5Dget_space(*dataset);
-    *ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
-    if (space >= 0)
-        H5Sclose(space);
-    return *ndim < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
-                                      "%s::%s cannot be opened as a dataset", reader->path, path)
-                     : AIRY_OK;
+    static const char *const names[AIRY_RESULT_COUNT] = {"patterns", "sparse", "frames", "image"};
+    return (unsigned)kind < AIRY_RESULT_COUNT ? names[kind] : "?";
 }
 
-/* All of a dataset of one dimension as doubles. *count: SIZE_MAX any, up to `most`. */
-static airy_status read_line(double **values, size_t *count, size_t most,
-                             const airy_pattern_reader *reader, const char *name)
-{
-    hid_t dataset = -1;
-    int ndim = 0;
-    hsize_t shape[H5S_MAX_RANK] = {0};
-    airy_status status = open_dataset(&dataset, &ndim, shape, reader, name);
-    if (status == AIRY_OK && (ndim != 1 || shape[0] == 0 || shape[0] > most ||
-                              (*count != SIZE_MAX && shape[0] != (hsize_t)*count)))
-        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
-                              "'%s': %s has another shape than a result's", reader->path, name);
-    if (status == AIRY_OK)
-        status = airy_sources_check(dataset, NULL, NULL, reader->path);
-    if (status == AIRY_OK)
-        status = airy_chunk_check(dataset, NULL, NULL);
-    if (status == AIRY_OK)
-        status = airy_memory_calloc((void **)values, (size_t)shape[0], sizeof(double), "an axis");
-    if (status == AIRY_OK && airy_hdf5_read(dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, *values) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s': %s cannot be read",
-                                reader->path, name);
-    if (status == AIRY_OK)
-        *count = (size_t)shape[0];
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    return status;
-}
+/* ---- open and close ---- */
 
-static bool has(const airy_pattern_reader *reader, const char *name)
+static void close_file(airy_result *result)
 {
-    char path[128];
-    snprintf(path, sizeof(path), "/entry/integrate/%s", name);
-    return airy_hdf5_exists(reader->file, path);
-}
-
-/* A file that does not say has chi in degrees. */
-static bool has_unit(const airy_pattern_reader *reader, const char *axis)
-{
-    char path[128];
-    snprintf(path, sizeof(path), "/entry/integrate/result/%s", axis);
-    return H5Aexists_by_name(reader->file, path, "unit_name", H5P_DEFAULT) > 0;
-}
-
-static airy_status read_unit(airy_unit *unit, const airy_pattern_reader *reader, const char *axis,
-                             airy_status (*parse)(airy_unit *, const char *))
-{
-    char path[128], *name = NULL;
-    snprintf(path, sizeof(path), "/entry/integrate/result/%s", axis);
-    const hid_t dataset = airy_hdf5_dataset_own(reader->file, path);
-    airy_status status = dataset < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
-                                                      "'%s' has no %s axis", reader->path, axis)
-                                     : airy_hdf5_attribute_open(&name, dataset, "unit_name");
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    if (status == AIRY_OK)
-        status = parse(unit, name);
-    free(name);
-    return status == AIRY_OK ? AIRY_OK
-                             : airy_fail_context(AIRY_ERR_FORMAT, "'%s': unit of the %s axis",
-                                                 reader->path, axis);
-}
-
-static airy_status read_axes(airy_pattern_reader *reader)
-{
-    struct airy_pattern_axes *axes = &reader->axes;
-    axes->bins = SIZE_MAX;
-    AIRY_TRY(read_line(&reader->radial, &axes->bins, MAX_CELLS, reader, "result/radial"));
-    if (has(reader, "result/azimuthal")) {
-        axes->azimuth_bins = SIZE_MAX;
-        AIRY_TRY(read_line(&reader->azimuth, &axes->azimuth_bins, MAX_CELLS / axes->bins, reader,
-                           "result/azimuthal"));
-    }
-    AIRY_TRY(read_unit(&axes->unit, reader, "radial", airy_unit_parse));
-    axes->azimuth_unit = AIRY_UNIT_CHI_DEG;
-    if (reader->azimuth && has_unit(reader, "azimuthal"))
-        AIRY_TRY(read_unit(&axes->azimuth_unit, reader, "azimuthal", airy_unit_parse_azimuthal));
-    AIRY_TRY(airy_pattern_fingerprint(&reader->fingerprint, reader->file));
-    axes->fingerprint = reader->fingerprint;
-    axes->radial = reader->radial;
-    axes->azimuth = reader->azimuth;
-    reader->cells = axes->bins * airy_max_size(axes->azimuth_bins, 1);
-    return AIRY_OK;
-}
-
-static airy_status read_columns(airy_pattern_reader *reader)
-{
-    static const char *const names[COLUMNS] = {"frame/index", "frame/status",    "frame/total",
-                                               "frame/max",   "frame/saturated", "frame/invalid",
-                                               "frame/frames"};
-    reader->axes.rows = SIZE_MAX;
-    for (int k = 0; k < COLUMNS; k++)
-        if (k != FRAMES || has(reader, names[k]))
-            AIRY_TRY(
-                read_line(&reader->columns[k], &reader->axes.rows, MAX_ROWS, reader, names[k]));
-    return AIRY_OK;
-}
-
-/* [rows, (azimuth,) bins], or without rows. */
-static airy_status open_plane(airy_pattern_reader *reader, int plane)
-{
-    const struct airy_pattern_axes *axes = &reader->axes;
-    char name[64];
-    hsize_t shape[H5S_MAX_RANK] = {0}, want[3];
-    int ndim = 0, n = 0;
-    snprintf(name, sizeof(name), "merged/%s", plane_names[plane]);
-    AIRY_TRY(open_dataset(&reader->planes[plane], &ndim, shape, reader, name));
-    if (axes->azimuth_bins)
-        want[n++] = axes->azimuth_bins;
-    want[n++] = axes->bins;
-    const bool shared = ndim == n && plane >= AIRY_SUM_NORMALIZATION;
-    bool fits = shared || (ndim == n + 1 && shape[0] == axes->rows);
-    for (int i = 0; i < n && fits; i++)
-        fits = shape[i + !shared] == want[i];
-    AIRY_FAIL_ON_IF(!fits, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
-                    "'%s': %s has another shape than the axes and rows", reader->path, name);
-    reader->shared[plane] = shared;
-    return AIRY_OK;
-}
-
-static airy_status open_all(airy_pattern_reader *reader)
-{
-    AIRY_TRY(airy_hdf5_open(&reader->file, reader->path));
-    AIRY_TRY(read_axes(reader));
-    AIRY_TRY(read_columns(reader));
-    reader->axes.errors = has(reader, "merged/sum_variance");
-    for (int k = 0; k < AIRY_SUM_PLANES; k++)
-        if (k != AIRY_SUM_VARIANCE || reader->axes.errors)
-            AIRY_TRY(open_plane(reader, k));
-    return AIRY_OK;
-}
-
-airy_status airy_pattern_reader_open(airy_pattern_reader **reader, const char *path)
-{
-    airy_pattern_reader *made;
-    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a result"));
-    made->file = -1;
-    for (int k = 0; k < AIRY_SUM_PLANES; k++)
-        made->planes[k] = -1;
-    made->path = strdup(path);
-    airy_status status = made->path ? airy_hdf5_lock()
-                                    : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
-    if (status == AIRY_OK) {
-        status = open_all(made);
-        airy_hdf5_unlock();
-    }
-    if (status != AIRY_OK) {
-        airy_pattern_reader_close(&made);
-        return status;
-    }
-    *reader = made;
-    return AIRY_OK;
-}
-
-void airy_pattern_reader_close(airy_pattern_reader **reader)
-{
-    airy_pattern_reader *r = reader ? *reader : NULL;
-    if (!r)
+    if (result->file < 0 || airy_hdf5_lock() != AIRY_OK)
         return;
-    if (r->file >= 0 && airy_hdf5_lock() == AIRY_OK) {
-        for (int k = 0; k < AIRY_SUM_PLANES; k++)
-            if (r->planes[k] >= 0)
-                H5Dclose(r->planes[k]);
-        H5Fclose(r->file);
-        airy_hdf5_unlock();
+    for (size_t i = 0; i < result->info.planes; i++) {
+        if (result->planes[i].dataset >= 0)
+            H5Dclose(result->planes[i].dataset);
+        result->planes[i].dataset = -1;
     }
-    for (int k = 0; k < COLUMNS; k++)
-        free(r->columns[k]);
-    free(r->radial);
-    free(r->azimuth);
-    free(r->fingerprint);
-    free(r->path);
-    free(r);
-    *reader = NULL;
+    H5Fclose(result->file);
+    result->file = -1;
+    airy_hdf5_unlock();
 }
 
-const struct airy_pattern_axes *airy_pattern_reader_axes(const airy_pattern_reader *reader)
+/* Release all that an open result has; *result is cleared. */
+static void release(airy_result *result)
 {
-    return &reader->axes;
+    close_file(result);
+    for (size_t i = 0; i < AIRY_RESULT_AXES; i++)
+        free(result->axes[i].values);
+    free(result->planes);
+    free(result->status);
+    free(result->name);
+    free(result->path);
+    *result = (airy_result){.file = -1};
 }
 
-int32_t airy_pattern_reader_status(const airy_pattern_reader *reader, size_t row)
+/* The other name of a result: PATH of PATH.partial, and the other way round; malloc'ed. */
+static char *other_name(const char *path)
 {
-    const double v = reader->columns[STATUS][row];
-    return v == 0 ? AIRY_ROW_GOOD : v < 0 ? AIRY_ROW_PENDING : AIRY_ROW_BAD;
+    const size_t n = strlen(path), tail = strlen(partial);
+    const bool ends = n > tail && strcmp(path + n - tail, partial) == 0;
+    char *other = malloc(n + tail + 1);
+    if (other)
+        snprintf(other, n + tail + 1, "%.*s%s", (int)(ends ? n - tail : n), path,
+                 ends ? "" : partial);
+    return other;
 }
 
-/* A count out of a file, which may hold anything. */
-static double bounded(double v, double most)
+/* The file that is there, malloc'ed; a run may give it its final name meanwhile. */
+static char *choose_path(const char *name)
 {
-    return v >= 0 ? fmin(v, most) : 0;
+    char *other = access(name, F_OK) != 0 ? other_name(name) : NULL;
+    if (other && access(other, F_OK) == 0 && access(name, F_OK) != 0)
+        return other;
+    free(other);
+    return strdup(name);
 }
 
-uint64_t airy_pattern_reader_index(const airy_pattern_reader *reader, size_t row)
+static airy_status open_file(airy_result *result)
 {
-    return (uint64_t)bounded(reader->columns[INDEX][row], 0x1p53);
-}
-
-/* The lock is held. */
-static airy_status read_plane(const airy_pattern_reader *reader, int plane, size_t row,
-                              double *values)
-{
-    const struct airy_pattern_axes *axes = &reader->axes;
-    if (reader->planes[plane] < 0) {
-        memset(values, 0, reader->cells * sizeof(double));
-        return AIRY_OK;
-    }
-    hsize_t start[3] = {row, 0, 0}, count[3] = {1, axes->bins, 0};
-    if (axes->azimuth_bins) {
-        count[1] = axes->azimuth_bins;
-        count[2] = axes->bins;
-    }
-    const hsize_t cells = reader->cells;
-    const hid_t memory = H5Screate_simple(1, &cells, NULL),
-                space = H5Dget_space(reader->planes[plane]);
-    const bool chosen = memory >= 0 && space >= 0 &&
-                        (reader->shared[plane] ||
-                         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0);
-    const hsize_t *first = reader->shared[plane] ? NULL : start,
-                  *part = reader->shared[plane] ? NULL : count;
-    airy_status status = airy_sources_check(reader->planes[plane], first, part, reader->path);
+    free(result->path);
+    result->path = choose_path(result->name);
+    AIRY_FAIL_IF(!result->path, AIRY_ERR_MEMORY, "out of memory for a path");
+    AIRY_TRY(airy_hdf5_lock());
+    airy_status status = airy_hdf5_open(&result->file, result->path);
     if (status == AIRY_OK)
-        status = airy_chunk_check(reader->planes[plane], first, part);
-    if (status == AIRY_OK && (!chosen || airy_hdf5_read(reader->planes[plane], AIRY_DTYPE_F64,
-                                                        memory, space, values) < 0))
-        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE,
-                                "'%s': row %zu of %s cannot be read", reader->path, row,
-                                plane_names[plane]);
-    if (memory >= 0)
-        H5Sclose(memory);
-    if (space >= 0)
-        H5Sclose(space);
+        status = airy_result_describe(result);
+    airy_hdf5_unlock();
     return status;
 }
 
-airy_status airy_pattern_reader_row(airy_pattern_reader *reader, size_t row, double *sums,
-                                    airy_frame_stats *stats, uint32_t *frames)
+/* Whether a file of this name, beside the result, is written. Names of elsewhere are not opened. */
+static bool is_part_written(const airy_result *result, const char *name)
 {
-    AIRY_TRY(airy_hdf5_lock());
-    airy_status status = AIRY_OK;
-    for (int k = 0; k < AIRY_SUM_PLANES && status == AIRY_OK; k++)
-        status = read_plane(reader, k, row, sums + (size_t)k * reader->cells);
-    airy_hdf5_unlock();
-    AIRY_TRY(status);
-    double *const *columns = reader->columns;
-    *stats = (airy_frame_stats){
-        .total = columns[TOTAL][row],
-        .max = columns[MAXIMUM][row],
-        .invalid = (uint32_t)bounded(columns[INVALID][row], UINT32_MAX),
-        .saturated = (uint32_t)bounded(columns[SATURATED][row], UINT32_MAX),
-        .status = airy_pattern_reader_status(reader, row) == AIRY_ROW_GOOD ? AIRY_FRAME_GOOD : 0,
-    };
-    *frames = columns[FRAMES] ? (uint32_t)bounded(columns[FRAMES][row], UINT32_MAX) : 1;
+    struct stat about;
+    char *path = *name == '/' || strstr(name, "..") ? NULL
+                                                    : airy_hdf5_source_find(result->path, name);
+    const bool written = path && stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
+                         airy_result_is_written(path);
+    free(path);
+    return written;
+}
+
+/* Whether it is written, or one of the files that it shows as one. */
+static bool is_written(airy_result *result)
+{
+    char *text = NULL, *rest = NULL;
+    bool written = airy_result_is_written(result->path);
+    size_t left = LINKED_MAX;
+    if (written || airy_result_get_text(result, "files", &text) != AIRY_OK)
+        return written;
+    for (char *name = strtok_r(text, "\n", &rest); name && !written && left-- > 0;
+         name = strtok_r(NULL, "\n", &rest))
+        written = is_part_written(result, name);
+    free(text);
+    return written;
+}
+
+/* result is cleared; nothing is left in it after a failure. */
+static airy_status open_result(airy_result *result, const char *name)
+{
+    *result = (airy_result){.file = -1, .name = strdup(name)};
+    AIRY_FAIL_IF(!result->name, AIRY_ERR_MEMORY, "out of memory for a path");
+    airy_status status = open_file(result);
+    /* It got its name after it was chosen. */
+    if (status == AIRY_ERR_NOT_FOUND && result->file < 0 && strcmp(result->path, name) != 0)
+        status = open_file(result);
+    if (status == AIRY_OK)
+        result->info.written = is_written(result);
+    else
+        release(result);
+    return status;
+}
+
+airy_status airy_result_open(airy_result **result, const char *path)
+{
+    AIRY_FAIL_IF(!result || !path || !*path, AIRY_ERR_PARAM, "result or path is NULL or empty");
+    airy_result *made;
+    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a result"));
+    const airy_status status = open_result(made, path);
+    if (status == AIRY_OK)
+        *result = made;
+    else
+        free(made);
+    return status;
+}
+
+void airy_result_close(airy_result **result)
+{
+    if (!result || !*result)
+        return;
+    release(*result);
+    free(*result);
+    *result = NULL;
+}
+
+/* The file is closed first: libhdf5 would show an open one as it was when it was opened. */
+airy_status airy_result_refresh(airy_result *result)
+{
+    AIRY_FAIL_IF(!result, AIRY_ERR_PARAM, "result = NULL");
+    airy_result *fresh = NULL;
+    close_file(result);
+    AIRY_TRY(airy_result_open(&fresh, result->name));
+    release(result);
+    *result = *fresh;
+    free(fresh);
+    airy_result_point(result);
     return AIRY_OK;
+}
+
+bool airy_result_is_written(const char *path)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    const bool held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (fd >= 0)
+        close(fd);
+    return held;
+}
+
+/* ---- what it holds ---- */
+
+airy_status airy_result_get_info(const airy_result *result, airy_result_info *info)
+{
+    AIRY_FAIL_IF(!result || !info, AIRY_ERR_PARAM, "result or info = NULL");
+    *info = result->info;
+    return AIRY_OK;
+}
+
+airy_status airy_result_get_axis(const airy_result *result, size_t index, airy_result_axis *axis)
+{
+    AIRY_FAIL_IF(!result || !axis, AIRY_ERR_PARAM, "result or axis = NULL");
+    AIRY_FAIL_IF(index >= result->info.axes, AIRY_ERR_PARAM, "'%s' has no axis %zu, but %zu",
+                 result->path, index, result->info.axes);
+    *axis = result->axes[index].about;
+    return AIRY_OK;
+}
+
+airy_status airy_result_get_plane(const airy_result *result, size_t index, airy_result_plane *plane)
+{
+    AIRY_FAIL_IF(!result || !plane, AIRY_ERR_PARAM, "result or plane = NULL");
+    AIRY_FAIL_IF(index >= result->info.planes, AIRY_ERR_PARAM, "'%s' has no plane %zu, but %zu",
+                 result->path, index, result->info.planes);
+    *plane = result->planes[index].about;
+    return AIRY_OK;
+}
+
+/* NULL: there is none. */
+static struct airy_result_dataset *find_plane(const airy_result *result, const char *name)
+{
+    struct airy_result_dataset *found = NULL;
+    for (size_t i = 0; i < result->info.planes; i++) {
+        struct airy_result_dataset *plane = &result->planes[i];
+        if (strcmp(plane->name, name) == 0)
+            return plane;
+        if (!found && strcmp(strrchr(plane->name, '/') + 1, name) == 0)
+            found = plane;
+    }
+    return found;
+}
+
+airy_status airy_result_find_plane(const airy_result *result, const char *name,
+                                   airy_result_plane *plane)
+{
+    AIRY_FAIL_IF(!result || !name || !plane, AIRY_ERR_PARAM, "result, name or plane = NULL");
+    const struct airy_result_dataset *found = find_plane(result, name);
+    AIRY_FAIL_IF(!found, AIRY_ERR_NOT_FOUND, "'%s' has no plane '%.80s'; it is a result of kind %s",
+                 result->path, name, airy_result_kind_name(result->info.kind));
+    *plane = found->about;
+    return AIRY_OK;
+}
+
+airy_row airy_result_get_row(const airy_result *result, size_t row)
+{
+    if (!result || row >= result->info.rows)
+        return AIRY_ROW_PENDING;
+    const int32_t status = result->status ? result->status[row] : AIRY_ROW_GOOD;
+    return status < 0 ? AIRY_ROW_PENDING : status > 0 ? AIRY_ROW_BAD : AIRY_ROW_GOOD;
+}
+
+/* ---- rows ---- */
+
+static airy_status check_read(const airy_result *result, const struct airy_result_dataset *plane,
+                              size_t first, size_t count, airy_dtype dtype, size_t bytes)
+{
+    const airy_result_plane *about = &plane->about;
+    size_t need;
+    AIRY_FAIL_IF(first > about->rows || count > about->rows - first, AIRY_ERR_PARAM,
+                 "'%s': %s has %zu rows, %zu from row %zu on are too many", result->path,
+                 about->name, about->rows, count, first);
+    AIRY_FAIL_IF(airy_dtype_size(dtype) == 0 || (about->text && dtype != AIRY_DTYPE_U8) ||
+                     (airy_dtype_is_float(about->dtype) && !airy_dtype_is_float(dtype)),
+                 AIRY_ERR_DTYPE, "'%s': %s holds %s, which %s cannot", result->path, about->name,
+                 about->text ? "texts" : airy_dtype_name(about->dtype), airy_dtype_name(dtype));
+    AIRY_FAIL_IF(airy_mul_size(&need, count, about->cells) ||
+                     airy_mul_size(&need, need, airy_dtype_size(dtype)) || need > bytes,
+                 AIRY_ERR_PARAM, "'%s': %zu rows of %s need more than %zu bytes", result->path,
+                 count, about->name, bytes);
+    return AIRY_OK;
+}
+
+/* Elements in memory; to be closed. */
+static hid_t memory_type(const struct airy_result_dataset *plane, airy_dtype dtype)
+{
+    return plane->about.text ? H5Dget_type(plane->dataset)
+                             : airy_hdf5_element(dtype, plane->about.is_complex);
+}
+
+/* The filters are ours or libhdf5's: looked at once, when the plane is first read. Lock held. */
+static airy_status open_plane(const airy_result *result, struct airy_result_dataset *plane)
+{
+    if (plane->dataset >= 0)
+        return AIRY_OK;
+    const hid_t dataset = airy_hdf5_dataset_own(result->file, plane->path);
+    if (dataset < 0)
+        return airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_DATASET, "%s::%s cannot be opened", result->path, plane->path);
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const airy_status status = creation < 0 ? airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s'", result->path)
+                                            : airy_filter_check(creation, plane->path);
+    if (creation >= 0)
+        H5Pclose(creation);
+    if (status == AIRY_OK)
+        plane->dataset = dataset;
+    else
+        H5Dclose(dataset);
+    return status;
+}
+
+/* Lock held. */
+static airy_status read_rows(airy_result *result, struct airy_result_dataset *plane, size_t first,
+                             size_t count, airy_dtype dtype, void *out)
+{
+    const airy_result_plane *about = &plane->about;
+    hsize_t start[AIRY_RESULT_DIMS] = {first}, part[AIRY_RESULT_DIMS];
+    const size_t parts = about->text ? about->text : about->is_complex ? 2 : 1;
+    const bool split = about->has_rows || plane->is_list;
+    char what[4096];
+    AIRY_TRY(open_plane(result, plane));
+    memcpy(part, plane->shape, sizeof(part));
+    part[0] = count;
+    snprintf(what, sizeof(what), "%.3000s::%s", result->path, plane->path);
+    const hid_t type = memory_type(plane, dtype);
+    if (type < 0)
+        return airy_hdf5_fail(AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE, "'%s'", what);
+    const airy_status status = airy_result_read_box(out, type, plane->dataset, split ? start : NULL,
+                                                    split ? part : NULL,
+                                                    (hsize_t)count * (about->cells / parts), what);
+    H5Tclose(type);
+    return status;
+}
+
+static void blank(void *out, airy_dtype dtype, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (dtype == AIRY_DTYPE_F32)
+            ((float *)out)[i] = NAN;
+        else
+            ((double *)out)[i] = (double)NAN;
+}
+
+/* Rows that are pending are not read: they have no values, whatever the file has in their place. */
+static airy_status read_done(airy_result *result, struct airy_result_dataset *plane, size_t first,
+                             size_t count, airy_dtype dtype, void *out)
+{
+    const size_t row_bytes = plane->about.cells * airy_dtype_size(dtype);
+    for (size_t row = 0, end = 0; row < count; row = end) {
+        const bool pending = airy_result_get_row(result, first + row) == AIRY_ROW_PENDING;
+        end = row + 1;
+        while (end < count &&
+               pending == (airy_result_get_row(result, first + end) == AIRY_ROW_PENDING))
+            end++;
+        uint8_t *at = (uint8_t *)out + row * row_bytes;
+        if (pending)
+            blank(at, dtype, (end - row) * plane->about.cells);
+        else
+            AIRY_TRY(read_rows(result, plane, first + row, end - row, dtype, at));
+    }
+    return AIRY_OK;
+}
+
+static airy_status check_open(const airy_result *result)
+{
+    AIRY_FAIL_IF(result->file < 0, AIRY_ERR_IO, "'%s' could not be opened again", result->path);
+    return AIRY_OK;
+}
+
+static airy_status read_plane(airy_result *result, struct airy_result_dataset *plane, size_t first,
+                              size_t count, airy_dtype dtype, void *out)
+{
+    if (count == 0 || plane->about.cells == 0)
+        return AIRY_OK;
+    AIRY_TRY(check_open(result));
+    AIRY_TRY(airy_hdf5_lock());
+    const bool skips = plane->is_blank && airy_dtype_is_float(dtype);
+    const airy_status status =
+        (skips ? read_done : read_rows)(result, plane, first, count, dtype, out);
+    airy_hdf5_unlock();
+    return status;
+}
+
+airy_status airy_result_read(airy_result *result, const char *name, size_t first, size_t count,
+                             airy_dtype dtype, void *out, size_t bytes)
+{
+    AIRY_FAIL_IF(!result || !name || !out, AIRY_ERR_PARAM, "result, plane or out = NULL");
+    struct airy_result_dataset *plane = find_plane(result, name);
+    AIRY_FAIL_IF(!plane, AIRY_ERR_NOT_FOUND, "'%s' has no plane '%.80s'", result->path, name);
+    AIRY_TRY(check_read(result, plane, first, count, dtype, bytes));
+    return read_plane(result, plane, first, count, dtype, out);
+}
+
+/* ---- texts ---- */
+
+airy_status airy_result_get_message(airy_result *result, size_t row, char *text, size_t size)
+{
+    char message[4097];
+    AIRY_FAIL_IF(!result || !text || size == 0, AIRY_ERR_PARAM,
+                 "result or text = NULL, or no room for it");
+    AIRY_FAIL_IF(row >= result->info.rows, AIRY_ERR_PARAM, "'%s' has %zu rows, no row %zu",
+                 result->path, result->info.rows, row);
+    struct airy_result_dataset *plane = find_plane(result, "frame/message");
+    *text = 0;
+    if (!plane || !plane->about.text || plane->about.cells >= sizeof(message) ||
+        !plane->about.has_rows || airy_result_get_row(result, row) == AIRY_ROW_PENDING)
+        return AIRY_OK;
+    AIRY_TRY(read_plane(result, plane, row, 1, AIRY_DTYPE_U8, message));
+    message[plane->about.cells] = 0;
+    snprintf(text, size, "%s", message);
+    return AIRY_OK;
+}
+
+airy_status airy_result_get_text(airy_result *result, const char *name, char **text)
+{
+    AIRY_FAIL_IF(!result || !name || !text, AIRY_ERR_PARAM, "result, name or text = NULL");
+    char path[sizeof(result->base) + 80];
+    const size_t n = strlen(name);
+    AIRY_FAIL_IF(n == 0 || n > 64 || *name == '/' || strstr(name, ".."), AIRY_ERR_PARAM,
+                 "'%.80s' is no name of a text", name);
+    snprintf(path, sizeof(path), "%s/%s", result->base, name);
+    AIRY_TRY(check_open(result));
+    AIRY_TRY(airy_hdf5_lock());
+    /* A NXnote has it in "data". */
+    H5O_info_t info;
+    if (airy_hdf5_exists(result->file, path) &&
+        H5Oget_info_by_name2(result->file, path, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+        info.type == H5O_TYPE_GROUP)
+        snprintf(path, sizeof(path), "%s/%s/data", result->base, name);
+    airy_status status = airy_hdf5_text_open(text, result->file, path);
+    if (status == AIRY_ERR_NOT_FOUND && airy_probe_result(result->file) != AIRY_OK)
+        status = AIRY_ERR_IO;
+    airy_hdf5_unlock();
+    return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "'%s'", result->path);
 }

@@ -289,33 +289,62 @@ static int diff_texts(const struct diff_params *p, json_t *list, bool *same)
     return code;
 }
 
-/* The datasets of a file. */
+/* What of a result is compared: axes, patterns and sums, by their paths in the file. */
 struct listing {
-    airy_hdf5_entry *entries;
+    airy_result *result;
+    airy_result_info info;
+    const char **paths;
     size_t count;
 };
 
-static bool is_compared(const airy_hdf5_entry *entry)
+static int by_path(const void *a, const void *b)
 {
-    return entry->ndim >= 1 && (strncmp(entry->path, "/entry/integrate/result/", 24) == 0 ||
-                                strncmp(entry->path, "/entry/integrate/merged/", 24) == 0);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_compared(const airy_result_plane *plane)
+{
+    return plane->ndim >= 1 &&
+           (strncmp(plane->name, "result/", 7) == 0 || strncmp(plane->name, "merged/", 7) == 0);
+}
+
+/* Read what a result has. *list stays empty where the file is no result with patterns. */
+static airy_status list_result(struct listing *list, const char *path)
+{
+    airy_result_axis axis;
+    airy_result_plane plane;
+    airy_status status = airy_result_open(&list->result, path);
+    if (status == AIRY_ERR_FORMAT)
+        return AIRY_OK;
+    if (status == AIRY_OK)
+        status = airy_result_get_info(list->result, &list->info);
+    if (status != AIRY_OK || list->info.kind != AIRY_RESULT_PATTERNS)
+        return status;
+    list->paths = malloc((list->info.axes + list->info.planes) * sizeof(*list->paths));
+    if (!list->paths)
+        return AIRY_ERR_MEMORY;
+    for (size_t i = 0; i < list->info.axes; i++)
+        if (airy_result_get_axis(list->result, i, &axis) == AIRY_OK)
+            list->paths[list->count++] = axis.path;
+    for (size_t i = 0; i < list->info.planes; i++)
+        if (airy_result_get_plane(list->result, i, &plane) == AIRY_OK && is_compared(&plane))
+            list->paths[list->count++] = plane.path;
+    qsort(list->paths, list->count, sizeof(*list->paths), by_path);
+    return AIRY_OK;
 }
 
 static bool has_path(const struct listing *list, const char *path)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->entries[i].path, path) == 0)
-            return true;
-    return false;
+    return list->count && bsearch(&path, list->paths, list->count, sizeof(*list->paths), by_path);
 }
 
-/* The first compared dataset of one file that the other lacks, and how many there are. */
+/* The first dataset of one file that the other lacks, and how many there are. */
 static const char *only_in(const struct listing *list, const struct listing *other, size_t *count)
 {
     const char *first = NULL;
     for (size_t i = list->count; i-- > 0;)
-        if (is_compared(&list->entries[i]) && !has_path(other, list->entries[i].path)) {
-            first = list->entries[i].path;
+        if (!has_path(other, list->paths[i])) {
+            first = list->paths[i];
             ++*count;
         }
     return first;
@@ -345,29 +374,32 @@ static int diff_listed(const struct diff_params *p, const struct listing lists[2
 {
     int code = AIRY_EXIT_OK;
     for (size_t i = 0; i < lists[0].count && code == AIRY_EXIT_OK; i++) {
-        const char *path = lists[0].entries[i].path;
-        if (!is_compared(&lists[0].entries[i]) || !has_path(&lists[1], path))
+        const char *path = lists[0].paths[i];
+        if (!has_path(&lists[1], path))
             continue;
         char where[2][4400];
         for (int k = 0; k < 2; k++)
-            snprintf(where[k], sizeof(where[k]), "%s::%s", p->common.inputs.items[k], path);
+            snprintf(where[k], sizeof(where[k]), "%s::%s", lists[k].info.path, path);
         *found = true;
         code = diff_pair(p, path, where[0], where[1], list, same);
     }
     return code != AIRY_EXIT_OK ? code : check_same_paths(p, lists);
 }
 
-/* Numeric datasets below /entry/integrate/result and merged, when a file is a result. */
+/* Axes, patterns and sums, when both files are results. */
 static int diff_result(const struct diff_params *p, json_t *list, bool *same, bool *found)
 {
     struct listing lists[2] = {{0}};
     airy_status status = AIRY_OK;
     for (int k = 0; k < 2 && status == AIRY_OK; k++)
-        status = airy_hdf5_list(&lists[k].entries, &lists[k].count, p->common.inputs.items[k]);
-    const int code = status == AIRY_OK ? diff_listed(p, lists, list, same, found)
-                                       : tool_failed(&p->common, status);
-    for (int k = 0; k < 2; k++)
-        airy_hdf5_list_free(lists[k].entries);
+        status = list_result(&lists[k], p->common.inputs.items[k]);
+    const int code = status == AIRY_OK           ? diff_listed(p, lists, list, same, found)
+                     : status == AIRY_ERR_MEMORY ? tool_fail(&p->common, "out of memory for a list")
+                                                 : tool_failed(&p->common, status);
+    for (int k = 0; k < 2; k++) {
+        free(lists[k].paths);
+        airy_result_close(&lists[k].result);
+    }
     return code;
 }
 

@@ -315,61 +315,62 @@ static void print_stack(const json_t *stack)
     print_fits(json_object_get(stack, "frames_that_fit"), "frames");
 }
 
-/* frame/status of a result: rows done, and which of them are bad. */
-static void add_rows(json_t *result, const char *file)
+/* Rows that are done, and which of them are bad. */
+static void add_rows(json_t *json, const airy_result *result, const airy_result_info *info)
 {
     enum { LISTED = 100 };
-    airy_image image = {0};
-    if (patterns_read_column(&image, file, "status") != AIRY_OK)
-        return;
-    const size_t count = tool_count(image.shape, image.ndim);
-    size_t done = 0, bad = 0;
     json_t *rows = json_array();
-    for (size_t i = 0; i < count; i++) {
-        const double status = airy_image_value(&image, i); /* 0 good, -1 not done, else bad */
-        done += status >= 0;
-        if (status > 0 && bad++ < LISTED)
+    for (size_t i = 0; i < info->rows && json_array_size(rows) < LISTED; i++)
+        if (airy_result_get_row(result, i) == AIRY_ROW_BAD)
             json_array_append_new(rows, json_integer((json_int_t)i));
+    json_object_set_new(json, "done", json_integer((json_int_t)(info->good + info->bad)));
+    json_object_set_new(json, "bad", json_integer((json_int_t)info->bad));
+    json_object_set_new(json, "bad_rows", rows); /* the first of them */
+}
+
+static void add_texts(json_t *json, airy_result *result)
+{
+    static const char *const axes[] = {"axis", "azimuth_axis"}, *const names[] = {"date",
+                                                                                  "version"};
+    airy_result_axis axis;
+    airy_result_info info = {0};
+    (void)airy_result_get_info(result, &info);
+    for (size_t i = 0; i < info.axes && i < 2; i++)
+        if (airy_result_get_axis(result, i, &axis) == AIRY_OK && *axis.label)
+            json_object_set_new(json, axes[i], tool_json_string(axis.label));
+    for (size_t i = 0; i < 2; i++) {
+        char *text = NULL;
+        if (airy_result_get_text(result, names[i], &text) == AIRY_OK)
+            json_object_set_new(json, names[i], tool_json_string(text));
+        free(text);
     }
-    airy_image_free(&image);
-    json_object_set_new(result, "done", json_integer((json_int_t)done));
-    json_object_set_new(result, "bad", json_integer((json_int_t)bad));
-    json_object_set_new(result, "bad_rows", rows); /* the first of them */
+    char *text = NULL;
+    json_t *configuration = airy_result_get_text(result, "configuration", &text) == AIRY_OK
+                                ? json_loads(text, 0, NULL)
+                                : NULL;
+    if (configuration)
+        json_object_set_new(json, "configuration", configuration);
+    free(text);
 }
 
 /* What a result of 'airy integrate' holds; NULL when the file is none. */
-static json_t *result_json(const char *file, const airy_hdf5_entry *entries, size_t count)
+static json_t *result_json(const char *file)
 {
-    static const char root[] = "/entry/integrate/";
-    const airy_hdf5_entry *intensity = NULL;
-    bool errors = false;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(entries[i].path, "/entry/integrate/result/intensity") == 0)
-            intensity = &entries[i];
-        errors |= strcmp(entries[i].path, "/entry/integrate/result/std") == 0;
+    airy_result *result = NULL;
+    airy_result_info info;
+    airy_result_plane plane, std;
+    json_t *json = NULL;
+    if (patterns_open(&result, file) == AIRY_OK && airy_result_get_info(result, &info) == AIRY_OK &&
+        airy_result_find_plane(result, "result/intensity", &plane) == AIRY_OK && plane.ndim >= 1) {
+        json = json_pack("{s:I, s:I, s:b}", "frames", (json_int_t)plane.rows, "bins",
+                         (json_int_t)plane.shape[plane.ndim - 1], "errors",
+                         airy_result_find_plane(result, "result/std", &std) == AIRY_OK);
+        if (plane.ndim == 2)
+            json_object_set_new(json, "azimuth_bins", json_integer((json_int_t)plane.shape[0]));
+        add_texts(json, result);
+        add_rows(json, result, &info);
     }
-    if (!intensity || (intensity->ndim != 2 && intensity->ndim != 3))
-        return NULL;
-    json_t *json = json_pack("{s:I, s:I, s:b}", "frames", (json_int_t)intensity->shape[0], "bins",
-                             (json_int_t)intensity->shape[intensity->ndim - 1], "errors", errors);
-    if (intensity->ndim == 3)
-        json_object_set_new(json, "azimuth_bins", json_integer((json_int_t)intensity->shape[1]));
-    static const char *const names[][2] = {{"axis", "result/radial@long_name"},
-                                           {"azimuth_axis", "result/azimuthal@long_name"},
-                                           {"date", "date"},
-                                           {"version", "version"}};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char object[128], *text = NULL;
-        snprintf(object, sizeof(object), "%s%s", root, names[i][1]);
-        if (airy_hdf5_text(&text, file, object) == AIRY_OK)
-            json_object_set_new(json, names[i][0], tool_json_string(text));
-        free(text);
-    }
-    airy_status status;
-    json_t *configuration = patterns_read_configuration(&status, file);
-    if (configuration)
-        json_object_set_new(json, "configuration", configuration);
-    add_rows(json, file);
+    airy_result_close(&result);
     return json;
 }
 
@@ -508,7 +509,7 @@ static int info_hdf5(const struct info_params *p, const char *path)
         return tool_failed(common, status);
     json_t *cut = cut_json(common, file, cut_why),
            *detector = dataset ? NULL : detector_json(common, file),
-           *result = dataset || detector ? NULL : result_json(file, entries, count),
+           *result = dataset || detector ? NULL : result_json(file),
            *stack = result || detector ? NULL : stack_json(common, &p->raw, why);
     int code = AIRY_EXIT_OK;
     if (!stack && *cut_why)

@@ -159,7 +159,7 @@ static int run_merge(void *user)
     if (status != AIRY_OK)
         code = tool_failed(common, status);
     if (code == AIRY_EXIT_OK && common->inputs.count > 1)
-        code = overlap_say(common);
+        overlap_say(common);
     if (code == AIRY_EXIT_OK)
         code = report(p, &info);
     if (code == AIRY_EXIT_OK && info.bad)

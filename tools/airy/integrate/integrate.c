@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "airy/watch.h"
 #include "result/plot.h"
 #include "result/patterns.h"
 #include "integrate/ranks.h"

@@ -7,7 +7,7 @@
 #include "integrate/frame_sums.h"
 
 #include "airy/live.h"
-#include "airy/watch.h"
+#include "airy/result.h"
 
 /* What a row says of its frame. */
 struct row {
@@ -17,8 +17,8 @@ struct row {
 
 struct kept_rows {
     const struct integration *job;
-    airy_watch *watch;
-    airy_watch_info info;
+    airy_result *result;
+    airy_result_info info;
     size_t cells, group; /* group: frames of a row */
     struct row before, now;
     double *values;               /* [AIRY_SUM_PLANES][cells] */
@@ -35,14 +35,17 @@ struct kept_rows *kept_rows_open(const struct integration *job, const char *part
     kept->group = job->run.group <= 1            ? 1
                   : job->run.group > job->frames ? job->frames
                                                  : job->run.group;
-    const bool there = airy_watch_open(&kept->watch, partial) == AIRY_OK &&
-                       airy_watch_get_info(kept->watch, &kept->info) == AIRY_OK &&
-                       kept->info.newest != SIZE_MAX;
-    kept->cells = kept->info.bins * (kept->info.azimuth_bins ? kept->info.azimuth_bins : 1);
+    airy_result_plane plane;
+    const bool there = airy_result_open(&kept->result, partial) == AIRY_OK &&
+                       airy_result_get_info(kept->result, &kept->info) == AIRY_OK &&
+                       kept->info.newest != SIZE_MAX &&
+                       airy_result_find_plane(kept->result, "result/intensity", &plane) == AIRY_OK;
+    kept->cells = there ? plane.cells : 0;
     airy_integrator_info matrix;
     const bool fits = there && airy_integrator_get_info(job->integrator, &matrix) == AIRY_OK &&
-                      matrix.radial_bins == kept->info.bins &&
-                      matrix.azimuth_bins == kept->info.azimuth_bins;
+                      plane.ndim == (matrix.azimuth_bins ? 2 : 1) &&
+                      matrix.radial_bins == plane.shape[plane.ndim - 1] &&
+                      matrix.azimuth_bins == (plane.ndim == 2 ? plane.shape[0] : 0);
     if (fits) {
         kept->before.intensity = calloc(kept->cells, sizeof(float));
         kept->now.intensity = calloc(kept->cells, sizeof(float));
@@ -61,7 +64,7 @@ void kept_rows_close(struct kept_rows **pointer)
         return;
     airy_accumulator_destroy(&kept->group_sums);
     frame_sums_close(&kept->sums);
-    airy_watch_close(&kept->watch);
+    airy_result_close(&kept->result);
     free(kept->before.intensity);
     free(kept->now.intensity);
     free(kept->values);
@@ -70,7 +73,7 @@ void kept_rows_close(struct kept_rows **pointer)
 
 bool kept_rows_has(const struct kept_rows *kept, size_t row)
 {
-    return kept && airy_watch_is_good(kept->watch, row);
+    return kept && airy_result_get_row(kept->result, row) == AIRY_ROW_GOOD;
 }
 
 static size_t frame_of(const struct kept_rows *kept, size_t row)
@@ -111,12 +114,15 @@ static airy_status finish_row(struct kept_rows *kept, const airy_frame_stats *st
 
 static airy_status read_row(struct kept_rows *kept, size_t row)
 {
-    static const char *const names[] = {"total", "max", "invalid", "saturated"};
+    static const char *const names[] = {"frame/total", "frame/max", "frame/invalid",
+                                        "frame/saturated"};
     struct row *before = &kept->before;
     double *const numbers[] = {&before->total, &before->max, &before->invalid, &before->saturated};
-    airy_status status = airy_watch_read(kept->watch, row, before->intensity);
+    airy_status status = airy_result_read(kept->result, "result/intensity", row, 1, AIRY_DTYPE_F32,
+                                          before->intensity, kept->cells * sizeof(float));
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && status == AIRY_OK; i++)
-        status = airy_watch_number(kept->watch, names[i], row, numbers[i]);
+        status = airy_result_read(kept->result, names[i], row, 1, AIRY_DTYPE_F64, numbers[i],
+                                  sizeof(double));
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* What all ways of an integration share: the output's place and memory, and how it fails or stops. */
 #include <string.h>
 
-#include "airy/watch.h"
+#include "airy/result.h"
 #include "integrate/integrate.h"
 
 bool integrate_is_hdf5_name(const char *path)
@@ -19,14 +19,17 @@ int integrate_check_place(const struct integrate_params *p, const char *output)
         return tool_exists_already(common, output);
     if (p->resume || !tool_exists(partial))
         return AIRY_EXIT_OK;
-    if (airy_watch_is_written(partial))
+    if (airy_result_is_written(partial))
         return tool_fail(common,
                          "'%s' is being written by another process; wait until that has "
                          "ended, or end it",
                          partial);
-    airy_watch *watch = NULL;
-    const bool ours = airy_watch_open(&watch, partial) == AIRY_OK;
-    airy_watch_close(&watch);
+    airy_result *result = NULL;
+    airy_result_info info;
+    const bool ours = airy_result_open(&result, partial) == AIRY_OK &&
+                      airy_result_get_info(result, &info) == AIRY_OK &&
+                      info.kind == AIRY_RESULT_PATTERNS;
+    airy_result_close(&result);
     if (!ours)
         return tool_fail(common,
                          "'%s' is there and is no partial result; move it, or name another output",

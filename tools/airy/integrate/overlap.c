@@ -181,7 +181,7 @@ static bool add_result(struct spans *s, size_t result)
     return fits;
 }
 
-int overlap_say(const struct common *common)
+void overlap_say(const struct common *common)
 {
     const size_t count = common->inputs.count;
     struct spans s = {.common = common, .keys = calloc(count, sizeof(*s.keys))};
@@ -196,6 +196,9 @@ int overlap_say(const struct common *common)
         free(s.keys[i]);
     free(s.keys);
     free(s.items);
-    return fits ? AIRY_EXIT_OK
-                : tool_fail(common, "out of memory for the rows of %zu files", count);
+    if (!fits)
+        tool_say(common,
+                 "out of memory for the rows of %zu files: frames that two of them have are not "
+                 "looked for",
+                 count);
 }

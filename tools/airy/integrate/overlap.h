@@ -6,8 +6,9 @@
 
 /*
  * Warn where two inputs of the command have good rows of the same frame of the same input file, by what
- * their configurations say of files that were hashed, or are the same file. Exit code.
+ * their configurations say of files that were hashed, or are the same file. Where memory is
+ * too short to tell, that is printed: the result of the command is complete.
  */
-int overlap_say(const struct common *common);
+void overlap_say(const struct common *common);
 
 #endif

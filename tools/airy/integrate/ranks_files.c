@@ -26,8 +26,7 @@ static size_t count_files(const char *output)
 {
     char partial[RANKS_FILE_NAME], *text = NULL;
     snprintf(partial, sizeof(partial), "%s.partial", output);
-    if (!tool_exists(partial) ||
-        airy_hdf5_text(&text, partial, "/entry/integrate/files") != AIRY_OK)
+    if (!tool_exists(partial) || patterns_read_text(&text, partial, "files") != AIRY_OK)
         return 0;
     size_t count = 1;
     for (const char *at = text; *at; at++)
@@ -46,7 +45,7 @@ static size_t count_shown(const char *output, const char *tail)
     struct stat is;
     snprintf(master, sizeof(master), "%s%s", output, tail);
     if (lstat(master, &is) != 0 || !S_ISREG(is.st_mode) ||
-        airy_hdf5_text(&text, master, "/entry/integrate/files") != AIRY_OK)
+        patterns_read_text(&text, master, "files") != AIRY_OK)
         return 0;
     size_t count = 0;
     const char *slash = strrchr(output, '/');
@@ -179,8 +178,7 @@ static int check_complete(const struct integration *job, const struct part *part
 {
     char *text = NULL;
     airy_image index = {0};
-    const bool same = airy_hdf5_text(&text, part->path, "/entry/integrate/configuration") ==
-                          AIRY_OK &&
+    const bool same = patterns_read_text(&text, part->path, "configuration") == AIRY_OK &&
                       strcmp(text, job->run.configuration ? job->run.configuration : "{}") == 0 &&
                       patterns_read_column(&index, part->path, "index") == AIRY_OK &&
                       tool_count(index.shape, index.ndim) == part->rows &&

@@ -259,7 +259,7 @@ int resume_complete(const struct integration *job)
     char *text = NULL;
     struct differences d = {0};
     size_t rows, pending, bad;
-    if (airy_hdf5_text(&text, output, "/entry/integrate/configuration") != AIRY_OK)
+    if (patterns_read_text(&text, output, "configuration") != AIRY_OK)
         return tool_exists_already(common, output);
     const bool counted = count_rows(output, &rows, &pending, &bad);
     if (!counted || pending) {
@@ -352,7 +352,7 @@ int resume_prepare(struct integration *job)
         job->run.resume = false;
         return AIRY_EXIT_OK;
     }
-    if (airy_hdf5_text(&before, partial, "/entry/integrate/configuration") != AIRY_OK)
+    if (patterns_read_text(&before, partial, "configuration") != AIRY_OK)
         return tool_fail(common, "%s cannot be continued: %s; --force without --resume starts anew",
                          partial, airy_last_error());
     struct differences d = {0};

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char RESULT[] = "/entry/integrate/result";
-
 bool patterns_is_hdf5(const char *path)
 {
     return strstr(path, "::") || tool_has_suffix(path, ".h5") || tool_has_suffix(path, ".hdf5") ||
@@ -23,161 +21,138 @@ void patterns_free(struct patterns *patterns)
     memset(patterns, 0, sizeof(*patterns));
 }
 
-/* A dataset of the result; shape as rows and columns. */
-static airy_status read_dataset(airy_image *image, size_t shape[2], const char *path,
-                                const char *name)
+airy_status patterns_open(airy_result **result, const char *path)
 {
-    char where[4400];
-    snprintf(where, sizeof(where), "%s::%s/%s", path, RESULT, name);
-    const airy_status status = airy_image_read_real(image, where);
-    if (status == AIRY_OK) {
-        shape[1] = image->shape[image->ndim - 1];
-        shape[0] = tool_count(image->shape, image->ndim) / shape[1];
-    }
+    airy_result_plane plane;
+    airy_status status = airy_result_open(result, path);
+    if (status != AIRY_OK)
+        return status;
+    status = airy_result_find_plane(*result, "result/intensity", &plane);
+    if (status != AIRY_OK)
+        airy_result_close(result);
     return status;
-}
-
-/* Rows of floats; results hold them as floats, so that the memory is only handed on. */
-static airy_status read_rows(float **values, size_t shape[2], const char *path, const char *name)
-{
-    airy_image image = {0};
-    const airy_status status = read_dataset(&image, shape, path, name);
-    if (status != AIRY_OK)
-        return status;
-    if (image.dtype == AIRY_DTYPE_F32) {
-        *values = image.data;
-        return AIRY_OK;
-    }
-    *values = malloc(shape[0] * shape[1] * sizeof(float));
-    for (size_t i = 0; *values && i < shape[0] * shape[1]; i++)
-        (*values)[i] = (float)airy_image_value(&image, i);
-    airy_image_free(&image);
-    return *values ? AIRY_OK : AIRY_ERR_MEMORY;
-}
-
-static airy_status read_axis(double **values, size_t *count, const char *path, const char *name)
-{
-    airy_image image = {0};
-    size_t shape[2];
-    const airy_status status = read_dataset(&image, shape, path, name);
-    if (status != AIRY_OK)
-        return status;
-    *count = shape[0] * shape[1];
-    *values = malloc(*count * sizeof(double));
-    for (size_t i = 0; *values && i < *count; i++)
-        (*values)[i] = airy_image_value(&image, i);
-    airy_image_free(&image);
-    return *values ? AIRY_OK : AIRY_ERR_MEMORY;
-}
-
-/* The one of these datasets that the result has, or NULL; a listing shows one name of each. */
-static const char *find_dataset(const char *path, const char *const names[2])
-{
-    airy_hdf5_entry *entries = NULL;
-    size_t count = 0;
-    const char *found = NULL;
-    if (airy_hdf5_list(&entries, &count, path) != AIRY_OK)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < 2 && names[k]; k++) {
-            char object[128];
-            snprintf(object, sizeof(object), "%s/%s", RESULT, names[k]);
-            if (strcmp(entries[i].path, object) == 0)
-                found = names[k];
-        }
-    airy_hdf5_list_free(entries);
-    return found;
 }
 
 airy_status patterns_read_column(airy_image *column, const char *path, const char *name)
 {
-    char where[4600];
-    snprintf(where, sizeof(where), "%.4400s::/entry/integrate/frame/%s", path, name);
-    return airy_image_read_real(column, where);
+    char full[160];
+    airy_result *result = NULL;
+    airy_result_plane plane;
+    airy_status status = patterns_open(&result, path);
+    snprintf(full, sizeof(full), "frame/%.150s", name);
+    if (status == AIRY_OK)
+        status = airy_result_find_plane(result, full, &plane);
+    if (status == AIRY_OK) {
+        *column = (airy_image){.dtype = AIRY_DTYPE_F64,
+                               .ndim = plane.ndim ? 2 : 1,
+                               .shape = {plane.rows, plane.cells}};
+        column->data = malloc((plane.rows * plane.cells + 1) * sizeof(double));
+        status = column->data
+                     ? airy_result_read(result, full, 0, plane.rows, AIRY_DTYPE_F64, column->data,
+                                        plane.rows * plane.cells * sizeof(double))
+                     : AIRY_ERR_MEMORY;
+        if (status != AIRY_OK)
+            airy_image_free(column);
+    }
+    airy_result_close(&result);
+    return status;
+}
+
+airy_status patterns_read_text(char **text, const char *path, const char *name)
+{
+    airy_result *result = NULL;
+    airy_status status = patterns_open(&result, path);
+    if (status == AIRY_OK)
+        status = airy_result_get_text(result, name, text);
+    airy_result_close(&result);
+    return status;
 }
 
 json_t *patterns_read_configuration(airy_status *status, const char *path)
 {
     char *text = NULL;
-    *status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");
+    *status = patterns_read_text(&text, path, "configuration");
     json_t *json = *status == AIRY_OK ? json_loads(text, 0, NULL) : NULL;
     free(text);
     return json;
 }
 
-/*
- * Rows that failed or are not done yet (frame/status is not 0) become NaN; files without a status
- * have none.
- */
-static int hide_rows(struct patterns *patterns, const struct common *common, const char *path)
+/* An axis and its label; memory is short where *values stays NULL. */
+static void copy_axis(double **values, size_t *count, char label[128], const airy_result_axis *axis)
 {
-    airy_image image = {0};
-    if (patterns_read_column(&image, path, "status") != AIRY_OK)
-        return AIRY_EXIT_OK;
-    if (tool_count(image.shape, image.ndim) != patterns->frames) {
-        airy_image_free(&image);
-        return tool_fail(common, "%s: frame/status has another number of frames than intensity",
-                         path);
-    }
-    for (size_t row = 0; row < patterns->frames; row++) {
-        const double state = airy_image_value(&image, row);
-        patterns->pending += state < 0;
-        const size_t cells = patterns->azimuth_bins * patterns->bins;
-        for (size_t i = 0; state != 0 && i < cells; i++)
-            patterns->values[row * cells + i] = NAN;
-    }
-    airy_image_free(&image);
-    return AIRY_EXIT_OK;
+    *values = malloc(axis->count * sizeof(double));
+    *count = axis->count;
+    if (*values)
+        memcpy(*values, axis->values, axis->count * sizeof(double));
+    if (*axis->label)
+        snprintf(label, 128, "%.127s", axis->label);
 }
 
-static void read_label(char text[128], const char *path, const char *axis)
+/* All rows of a plane; malloc'ed. */
+static airy_status read_rows(float **values, airy_result *result, const airy_result_plane *plane)
 {
-    char *label = NULL, object[128];
-    snprintf(object, sizeof(object), "%s/%s@long_name", RESULT, axis);
-    if (airy_hdf5_text(&label, path, object) == AIRY_OK)
-        snprintf(text, 128, "%s", label);
-    free(label);
+    const size_t size = plane->rows * plane->cells * sizeof(float);
+    *values = malloc(size ? size : 1);
+    return *values ? airy_result_read(result, plane->name, 0, plane->rows, AIRY_DTYPE_F32, *values,
+                                      size)
+                   : AIRY_ERR_MEMORY;
+}
+
+/* Rows that failed or are not done yet become NaN. */
+static void hide_rows(struct patterns *patterns, const airy_result *result)
+{
+    const size_t cells = patterns->azimuth_bins * patterns->bins;
+    for (size_t row = 0; row < patterns->frames; row++) {
+        const airy_row state = airy_result_get_row(result, row);
+        patterns->pending += state == AIRY_ROW_PENDING;
+        for (size_t i = 0; state != AIRY_ROW_GOOD && i < cells; i++)
+            patterns->values[row * cells + i] = NAN;
+    }
+}
+
+static airy_status load_result(struct patterns *patterns, airy_result *result)
+{
+    airy_result_axis axis;
+    airy_result_plane plane, errors;
+    airy_result_info info;
+    airy_status status = airy_result_get_info(result, &info);
+    if (status == AIRY_OK)
+        status = airy_result_find_plane(result, "result/intensity", &plane);
+    if (status == AIRY_OK)
+        status = airy_result_get_axis(result, 0, &axis);
+    if (status != AIRY_OK)
+        return status;
+    copy_axis(&patterns->radial, &patterns->bins, patterns->label, &axis);
+    patterns->azimuth_bins = 1;
+    if (info.axes > 1 && airy_result_get_axis(result, 1, &axis) == AIRY_OK)
+        copy_axis(&patterns->azimuth, &patterns->azimuth_bins, patterns->azimuth_label, &axis);
+    if (!patterns->radial || (info.axes > 1 && !patterns->azimuth))
+        return AIRY_ERR_MEMORY;
+    patterns->frames = plane.rows;
+    status = read_rows(&patterns->values, result, &plane);
+    if (status != AIRY_OK)
+        return status;
+    hide_rows(patterns, result);
+    const bool known = airy_result_find_plane(result, "result/sem", &errors) == AIRY_OK ||
+                       airy_result_find_plane(result, "result/intensity_errors", &errors) ==
+                           AIRY_OK;
+    return known && errors.has_rows && errors.cells == plane.cells
+               ? read_rows(&patterns->errors, result, &errors)
+               : AIRY_OK;
 }
 
 static int load_hdf5(struct patterns *patterns, const struct common *common, const char *path)
 {
-    static const char *const azimuth[2] = {"azimuthal"}, *const error_names[2] = {
-                                                             "intensity_errors", "sem"};
-    size_t shape[2], other[2], bins = 0;
-    airy_status status = read_rows(&patterns->values, shape, path, "intensity");
+    airy_result *result = NULL;
+    airy_status status = patterns_open(&result, path);
+    if ((status == AIRY_ERR_FORMAT || status == AIRY_ERR_NOT_FOUND) && tool_exists(path))
+        return tool_fail(common, "expected a result of 'airy integrate': %s", airy_last_error());
     if (status == AIRY_OK)
-        status = read_axis(&patterns->radial, &bins, path, "radial");
-    patterns->azimuth_bins = 1;
-    if (status == AIRY_OK && find_dataset(path, azimuth))
-        status = read_axis(&patterns->azimuth, &patterns->azimuth_bins, path, "azimuthal");
-    if (status == AIRY_ERR_NOT_FOUND && tool_exists(path))
-        return tool_fail(common, "%s is not a result of 'airy integrate': it lacks %s/%s", path,
-                         RESULT, patterns->values ? "radial" : "intensity");
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
-    if (shape[0] % patterns->azimuth_bins != 0)
-        return tool_fail(common, "%s: intensity has %zu row%s, azimuthal %zu value%s", path,
-                         shape[0], tool_s(shape[0]), patterns->azimuth_bins,
-                         tool_s(patterns->azimuth_bins));
-    patterns->frames = shape[0] / patterns->azimuth_bins;
-    patterns->bins = shape[1];
-    if (bins != shape[1])
-        return tool_fail(
-            common,
-            "%s: radial has %zu elements, intensity %zu bins; is it a result of 'airy integrate'?",
-            path, bins, shape[1]);
-    const int code = hide_rows(patterns, common, path);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    read_label(patterns->label, path, "radial");
-    if (patterns->azimuth)
-        read_label(patterns->azimuth_label, path, "azimuthal");
-    const char *errors = find_dataset(path, error_names);
-    if (errors && (status = read_rows(&patterns->errors, other, path, errors)) != AIRY_OK)
-        return tool_failed(common, status);
-    if (errors && (other[0] != shape[0] || other[1] != shape[1]))
-        return tool_fail(common, "%s: %s has another shape than intensity", path, errors);
-    return AIRY_EXIT_OK;
+        status = load_result(patterns, result);
+    airy_result_close(&result);
+    return status == AIRY_OK           ? AIRY_EXIT_OK
+           : status == AIRY_ERR_MEMORY ? tool_fail(common, "%s: out of memory for its rows", path)
+                                       : tool_failed(common, status);
 }
 
 /* Fit2D's four lines: title, axis, intensity, number of points; others begin with #. */
@@ -289,28 +264,31 @@ int patterns_load(struct patterns *patterns, const struct common *common, const 
                                   : load_text(patterns, common, path);
 }
 
-/* Names of the numbers of ndim dimensions in a group of the result, with commas between them; how many there are. */
+/* Names of a group's numbers, or maps, with commas between them; how many there are. */
 static size_t list_names(char names[512], const char *path, const char *group, int ndim)
 {
-    airy_hdf5_entry *entries = NULL;
-    size_t count = 0, found = 0, used = 0;
-    names[0] = 0;
-    if (airy_hdf5_list(&entries, &count, path) != AIRY_OK)
-        return 0;
+    airy_result *result = NULL;
+    airy_result_info info;
+    airy_result_plane plane;
     const size_t length = strlen(group);
-    for (size_t i = 0; i < count; i++) {
-        const airy_hdf5_entry *e = &entries[i];
-        if (strncmp(e->path, group, length) != 0 || e->ndim != ndim ||
-            strcmp(e->dtype, "string") == 0)
+    size_t found = 0, used = 0;
+    names[0] = 0;
+    if (patterns_open(&result, path) != AIRY_OK)
+        return 0;
+    for (size_t i = 0; airy_result_get_info(result, &info) == AIRY_OK && i < info.planes &&
+                       airy_result_get_plane(result, i, &plane) == AIRY_OK;
+         i++) {
+        if (strncmp(plane.name, group, length) != 0 || plane.ndim != ndim || plane.text ||
+            plane.has_rows != (ndim == 0))
             continue;
         found++;
         if (used < 512)
             used += (size_t)snprintf(names + used, 512 - used, "%s%s", used ? ", " : "",
-                                     e->path + length);
+                                     plane.name + length);
     }
     if (used >= 512)
         memcpy(names + 508, "...", 4);
-    airy_hdf5_list_free(entries);
+    airy_result_close(&result);
     return found;
 }
 
@@ -320,7 +298,7 @@ int patterns_lacks(const struct common *common, const char *path, const char *op
     const bool map = strcmp(option, "map") == 0;
     char names[512], why[1024];
     snprintf(why, sizeof(why), "%s", airy_last_error());
-    if (list_names(names, path, map ? "/entry/integrate/map/" : "/entry/integrate/frame/", 1 + map))
+    if (list_names(names, path, map ? "map/" : "frame/", map ? 2 : 0))
         return tool_fail(common, "--%s %s: %s; there are: %s", option, name, why, names);
     return tool_fail(common, "--%s %s: %s", option, name,
                      map ? "the result has no maps, which 'airy integrate --grid' makes" : why);
@@ -354,12 +332,15 @@ static bool move_rows(float **rows, const struct place *places, size_t frames, s
 
 static void label_axis(struct patterns *patterns, const char *path, const char *name)
 {
-    char object[256], *units = NULL;
-    snprintf(object, sizeof(object), "/entry/integrate/frame/%s@units", name);
-    const bool has = airy_hdf5_text(&units, path, object) == AIRY_OK && *units;
+    char full[160];
+    airy_result *result = NULL;
+    airy_result_plane plane = {.units = ""};
+    snprintf(full, sizeof(full), "frame/%.150s", name);
+    if (patterns_open(&result, path) == AIRY_OK)
+        (void)airy_result_find_plane(result, full, &plane);
     snprintf(patterns->along_label, sizeof(patterns->along_label),
-             has ? "%.100s (%.50s)" : "%.100s", name, units);
-    free(units);
+             *plane.units ? "%.100s (%.50s)" : "%.100s", name, plane.units);
+    airy_result_close(&result);
 }
 
 /* The values, checked; `path` is the result. */

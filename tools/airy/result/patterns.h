@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_RESULT_PATTERNS_H
 #define AIRY_TOOLS_RESULT_PATTERNS_H
 
+#include "airy/result.h"
 #include "cli/tool.h"
 
 /* The axis of a .chi file in degrees of 2 theta, as Fit2D names it. */
@@ -26,6 +27,10 @@ struct patterns {
  * case.
  */
 int patterns_load(struct patterns *patterns, const struct common *common, const char *path);
+/* Open a result, finished or not, that has patterns. */
+airy_status patterns_open(airy_result **result, const char *path);
+/* A text of a result: "configuration", "files" ...; released with free(). */
+airy_status patterns_read_text(char **text, const char *path, const char *name);
 /* Read what a result, or an unfinished one, has of each row: "status", "index", "max" ... */
 airy_status patterns_read_column(airy_image *column, const char *path, const char *name);
 /* The configuration of a result; NULL: *status says why, or the text in it is no JSON. */

@@ -567,14 +567,39 @@ static void draw_scan(struct gnuplot *g, const struct plot_params *params, const
             (double)columns - 0.5, (double)rows - 0.5);
 }
 
+/* A map of the result, and its label; "" where it has none. */
+static airy_status read_scan(airy_image *image, char label[160], const char *path, const char *map)
+{
+    char name[160];
+    airy_result *result = NULL;
+    airy_result_plane plane;
+    airy_status status = patterns_open(&result, path);
+    snprintf(name, sizeof(name), "map/%.150s", map);
+    if (status == AIRY_OK)
+        status = airy_result_find_plane(result, name, &plane);
+    if (status == AIRY_OK) {
+        const size_t size = plane.cells * sizeof(double);
+        *image = (airy_image){.dtype = AIRY_DTYPE_F64, .ndim = plane.ndim};
+        memcpy(image->shape, plane.shape, sizeof(plane.shape));
+        image->data = malloc(size + 1);
+        status = image->data
+                     ? airy_result_read(result, name, 0, 1, AIRY_DTYPE_F64, image->data, size)
+                     : AIRY_ERR_MEMORY;
+        snprintf(label, 160, "%s", plane.label);
+        if (status != AIRY_OK)
+            airy_image_free(image);
+    }
+    airy_result_close(&result);
+    return status;
+}
+
 static int plot_scan(const struct plot_params *params, const char *result)
 {
     const struct common *common = &params->common;
-    char where[4500], object[300], *label = NULL;
+    char label[160];
     airy_image image = {0};
     struct gnuplot g;
-    snprintf(where, sizeof(where), "%s::/entry/integrate/map/%s", result, params->map);
-    if (airy_image_read_real(&image, where) != AIRY_OK)
+    if (read_scan(&image, label, result, params->map) != AIRY_OK)
         return patterns_lacks(common, result, "map", params->map);
     int code = AIRY_EXIT_OK;
     bool any = false, positive = false;
@@ -592,11 +617,7 @@ static int plot_scan(const struct plot_params *params, const char *result)
     else
         code = gnuplot_begin(&g, common, params->output, 0.8);
     if (code == AIRY_EXIT_OK) {
-        snprintf(object, sizeof(object), "/entry/integrate/map/%.200s@long_name", params->map);
-        if (airy_hdf5_text(&label, result, object) != AIRY_OK)
-            label = NULL;
-        draw_scan(&g, params, &image, label ? label : params->map);
-        free(label);
+        draw_scan(&g, params, &image, *label ? label : params->map);
         code = gnuplot_end(&g);
     }
     airy_image_free(&image);

@@ -103,59 +103,86 @@ static void measure(struct viewer *v, struct watch_look *look, const struct stat
     v->done = done;
 }
 
-static airy_status read_newest(struct watch_look *look, airy_watch *watch)
+/* An axis that outlives the result. */
+static airy_status keep_axis(double **values, size_t *count, char label[128],
+                             const airy_result *result, size_t index)
 {
-    const airy_watch_info *info = &look->info;
-    const size_t rows = info->azimuth_bins ? info->azimuth_bins : 1;
-    static const char *const names[] = {"index", "total", "max", "saturated"};
+    airy_result_axis axis;
+    const airy_status status = airy_result_get_axis(result, index, &axis);
+    if (status != AIRY_OK)
+        return status;
+    *values = malloc(axis.count * sizeof(double));
+    if (!*values)
+        return AIRY_ERR_MEMORY;
+    memcpy(*values, axis.values, axis.count * sizeof(double));
+    *count = axis.count;
+    snprintf(label, 128, "%.127s", axis.label);
+    return AIRY_OK;
+}
+
+static airy_status read_pattern(float *values, const struct watch_look *look, airy_result *result,
+                                size_t row)
+{
+    return airy_result_read(result, "result/intensity", row, 1, AIRY_DTYPE_F32, values,
+                            watch_cells(look) * sizeof(float));
+}
+
+static airy_status read_newest(struct watch_look *look, airy_result *result)
+{
+    const airy_result_info *info = &look->info;
+    static const char *const names[] = {"frame/index", "frame/total", "frame/max",
+                                        "frame/saturated"};
     double *const numbers[] = {&look->index, &look->total, &look->max, &look->saturated};
-    look->radial = malloc(info->bins * sizeof(double));
-    if (!look->radial)
-        return AIRY_ERR_MEMORY;
-    memcpy(look->radial, info->radial, info->bins * sizeof(double));
-    if (info->azimuth && !(look->azimuth = malloc(rows * sizeof(double))))
-        return AIRY_ERR_MEMORY;
-    if (info->azimuth)
-        memcpy(look->azimuth, info->azimuth, rows * sizeof(double));
+    airy_status status = keep_axis(&look->radial, &look->bins, look->label, result, 0);
+    if (status == AIRY_OK && info->axes > 1)
+        status = keep_axis(&look->azimuth, &look->azimuth_bins, look->azimuth_label, result, 1);
+    if (status != AIRY_OK)
+        return status;
     for (size_t i = 0; i < 4; i++)
         *numbers[i] = (double)NAN;
     if (info->newest == SIZE_MAX)
         return AIRY_OK;
-    look->newest = malloc(rows * info->bins * sizeof(float));
+    look->newest = malloc(watch_cells(look) * sizeof(float));
     if (!look->newest)
         return AIRY_ERR_MEMORY;
-    for (size_t i = 0; i < 4; i++)
-        if (airy_watch_number(watch, names[i], info->newest, numbers[i]) != AIRY_OK)
+    for (size_t i = 0; i < 4 && status == AIRY_OK; i++) {
+        status = airy_result_read(result, names[i], info->newest, 1, AIRY_DTYPE_F64, numbers[i],
+                                  sizeof(double));
+        if (status == AIRY_ERR_NOT_FOUND) { /* not known */
             *numbers[i] = (double)NAN;
-    return airy_watch_read(watch, info->newest, look->newest);
+            status = AIRY_OK;
+        }
+    }
+    if (status != AIRY_OK)
+        return status;
+    return read_pattern(look->newest, look, result, info->newest);
 }
 
 /* Good rows evenly from the first to the newest; the last one is the newest. */
 static bool read_waterfall(struct patterns *patterns, const struct watch_look *look,
-                           airy_watch *watch)
+                           airy_result *result)
 {
-    const airy_watch_info *info = &look->info;
-    const size_t rows = info->azimuth_bins ? info->azimuth_bins : 1, cells = rows * info->bins,
-                 all = info->newest + 1,
-                 most = info->azimuth_bins     ? 1
+    const airy_result_info *info = &look->info;
+    const size_t cells = watch_cells(look), all = info->newest + 1,
+                 most = look->azimuth_bins     ? 1
                         : all < WATERFALL_ROWS ? all
                                                : WATERFALL_ROWS;
-    patterns->bins = info->bins;
-    patterns->azimuth_bins = rows;
+    patterns->bins = look->bins;
+    patterns->azimuth_bins = look->azimuth_bins ? look->azimuth_bins : 1;
     patterns->values = malloc(most * cells * sizeof(float));
-    patterns->radial = malloc(info->bins * sizeof(double));
+    patterns->radial = malloc(look->bins * sizeof(double));
     patterns->along = malloc(most * sizeof(double));
     if (!patterns->values || !patterns->radial || !patterns->along)
         return false;
-    memcpy(patterns->radial, look->radial, info->bins * sizeof(double));
-    snprintf(patterns->label, sizeof(patterns->label), "%s", info->label);
+    memcpy(patterns->radial, look->radial, look->bins * sizeof(double));
+    snprintf(patterns->label, sizeof(patterns->label), "%s", look->label);
     for (size_t i = 0; i + 1 < most; i++) {
         size_t row = i * all / most;
         const size_t end = (i + 1) * all / most;
-        while (row < end && !airy_watch_is_good(watch, row))
+        while (row < end && airy_result_get_row(result, row) != AIRY_ROW_GOOD)
             row++;
         if (row < end && row < info->newest &&
-            airy_watch_read(watch, row, patterns->values + patterns->frames * cells) == AIRY_OK)
+            read_pattern(patterns->values + patterns->frames * cells, look, result, row) == AIRY_OK)
             patterns->along[patterns->frames++] = (double)row;
     }
     memcpy(patterns->values + patterns->frames * cells, look->newest, cells * sizeof(float));
@@ -174,7 +201,7 @@ static bool fit_patterns(struct patterns *patterns, const struct watch_look *loo
             return false;
         memcpy(patterns->azimuth, look->azimuth, rows * sizeof(double));
         snprintf(patterns->azimuth_label, sizeof(patterns->azimuth_label), "%s",
-                 look->info.azimuth_label);
+                 look->azimuth_label);
     }
     if (look->azimuth || patterns->frames < 2) {
         free(patterns->along);
@@ -183,13 +210,13 @@ static bool fit_patterns(struct patterns *patterns, const struct watch_look *loo
     return true;
 }
 
-static void draw(struct viewer *v, const struct watch_look *look, airy_watch *watch)
+static void draw(struct viewer *v, const struct watch_look *look, airy_result *result)
 {
     struct patterns patterns = {0};
     if (look->state == WATCH_FINISHED)
         watch_picture_end(&v->picture); /* the last one is of all rows */
-    if (look->newest && watch_picture_idle(&v->picture) && read_waterfall(&patterns, look, watch) &&
-        fit_patterns(&patterns, look))
+    if (look->newest && watch_picture_idle(&v->picture) &&
+        read_waterfall(&patterns, look, result) && fit_patterns(&patterns, look))
         watch_picture_draw(&v->picture, &patterns);
     patterns_free(&patterns);
 }
@@ -208,24 +235,27 @@ static bool never_a_result(const char *path, airy_status status, const struct st
         return false;
     const bool other = status == AIRY_ERR_FORMAT || status == AIRY_ERR_NOT_FOUND;
     return !S_ISREG(is.st_mode) ||
-           (other && !tool_hdf5_is_cut(path, &there, &declared) && !airy_watch_is_written(path));
+           (other && !tool_hdf5_is_cut(path, &there, &declared) && !airy_result_is_written(path));
 }
 
 static void look_at(struct watch_look *look, struct viewer *v, const char *path, bool finished)
 {
-    airy_watch *watch = NULL;
+    airy_result *result = NULL;
     struct stat about = {0}, before = {0};
     (void)stat(path, &before);
-    airy_status status = airy_watch_open(&watch, path);
+    airy_status status = patterns_open(&result, path);
     if (status == AIRY_OK)
-        status = airy_watch_get_info(watch, &look->info);
+        status = airy_result_get_info(result, &look->info);
+    /* Its file has got its final name: that is the next look's. */
+    if (status == AIRY_OK && strcmp(look->info.path, path) != 0)
+        status = AIRY_ERR_NOT_FOUND;
     if (status == AIRY_OK)
-        status = read_newest(look, watch);
+        status = read_newest(look, result);
     look->state = finished ? WATCH_FINISHED : look->info.written ? WATCH_RUNNING : WATCH_STOPPED;
     if (status == AIRY_OK && stat(path, &about) == 0) {
         measure(v, look, &about);
         if (v->picture.output)
-            draw(v, look, watch);
+            draw(v, look, result);
     } else if (status != AIRY_OK) {
         look->state = access(path, F_OK) == 0 ? WATCH_UNREADABLE : WATCH_GONE;
         snprintf(look->why, sizeof(look->why), "%s", airy_last_error());
@@ -233,7 +263,7 @@ static void look_at(struct watch_look *look, struct viewer *v, const char *path,
         look->never = look->state == WATCH_UNREADABLE &&
                       (finished || never_a_result(path, status, &before));
     }
-    airy_watch_close(&watch);
+    airy_result_close(&result);
 }
 
 /*

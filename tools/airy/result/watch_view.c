@@ -15,6 +15,11 @@ static const char *const states[] = {
     [WATCH_WAITING] = "waiting",   [WATCH_RUNNING] = "running", [WATCH_STOPPED] = "stopped",
     [WATCH_FINISHED] = "finished", [WATCH_GONE] = "gone",       [WATCH_UNREADABLE] = "unreadable"};
 
+size_t watch_cells(const struct watch_look *look)
+{
+    return look->bins * (look->azimuth_bins ? look->azimuth_bins : 1);
+}
+
 bool watch_has_rows(const struct watch_look *look)
 {
     return look->state == WATCH_RUNNING || look->state == WATCH_STOPPED ||
@@ -28,8 +33,7 @@ enum { LEVELS = 8, SPARK_ROWS = 4, TEXT_ROWS = 4, MOST_WIDTH = 400 };
 /* The mean of the finite values of a column's bins, over all azimuths; NaN: none. */
 static double column_mean(const struct watch_look *look, size_t column, size_t columns, bool log)
 {
-    const size_t bins = look->info.bins,
-                 rows = look->info.azimuth_bins ? look->info.azimuth_bins : 1,
+    const size_t bins = look->bins, rows = watch_cells(look) / bins,
                  first = column * bins / columns, end = (column + 1) * bins / columns;
     double sum = 0;
     size_t count = 0;
@@ -49,7 +53,7 @@ static void print_spark(FILE *out, const struct watch_look *look, size_t width, 
                         bool log)
 {
     double heights[MOST_WIDTH], lo = (double)INFINITY, hi = -(double)INFINITY;
-    const size_t bins = look->info.bins, columns = bins < width ? bins : width;
+    const size_t bins = look->bins, columns = bins < width ? bins : width;
     for (size_t x = 0; x < columns; x++) {
         heights[x] = column_mean(look, x, columns, log);
         lo = fmin(lo, heights[x]);
@@ -76,7 +80,7 @@ static void print_spark(FILE *out, const struct watch_look *look, size_t width, 
         fputc('\n', out);
     }
     fprintf(out, "%.4g to %.4g, %s%s%.4g to %.4g\n", look->radial[0], look->radial[bins - 1],
-            look->info.label, log ? "; log10 of the intensity " : "; intensity ", lo, hi);
+            look->label, log ? "; log10 of the intensity " : "; intensity ", lo, hi);
 }
 
 static const char *format_time(char text[32], double seconds)
@@ -89,7 +93,7 @@ static const char *format_time(char text[32], double seconds)
 static void print_look(FILE *out, const struct watch_look *look, size_t width, size_t height,
                        bool log)
 {
-    const airy_watch_info *info = &look->info;
+    const airy_result_info *info = &look->info;
     const size_t done = info->good + info->bad;
     char text[32];
     fprintf(out, "%s: %s%s\n", look->path, states[look->state],
@@ -146,7 +150,7 @@ int watch_print(size_t *lines, const struct common *common, const struct watch_l
 
 int watch_print_json(const struct common *common, const struct watch_look *look)
 {
-    const airy_watch_info *info = &look->info;
+    const airy_result_info *info = &look->info;
     const size_t done = info->good + info->bad;
     json_t *json =
         json_pack("{s:o, s:s}", "file", tool_json_string(look->path), "state", states[look->state]);

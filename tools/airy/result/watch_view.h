@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "airy/watch.h"
+#include "airy/result.h"
 #include "result/patterns.h"
 
 enum watch_state {
@@ -22,14 +22,19 @@ struct watch_look {
     const char *path;         /* that was looked at */
     char why[512];            /* of UNREADABLE */
     bool never;               /* unreadable, and no result that is still to come */
-    airy_watch_info info;     /* its axes are gone */
+    airy_result_info info;    /* its texts are gone */
+    size_t bins;              /* of the radius */
+    size_t azimuth_bins;      /* 0: one dimension */
     double *radial, *azimuth; /* [bins]; [azimuth_bins] or NULL */
-    float *newest;            /* [azimuth_bins or 1][bins], or NULL: no row is good yet */
+    char label[128], azimuth_label[128];
+    float *newest; /* [azimuth_bins or 1][bins], or NULL: no row is good yet */
     double index, total, max, saturated; /* of it; NaN: not known */
     double rate, mean, left; /* rows/s now and since the first look; s left, NaN: not known */
     double seconds;          /* since the first look */
 };
 
+/* Numbers of a pattern. */
+size_t watch_cells(const struct watch_look *look);
 /* Whether it has what a look at rows tells. */
 bool watch_has_rows(const struct watch_look *look);
 /* At most `height` lines of text on stdout; *lines: how many. Exit code. */

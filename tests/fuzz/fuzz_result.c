@@ -1,7 +1,8 @@
 /*
- * Damaged integrated files: small ones, made once, with bytes changed and the end cut off. They are
- * read row by row, merged, and a partial one is resumed as its run and as another; nothing may be
- * touched outside of the buffers, whatever the answer.
+ * Damaged results: small ones, made once, with bytes changed and the end cut off: patterns in one
+ * and in two dimensions, patterns of which a row is missing, sparse frames, and complex frames. All
+ * that a result has is read, patterns are merged, and the partial ones are resumed as their run and
+ * as another; nothing may be touched outside of the buffers, whatever the answer.
  *
  * Input: which file (1 byte), bytes cut off (2), then changes: offset (2), value (1). They go to the
  * raw data, as libhdf5 1.10 is not made for damaged metadata; with AIRY_FUZZ_METADATA in the
@@ -16,12 +17,12 @@
 #include "airy/airy.h"
 #include "fuzz.h"
 #include "io/hdf5/util.h"
-#include "io/result/read.h"
+#include "io/result/file.h"
 
-enum { FRAMES = 3, BINS = 5, SECTORS = 2, MOST_BINS = BINS * SECTORS, MODELS = 3 };
+enum { FRAMES = 3, BINS = 5, SECTORS = 2, MOST_BINS = BINS * SECTORS, MODELS = 5, PATTERNS = 3 };
 enum { MAX_FILE = 1 << 18, MAX_RANGES = 64 };
 
-/* A file and where its raw data lie: 1-D, 2-D, and one of which a row is missing. */
+/* A file and where its raw data lie: 1-D, 2-D, one of which a row is missing, sparse, complex. */
 static struct model {
     uint8_t bytes[MAX_FILE];
     size_t size, start[MAX_RANGES], length[MAX_RANGES], ranges;
@@ -117,11 +118,53 @@ static void load_file(struct model *model, const char *path)
     require(model->ranges > 0);
 }
 
-static void make_model(int number)
+/* Two sparse frames, the second a bad one. */
+static void make_sparse(const char *path)
 {
-    char path[64], partial[80];
-    make_path(path, "airy-model");
-    snprintf(partial, sizeof(partial), "%s.partial", path);
+    static const float radius[12] = {1, 2, 3, 4, 5}, ones[12] = {1}, mean[BINS] = {1};
+    static const uint32_t places[2] = {1, 11};
+    static const uint16_t values[2] = {7, 8};
+    const airy_sparse_writer_params params = {.dtype = AIRY_DTYPE_U16,
+                                              .height = 3,
+                                              .width = 4,
+                                              .bins = BINS,
+                                              .unit = AIRY_UNIT_Q_NM,
+                                              .radial = radial,
+                                              .radius = radius,
+                                              .normalization = ones,
+                                              .configuration = "{}",
+                                              .force = true};
+    const airy_sparse_frame frames[2] = {
+        {.index = places, .intensity = values, .pixels = 2, .mean = mean, .std = mean},
+        {.number = 1, .message = "bad"}};
+    airy_sparse_writer *writer = NULL;
+    require(airy_sparse_writer_create(&writer, path, &params) == AIRY_OK);
+    require(airy_sparse_writer_add(writer, frames, 2) == AIRY_OK);
+    require(airy_sparse_writer_finish(writer) == AIRY_OK);
+    airy_sparse_writer_destroy(&writer);
+}
+
+static void make_frames(const char *path)
+{
+    static const float frames[2][2][BINS][2] = {{{{1}}}};
+    const airy_frame_writer_params params = {.dtype = AIRY_DTYPE_F32,
+                                             .height = 2,
+                                             .width = BINS,
+                                             .is_complex = true,
+                                             .force = true,
+                                             .process = "oct",
+                                             .axis = radial,
+                                             .axis_name = "depth",
+                                             .axis_units = "um"};
+    airy_frame_writer *writer = NULL;
+    require(airy_frame_writer_create(&writer, path, &params) == AIRY_OK);
+    require(airy_frame_writer_add(writer, frames, 2) == AIRY_OK);
+    require(airy_frame_writer_finish(writer) == AIRY_OK);
+    airy_frame_writer_destroy(&writer);
+}
+
+static void make_patterns(int number, const char *path)
+{
     const struct airy_pattern_spec spec = spec_of(number);
     airy_pattern_file *file = NULL;
     const bool whole = number < 2;
@@ -129,8 +172,21 @@ static void make_model(int number)
     require(write_rows(file, number, whole ? FRAMES : FRAMES - 1) == AIRY_OK);
     require(!whole || airy_pattern_file_finish(file, NULL) == AIRY_OK);
     airy_pattern_file_destroy(&file, true);
-    load_file(&models[number], whole ? path : partial);
-    unlink(whole ? path : partial);
+}
+
+static void make_model(int number)
+{
+    char path[64], partial[80];
+    make_path(path, "airy-model");
+    snprintf(partial, sizeof(partial), "%s.partial", path);
+    if (number < PATTERNS)
+        make_patterns(number, path);
+    else if (number == PATTERNS)
+        make_sparse(path);
+    else
+        make_frames(path);
+    load_file(&models[number], number == 2 ? partial : path);
+    unlink(number == 2 ? partial : path);
 }
 
 /* The n-th byte of raw data. */
@@ -162,23 +218,65 @@ static void write_damaged(const struct model *model, const char *path, const uin
     fclose(stream);
 }
 
-static void read_rows(const char *path)
+static void read_plane(airy_result *result, const airy_result_plane *plane)
 {
-    airy_pattern_reader *reader = NULL;
-    if (airy_pattern_reader_open(&reader, path) != AIRY_OK)
+    enum { MOST = 1 << 16 };
+    const size_t rows = plane->rows < 8 ? plane->rows : 8, size = airy_dtype_size(plane->dtype);
+    require(size > 0 && plane->ndim <= 4);
+    if (plane->cells > MOST)
         return;
-    const struct airy_pattern_axes *axes = airy_pattern_reader_axes(reader);
-    const size_t cells = axes->bins * (axes->azimuth_bins ? axes->azimuth_bins : 1);
-    for (size_t row = 0; row < axes->rows && row < 16 && cells <= 4096; row++) {
-        double *sums = malloc(AIRY_SUM_PLANES * cells * sizeof(*sums));
-        airy_frame_stats stats;
-        uint32_t frames;
-        require(sums != NULL);
-        (void)airy_pattern_reader_status(reader, row);
-        (void)airy_pattern_reader_row(reader, row, sums, &stats, &frames);
-        free(sums);
+    uint8_t *values = malloc(rows * plane->cells * 8 + 1);
+    require(values != NULL);
+    (void)airy_result_read(result, plane->name, 0, rows, plane->dtype, values,
+                           rows * plane->cells * size);
+    if (rows && !plane->text)
+        (void)airy_result_read(result, plane->name, rows - 1, 1, AIRY_DTYPE_F64, values,
+                               plane->cells * 8);
+    free(values);
+}
+
+static void read_texts(airy_result *result)
+{
+    static const char *const names[] = {"configuration", "fingerprint", "date", "files"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char *text = NULL;
+        if (airy_result_get_text(result, names[i], &text) == AIRY_OK)
+            require(strlen(text) < MAX_FILE);
+        free(text);
     }
-    airy_pattern_reader_close(&reader);
+}
+
+static double add_axes(const airy_result *result, size_t axes)
+{
+    double sum = 0;
+    airy_result_axis axis;
+    for (size_t i = 0; i < axes && airy_result_get_axis(result, i, &axis) == AIRY_OK; i++)
+        for (size_t k = 0; k < axis.count; k++)
+            sum += axis.values[k] + (double)strlen(axis.label) + (double)strlen(axis.units);
+    return sum;
+}
+
+/* All that a result has; twice, as refreshed. */
+static void read_all(const char *path)
+{
+    airy_result *result = NULL;
+    airy_result_info info;
+    airy_result_plane plane;
+    char message[100];
+    if (airy_result_open(&result, path) != AIRY_OK)
+        return;
+    (void)airy_result_refresh(result);
+    require(airy_result_get_info(result, &info) == AIRY_OK && info.good + info.bad <= info.rows);
+    require(info.newest == SIZE_MAX || airy_result_get_row(result, info.newest) == AIRY_ROW_GOOD);
+    volatile double sum = add_axes(result, info.axes);
+    (void)sum;
+    for (size_t i = 0; i < info.planes; i++)
+        if (airy_result_get_plane(result, i, &plane) == AIRY_OK)
+            read_plane(result, &plane);
+    for (size_t row = 0; row < info.rows && row < 16; row++)
+        (void)airy_result_get_message(result, row, message, sizeof(message));
+    read_texts(result);
+    airy_result_close(&result);
 }
 
 static void merge_two(const char *path, unsigned how)
@@ -215,17 +313,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 3)
         return 0;
     char path[64], partial[80];
-    make_path(path, "airy-patterns");
+    make_path(path, "airy-result");
     snprintf(partial, sizeof(partial), "%s.partial", path);
     const int number = data[0] % MODELS;
-    write_damaged(&models[number], number < 2 ? path : partial, data, size);
-    if (number < 2) {
-        read_rows(path);
-        merge_two(path, data[0] >> 4);
-    } else {
+    write_damaged(&models[number], number == 2 ? partial : path, data, size);
+    if (number == 2)
         resume(path, data[0] & 128 ? 2 : data[0] >> 4 & 1);
-        read_rows(path);
-    }
+    read_all(path);
+    if (number != 2)
+        merge_two(path, data[0] >> 4);
     unlink(path);
     unlink(partial);
     return 0;
