@@ -110,7 +110,8 @@ AIRY_API void airy_detector_complete(airy_detector *detector);
  * shape, orientation, sensor and, for detectors that are no plane of equal rectangles,
  * pixel_corners [N1, N2, 4, 3] and mask. The arrays are not read: airy_detector_open does.
  * Errors: AIRY_ERR_NOT_FOUND (no such file, or no detector in it), AIRY_ERR_IO, AIRY_ERR_FORMAT
- *         (what is missing or impossible, by name), AIRY_ERR_UNSUPPORTED (pixels of other than four corners).
+ *         (what is missing or impossible, by name), AIRY_ERR_UNSUPPORTED (pixels of other than four
+ *         corners).
  */
 AIRY_API airy_status airy_detector_read(airy_detector *detector, const char *path);
 /**

@@ -66,10 +66,10 @@ airy_status airy_result_read_box(void *values, hid_t type, hid_t dataset, const 
     const bool chosen =
         memory >= 0 && space >= 0 &&
         (!start || H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0);
-    const airy_status status = chosen &&
-                                       airy_hdf5_read_as(dataset, type, memory, space, values) >= 0
-                                   ? AIRY_OK
-                                   : airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s' cannot be read", what);
+    const airy_status status =
+        chosen && airy_hdf5_read_as(dataset, type, memory, space, values) >= 0
+            ? AIRY_OK
+            : airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s' cannot be read", what);
     if (memory >= 0)
         H5Sclose(memory);
     if (space >= 0)
@@ -94,8 +94,8 @@ static airy_status open_dataset(hid_t *dataset, int *ndim, hsize_t *shape, hsize
 {
     *dataset = airy_hdf5_dataset_own(result->file, path);
     if (*dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s::%s cannot be opened as a dataset", result->path,
-                              path);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                              "%s::%s cannot be opened as a dataset", result->path, path);
     read_shape(ndim, shape, most, *dataset);
     return AIRY_OK;
 }
@@ -351,8 +351,8 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *link, 
     snprintf(plane.path, sizeof(plane.path), "%.80s/%s", l->group->path, name);
     snprintf(plane.name, sizeof(plane.name), "%.14s/%s", l->group->name, name);
     if (H5Oget_info_by_name2(group, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
-        l->status =
-            airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s::%s cannot be opened", l->result->path, plane.path);
+        l->status = airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s::%s cannot be opened",
+                                   l->result->path, plane.path);
         return -1;
     }
     plane.file = info.fileno;
@@ -373,9 +373,10 @@ static airy_status list_planes(airy_result *result, const struct form *form, int
             continue;
         if (H5Literate_by_name(result->file, l.group->path, H5_INDEX_NAME, H5_ITER_INC, NULL,
                                visit_link, &l, H5P_DEFAULT) < 0)
-            return l.status != AIRY_OK ? l.status
-                                       : airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s::%s cannot be listed",
-                                                        result->path, l.group->path);
+            return l.status != AIRY_OK
+                       ? l.status
+                       : airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                                        "%s::%s cannot be listed", result->path, l.group->path);
     }
     return AIRY_OK;
 }

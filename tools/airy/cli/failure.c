@@ -1,4 +1,4 @@
-/* How the command shows a failure of the library: with options by their names, and what to do next. */
+/* How the command shows a failure of the library: options by their names, and what to do next. */
 #include <stdio.h>
 #include <string.h>
 

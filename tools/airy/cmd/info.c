@@ -181,7 +181,7 @@ static json_t *channels_json(const airy_stack_info *info)
     return list;
 }
 
-/* The last failure; of a file that is sound but holds complex numbers also what makes frames of it. */
+/* The last failure, and of complex numbers also what makes frames of them. */
 static void why_no_stack(char why[512], const struct common *common)
 {
     airy_error error;
