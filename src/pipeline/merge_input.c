@@ -54,7 +54,7 @@ static airy_status check_plane(struct merge_input *input, int k)
     input->shared[k] = !plane.has_rows;
     AIRY_FAIL_IF(plane.text || plane.is_complex || plane.cells != input->cells ||
                      plane.ndim != (input->azimuth_bins ? 2 : 1) ||
-                     (input->shared[k] && k < AIRY_SUM_NORMALIZATION),
+                     (k < AIRY_SUM_NORMALIZATION && input->shared[k]),
                  AIRY_ERR_FORMAT, "'%s': %s has another shape than the axes and rows", input->path,
                  plane.path);
     return AIRY_OK;

@@ -270,10 +270,12 @@ static airy_status open_plane(const airy_result *result, struct airy_result_data
         return AIRY_OK;
     const hid_t dataset = airy_hdf5_dataset_own(result->file, plane->path);
     if (dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_DATASET, "%s::%s cannot be opened", result->path, plane->path);
+        return airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_DATASET, "%s::%s cannot be opened",
+                              result->path, plane->path);
     const hid_t creation = H5Dget_create_plist(dataset);
-    const airy_status status = creation < 0 ? airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s'", result->path)
-                                            : airy_filter_check(creation, plane->path);
+    const airy_status status =
+        creation < 0 ? airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s'", result->path)
+                     : airy_filter_check(creation, plane->path);
     if (creation >= 0)
         H5Pclose(creation);
     if (status == AIRY_OK)

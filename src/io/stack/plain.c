@@ -289,7 +289,7 @@ static airy_status make_tables(struct stack_plain *plain, struct looking *job, s
     AIRY_TRY(airy_memory_calloc((void **)&plain->first, count + 1, sizeof(*plain->first), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&job->files, count, sizeof(*job->files), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&job->status, count, sizeof(*job->status), "files"));
-    return airy_memory_calloc((void **)&job->errors, count, sizeof(*job->errors), "files");
+    return airy_memory_calloc((void **)&job->errors, count, sizeof(void *), "files");
 }
 
 airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, size_t count,

@@ -26,9 +26,9 @@ static void name_command(char *text, size_t size, const char *name, const char *
         snprintf(text, size, "'airy %.*s%s%s'", length, name, value ? " " : "", value ? value : "");
 }
 
-bool tool_hint_style(void *user, char *text, size_t size, const char *name, const char *value)
+static bool name_option(void *user, char *text, size_t size, const char *name, const char *value)
 {
-    const struct common *common = user;
+    const struct common *common = *(const struct common *const *)user;
     if (strchr(name, '(')) {
         name_command(text, size, name, value);
         return true;
@@ -42,6 +42,11 @@ bool tool_hint_style(void *user, char *text, size_t size, const char *name, cons
     const bool flag = !value || strcmp(value, "on") == 0;
     snprintf(text, size, "--%s%s%s", name, flag ? "" : " ", flag ? "" : value);
     return true;
+}
+
+size_t tool_hint(char *text, size_t size, const struct common *common, airy_hint hint)
+{
+    return airy_hint_render(text, size, hint, name_option, &common);
 }
 
 /* "run.group = 0, ..." with the name that the command has for it: "--group = 0, ..." */
@@ -68,8 +73,7 @@ int tool_failed_as(const struct common *common, const airy_error *error)
     char sentence[2048], tail[AIRY_HINT_TEXT + 2] = "; ";
     name_parameter(sentence, sizeof(sentence), common, error);
     tool_hide_temporary(sentence);
-    const size_t hint = airy_hint_render(tail + 2, sizeof(tail) - 2, error->hint, tool_hint_style,
-                                         (void *)(uintptr_t)common);
+    const size_t hint = tool_hint(tail + 2, sizeof(tail) - 2, common, error->hint);
     tool_print_failure(common->command->name,
                        *sentence ? sentence : airy_status_name(error->status), hint ? tail : "");
     return AIRY_EXIT_FAILED;

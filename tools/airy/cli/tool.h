@@ -29,8 +29,8 @@ extern const char tool_subject[], tool_exit_codes[], tool_environment[];
 int tool_failed(const struct common *common, airy_status status);
 /* The same for the failure of another thread, whose record was kept. */
 int tool_failed_as(const struct common *common, const airy_error *error);
-/* An airy_hint_style with a struct common: options and commands by their names. */
-bool tool_hint_style(void *user, char *text, size_t size, const char *name, const char *value);
+/* Write a hint with options and commands by their names; as airy_hint_render. */
+size_t tool_hint(char *text, size_t size, const struct common *common, airy_hint hint);
 /* The same with a sentence of the command itself. */
 int tool_fail(const struct common *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

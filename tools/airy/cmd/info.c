@@ -188,8 +188,7 @@ static void why_no_stack(char why[512], const struct common *common)
     char hint[AIRY_HINT_TEXT] = "";
     airy_error_get(&error);
     if (error.hint == AIRY_HINT_COMPLEX)
-        airy_hint_render(hint, sizeof(hint), error.hint, tool_hint_style,
-                         (void *)(uintptr_t)common);
+        tool_hint(hint, sizeof(hint), common, error.hint);
     snprintf(why, 512, "%.*s%s%.128s", *hint ? 380 : 511, error.text, *hint ? "; " : "", hint);
 }
 
@@ -323,7 +322,7 @@ static void add_rows(json_t *json, const airy_result *result, const airy_result_
     for (size_t i = 0; i < info->rows && json_array_size(rows) < LISTED; i++)
         if (airy_result_get_row(result, i) == AIRY_ROW_BAD)
             json_array_append_new(rows, json_integer((json_int_t)i));
-    json_object_set_new(json, "done", json_integer((json_int_t)(info->good + info->bad)));
+    json_object_set_new(json, "done", json_integer((json_int_t)info->good + (json_int_t)info->bad));
     json_object_set_new(json, "bad", json_integer((json_int_t)info->bad));
     json_object_set_new(json, "bad_rows", rows); /* the first of them */
 }

@@ -505,7 +505,7 @@ static void on_say(void *user, const char *sentence, airy_hint hint)
     snprintf(line, sizeof(line), "%s", sentence);
     one_line(line);
     if (s->params->output) /* there is a file to go on with */
-        airy_hint_render(next, sizeof(next), hint, tool_hint_style, (void *)(uintptr_t)s->common);
+        tool_hint(next, sizeof(next), s->common, hint);
     tool_say(s->common, "%s%s%s", line, *next ? "; " : "", next);
 }
 
