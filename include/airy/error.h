@@ -13,7 +13,8 @@
  *
  * Each failure of a library call leaves one record for the calling thread. It stays until the next
  * failure in that thread, or until airy_error_clear. A call that works in several threads brings
- * the record of its first failure back to the thread that made the call.
+ * the record of its first failure back to the thread that made the call. Read the record only after
+ * a call that has failed: a call that succeeds may leave one of something that it tried.
  */
 #ifndef AIRY_ERROR_H
 #define AIRY_ERROR_H
@@ -123,6 +124,10 @@ AIRY_API void airy_error_clear(void);
  *   name "batch",    value NULL:      the parameter itself:   --batch           batch
  *   name "info()",   value "FILE":    a function and what it is given:  'airy info FILE'
  *   name "info()",   value "detectors=on":                              'airy info --detectors'
+ *
+ * The names that hints refer to are those of the parameters force, resume, on-error, frames, raw,
+ * mask-only, wavelength, energy, attenuation, memory-limit, batch, threads, device, max-pixels,
+ * max-peaks, connect and inputs, and of the functions info(), convert(), devices() and integrate().
  *
  * @param user the caller's, as given to airy_hint_render
  * @param size bytes of text with its end, at least 64

@@ -54,9 +54,13 @@ typedef void (*airy_log_fn)(void *user, airy_log_level level, const char *text);
  *                  no function of the library but those of this header. A message that comes up
  *                  inside a callback is dropped.
  *
- * When this returns, the callback that was set before is not running and will not be called again;
- * so it waits while another thread is inside that callback. Any thread, at any time, also from
- * inside a callback.
+ * When this returns, the callback that was set before will not be called again, and it is not
+ * running, except where it made this call itself; so this call waits while another thread is inside
+ * that callback. Any thread, at any time, also from inside a callback.
+ *
+ * The callback runs while the library holds a lock of its own. Do not call the library while you
+ * hold a lock that the callback waits for, such as the lock of an interpreter, and do not fork
+ * without exec while another thread may be inside the callback.
  */
 AIRY_API void airy_log_set(airy_log_fn callback, void *user);
 

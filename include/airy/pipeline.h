@@ -54,7 +54,8 @@ typedef struct airy_run_params {
     airy_progress_fn progress;
     /**
      * Receives the messages of the run (log.h), of every level: each frame that was left out is a
-     * warning, a choice such as smaller batches is info. It is called only on the thread that is
+     * warning, a choice such as smaller batches is info; a message of another thread is cut to 1,023
+     * bytes. It is called only on the thread that is
      * inside the call, which waits for the run; where it is slow, the run waits for it. progress
      * may be called at the same time, on a thread of the pipeline. A live run calls message on such
      * threads, too, never on two at once (live.h). NULL: the messages go to the log of the process
@@ -201,8 +202,9 @@ typedef struct airy_patterns_info {
 
 /**
  * Put the patterns of integrated files together, from their sums: same parameters by their
- * fingerprints, same unit, radial and azimuthal axis (to 10^-9 of a bin) and the same planes. Normalizations of the result are [frames, bins],
- * frame/frames says how many frames a row is of, frame/index is that of its input.
+ * fingerprints, same unit, radial and azimuthal axis (to 10^-9 of a bin) and the same planes.
+ * Normalizations of the result are [frames, bins], frame/frames says how many frames a row is of,
+ * frame/index is that of its input.
  *
  * @param info  out or NULL
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not such a file, not complete, made
@@ -221,7 +223,8 @@ AIRY_API airy_status airy_patterns_merge(const char *path, const char *const *in
  * inputs, one a line.
  *
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not such a file, made with other
- *         parameters, datasets that differ in more than rows), AIRY_ERR_EXISTS, AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
+ *         parameters, datasets that differ in more than rows), AIRY_ERR_EXISTS, AIRY_ERR_PARAM,
+ *         AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_patterns_link(const char *path, const char *const *inputs, size_t count,
                                         bool force);

@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-/** Thread-safety: one thread at a time for each result; is_written: any thread. */
+/** Thread-safety: one thread at a time for each result; airy_result_is_written: any thread. */
 typedef struct airy_result airy_result;
 
 typedef enum airy_result_kind {
@@ -98,6 +98,7 @@ typedef struct airy_result_plane {
  * Rows of a file that a linked result shows and that is not there are pending.
  * Errors: AIRY_ERR_NOT_FOUND (no such file), AIRY_ERR_IO,
  *         AIRY_ERR_FORMAT (not a result, not yet one, or not of the shapes that a result has),
+ *         AIRY_ERR_CORRUPT (axes or status do not decode), AIRY_ERR_UNSUPPORTED (a filter),
  *         AIRY_ERR_MEMORY, AIRY_ERR_PARAM.
  */
 AIRY_API airy_status airy_result_open(airy_result **result, const char *path);
@@ -145,8 +146,8 @@ AIRY_API airy_status airy_result_find_plane(const airy_result *result, const cha
  * @param out    [count, cells] numbers in C order
  * @param bytes  of out, at least count x cells x size of the dtype
  *
- * Pending rows are NaN in planes of the groups "result" and "merged"; elsewhere they are what the
- * file has in their place.
+ * Pending rows are NaN in planes of the groups "result" and "merged" that are read as floats;
+ * elsewhere they are what the file has in their place.
  * Errors: AIRY_ERR_NOT_FOUND (no such plane; a file that a linked one shows), AIRY_ERR_PARAM (rows
  *         behind the end, too few bytes), AIRY_ERR_DTYPE, AIRY_ERR_IO, AIRY_ERR_CORRUPT,
  *         AIRY_ERR_UNSUPPORTED (a filter), AIRY_ERR_MEMORY.

@@ -14,8 +14,6 @@ _Static_assert(__builtin_strcmp(AIRY_VERSION,
                                     AIRY_VERSION_MINOR) "." TEXT_OF(AIRY_VERSION_PATCH)) == 0,
                "airy/status.h and meson.build have different versions");
 
-enum { MAX_SENTENCE = 1024 };
-
 static _Thread_local airy_error last;
 
 static const char *const status_names[] = {

@@ -26,16 +26,16 @@ struct airy_profile {
     uint64_t lost; /* samples for which there was no memory */
 };
 
-static _Thread_local bool paused; /* a warm-up runs in this thread */
+static _Thread_local unsigned paused; /* warm-ups that run in this thread, one inside another */
 
 void airy_profile_pause(void)
 {
-    paused = true;
+    paused++;
 }
 
 void airy_profile_resume(void)
 {
-    paused = false;
+    paused--;
 }
 
 airy_profile *airy_profile_of(const airy_device *device)
@@ -178,9 +178,14 @@ airy_status airy_profile_rows(const airy_profile *profile, airy_profile_row **ro
     return status;
 }
 
-uint64_t airy_profile_lost(const airy_profile *profile)
+uint64_t airy_profile_lost(airy_profile *profile)
 {
-    return profile ? profile->lost : 0;
+    if (!profile)
+        return 0;
+    pthread_mutex_lock(&profile->lock);
+    const uint64_t lost = profile->lost;
+    pthread_mutex_unlock(&profile->lock);
+    return lost;
 }
 
 airy_status airy_profile_get(const airy_device *device, airy_profile_row **rows, size_t *count)

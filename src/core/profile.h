@@ -27,7 +27,7 @@ airy_profile *airy_profile_of(const airy_device *device);
 void airy_profile_add(airy_profile *profile, const char *name, bool transfer, double ms,
                       double bytes);
 /* Return how many samples are missing because there was no memory for them. */
-uint64_t airy_profile_lost(const airy_profile *profile);
+uint64_t airy_profile_lost(airy_profile *profile);
 airy_status airy_profile_rows(const airy_profile *profile, airy_profile_row **rows, size_t *count);
 
 /* The CPU back end's parallel loop, profiled under name. bytes: what the loop moves, for GB/s. */

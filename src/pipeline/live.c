@@ -301,7 +301,7 @@ static bool take_due(airy_live *live, size_t *row)
     return found;
 }
 
-/* A row that was counted as good is bad. One of an earlier run counts as one of this run from now on. */
+/* Count a row as bad that was counted as good. One of an earlier run counts as one of this run. */
 static void count_mended(airy_live *live, size_t row)
 {
     struct airy_run *run = &live->run;

@@ -15,9 +15,9 @@ void airy_folders_free(struct airy_folder **list);
  * airy_hdf5_dataset_access(), with a chunk cache of its own). libhdf5 opens the files of external
  * storage itself and waits for pipes, so such files are looked at here: each must be a regular file
  * in the folder of the HDF5 file, below HDF5_EXTFILE_PREFIX, or in a folder that the process
- * (airy_external_folder_allow) or whoever holds the lock (airy_hdf5_lock_allowing) allows. Otherwise the result is negative, the reason is on libhdf5's error
- * stack for airy_hdf5_fail, and airy_probe_result reports it for those who ask whether something
- * is there. Lock held.
+ * (airy_external_folder_allow) or whoever holds the lock (airy_hdf5_lock_allowing) allows.
+ * Otherwise the result is negative, the reason is on libhdf5's error stack for airy_hdf5_fail, and
+ * airy_probe_result reports it for those who ask whether something is there. Lock held.
  */
 hid_t airy_hdf5_dataset_with(hid_t from, const char *name, hid_t access);
 /* Open it with airy_hdf5_dataset_access(). Lock held. */

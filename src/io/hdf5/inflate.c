@@ -140,6 +140,10 @@ static airy_status find_reading(struct reading *r, bool *deflate, hid_t creation
                      airy_mul_size(&r->bytes, r->elements, r->file_size) || r->bytes > UINT32_MAX,
                  AIRY_ERR_CORRUPT, "the shape or the filters of its chunks make no sense");
     *deflate = find_box(r, &r->box, space); /* nothing is selected otherwise */
+    for (int axis = 0; good && *deflate && axis < r->ndim; axis++)
+        good = r->start[axis] <= UINT64_MAX - r->count[axis] &&
+               r->start[axis] + r->count[axis] <= UINT64_MAX - r->chunk[axis];
+    AIRY_FAIL_IF(!good, AIRY_ERR_CORRUPT, "its shape makes no sense");
     r->ours = r->ours && r->type >= 0 && is_number(r->file_type);
     r->box = r->box && r->ours && fills(r, memory, space);
     if (r->box) {

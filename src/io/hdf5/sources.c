@@ -620,8 +620,8 @@ static void end_shown(struct walk *w, const struct source *asked)
     bool all = true;
     for (size_t k = 0; w->shown.boxes && k < asked->box_count; k++)
         all = all && (w->shown.boxes[k] || !asked->boxes[k].exact || asked->boxes[k].ndim == 0);
-    for (size_t i = 0; w->shown.frames && i < w->shown.frame_count; i++)
-        all = all && w->shown.frames[i];
+    for (size_t i = 0; all && w->shown.frames && i < w->shown.frame_count; i++)
+        all = w->shown.frames[i];
     w->unmapped |= !all;
     free(w->shown.boxes);
     free(w->shown.frames);

@@ -13,7 +13,7 @@ enum { LOOKS_MAX = 1 << 14 };
 
 /* Planes come from these groups. */
 struct group {
-    const char *path, *name; /* name: how names of its planes begin; NULL: the last part of path */
+    const char *path, *name; /* name: how names of its planes begin */
     const char *only;        /* the one dataset that counts; NULL: all */
     bool is_blank;           /* rows that are pending have no values */
 };
@@ -61,15 +61,18 @@ airy_status airy_result_read_box(void *values, hid_t type, hid_t dataset, const 
                                  const hsize_t *count, hsize_t elements, const char *what)
 {
     AIRY_TRY(airy_sources_check(dataset, start, count, what));
+    AIRY_TRY(airy_sources_check_chunks(dataset, start, count, what));
     AIRY_TRY(airy_chunk_check(dataset, start, count));
     const hid_t memory = H5Screate_simple(1, &elements, NULL), space = H5Dget_space(dataset);
     const bool chosen =
         memory >= 0 && space >= 0 &&
         (!start || H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0);
-    const airy_status status =
-        chosen && airy_hdf5_read_as(dataset, type, memory, space, values) >= 0
-            ? AIRY_OK
-            : airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s' cannot be read", what);
+    airy_status status =
+        chosen ? airy_hdf5_read_keeping(NULL, dataset, type, memory, space, values)
+               : airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_NONE, "its shape has changed");
+    if (status != AIRY_OK)
+        status = airy_about(AIRY_SUBJECT_DATASET, what,
+                            airy_fail_context(status, "'%s' cannot be read", what));
     if (memory >= 0)
         H5Sclose(memory);
     if (space >= 0)
@@ -89,13 +92,20 @@ static void read_shape(int *ndim, hsize_t *shape, hsize_t *most, hid_t dataset)
         H5Sclose(space);
 }
 
+static airy_status fail_dataset(airy_status status, const airy_result *result, const char *path,
+                                const char *words)
+{
+    char what[4096];
+    snprintf(what, sizeof(what), "%.3000s::%s", result->path, path);
+    return airy_hdf5_fail(status, AIRY_SUBJECT_DATASET, "%s %s", what, words);
+}
+
 static airy_status open_dataset(hid_t *dataset, int *ndim, hsize_t *shape, hsize_t *most,
                                 const airy_result *result, const char *path)
 {
     *dataset = airy_hdf5_dataset_own(result->file, path);
     if (*dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
-                              "%s::%s cannot be opened as a dataset", result->path, path);
+        return fail_dataset(AIRY_ERR_FORMAT, result, path, "cannot be opened as a dataset");
     read_shape(ndim, shape, most, *dataset);
     return AIRY_OK;
 }
@@ -112,7 +122,7 @@ static airy_status check_numbers(hid_t dataset, const airy_result *result, const
         return airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s has no type", what);
     const airy_status status = airy_hdf5_dtype(&dtype, &native, type, what);
     H5Tclose(type);
-    return status == AIRY_ERR_UNSUPPORTED ? AIRY_ERR_FORMAT : status;
+    return status == AIRY_ERR_UNSUPPORTED ? airy_fail_as(AIRY_ERR_FORMAT) : status;
 }
 
 /* A text that may be missing; one that is longer than its room is cut. */
@@ -351,8 +361,7 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *link, 
     snprintf(plane.path, sizeof(plane.path), "%.80s/%s", l->group->path, name);
     snprintf(plane.name, sizeof(plane.name), "%.14s/%s", l->group->name, name);
     if (H5Oget_info_by_name2(group, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
-        l->status = airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s::%s cannot be opened",
-                                   l->result->path, plane.path);
+        l->status = fail_dataset(AIRY_ERR_FORMAT, l->result, plane.path, "cannot be opened");
         return -1;
     }
     plane.file = info.fileno;
@@ -375,8 +384,7 @@ static airy_status list_planes(airy_result *result, const struct form *form, int
                                visit_link, &l, H5P_DEFAULT) < 0)
             return l.status != AIRY_OK
                        ? l.status
-                       : airy_hdf5_fail(AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
-                                        "%s::%s cannot be listed", result->path, l.group->path);
+                       : fail_dataset(AIRY_ERR_FORMAT, result, l.group->path, "cannot be listed");
     }
     return AIRY_OK;
 }

@@ -104,8 +104,13 @@ static bool is_written(airy_result *result)
     char *text = NULL, *rest = NULL;
     bool written = airy_result_is_written(result->path);
     size_t left = LINKED_MAX;
-    if (written || airy_result_get_text(result, "files", &text) != AIRY_OK)
+    airy_error before;
+    airy_error_get(&before);
+    if (written || airy_result_get_text(result, "files", &text) != AIRY_OK) {
+        airy_error_clear(); /* that it shows no other files is no failure of the caller's */
+        (void)airy_error_restore(&before);
         return written;
+    }
     for (char *name = strtok_r(text, "\n", &rest); name && !written && left-- > 0;
          name = strtok_r(NULL, "\n", &rest))
         written = is_part_written(result, name);
@@ -263,19 +268,42 @@ static hid_t memory_type(const struct airy_result_dataset *plane, airy_dtype dty
                              : airy_hdf5_element(dtype, plane->about.is_complex);
 }
 
+/* The file may have been written to since it was described: rows may have come, and no more. */
+static airy_status check_unchanged(const struct airy_result_dataset *plane, hid_t dataset,
+                                   const char *what)
+{
+    hsize_t shape[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset);
+    bool same = space >= 0 && type >= 0 &&
+                H5Sget_simple_extent_dims(space, shape, NULL) == plane->ndim &&
+                (!plane->about.text || H5Tget_size(type) == plane->about.text);
+    for (int axis = 1; same && axis < plane->ndim; axis++)
+        same = shape[axis] == plane->shape[axis];
+    if (type >= 0)
+        H5Tclose(type);
+    if (space >= 0)
+        H5Sclose(space);
+    AIRY_FAIL_ON_IF(!same, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                    "%s: its shape or type has changed since the result was opened", what);
+    return AIRY_OK;
+}
+
 /* The filters are ours or libhdf5's: looked at once, when the plane is first read. Lock held. */
 static airy_status open_plane(const airy_result *result, struct airy_result_dataset *plane)
 {
     if (plane->dataset >= 0)
         return AIRY_OK;
+    char what[4096];
+    snprintf(what, sizeof(what), "%.3000s::%s", result->path, plane->path);
     const hid_t dataset = airy_hdf5_dataset_own(result->file, plane->path);
     if (dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_DATASET, "%s::%s cannot be opened",
-                              result->path, plane->path);
+        return airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_DATASET, "%s cannot be opened", what);
     const hid_t creation = H5Dget_create_plist(dataset);
-    const airy_status status =
-        creation < 0 ? airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "'%s'", result->path)
-                     : airy_filter_check(creation, plane->path);
+    airy_status status = creation < 0 ? airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_DATASET,
+                                                       "%s: its filters cannot be read", what)
+                                      : airy_filter_check(creation, plane->path);
+    if (status == AIRY_OK)
+        status = check_unchanged(plane, dataset, what);
     if (creation >= 0)
         H5Pclose(creation);
     if (status == AIRY_OK)
@@ -300,7 +328,8 @@ static airy_status read_rows(airy_result *result, struct airy_result_dataset *pl
     snprintf(what, sizeof(what), "%.3000s::%s", result->path, plane->path);
     const hid_t type = memory_type(plane, dtype);
     if (type < 0)
-        return airy_hdf5_fail(AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE, "'%s'", what);
+        return airy_hdf5_fail(AIRY_ERR_MEMORY, AIRY_SUBJECT_DATASET, "%s: its type cannot be made",
+                              what);
     const airy_status status = airy_result_read_box(out, type, plane->dataset, split ? start : NULL,
                                                     split ? part : NULL,
                                                     (hsize_t)count * (about->cells / parts), what);

@@ -103,6 +103,7 @@ static airy_status check_stored(hid_t dataset, const hsize_t *start, const hsize
                                 const char *what)
 {
     AIRY_TRY(airy_sources_check(dataset, start, count, what));
+    AIRY_TRY(airy_sources_check_chunks(dataset, start, count, what));
     const airy_status status = airy_chunk_check(dataset, start, count);
     return status == AIRY_OK ? status : airy_fail_context(status, "%s", what);
 }

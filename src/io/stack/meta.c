@@ -704,10 +704,12 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
     if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
         return airy_fail_context(AIRY_ERR_CORRUPT, "%s", what);
     AIRY_TRY(airy_sources_check(dataset, NULL, NULL, what));
+    AIRY_TRY(airy_sources_check_chunks(dataset, NULL, NULL, what));
     uint8_t *values;
     AIRY_TRY(airy_memory_alloc((void **)&values, bytes));
     if (airy_hdf5_read(dataset, dtype, H5S_ALL, H5S_ALL, values) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_DATASET, "%s cannot be read", what);
+        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
+                                AIRY_SUBJECT_DATASET, "%s cannot be read", what);
     static const uint8_t zero[8];
     for (size_t i = 0; i < pixels && status == AIRY_OK; i++)
         mask[i] = memcmp(values + i * size, zero, size) != 0;

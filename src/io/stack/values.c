@@ -203,6 +203,7 @@ static airy_status read_dataset(airy_frame_values *v, hid_t dataset, size_t *exp
                  "it has %lld elements, expected one for each of %zu frames", (long long)count,
                  frames);
     AIRY_TRY(airy_sources_check(dataset, NULL, NULL, v->path));
+    AIRY_TRY(airy_sources_check_chunks(dataset, NULL, NULL, v->path));
     AIRY_TRY(airy_chunk_check(dataset, NULL, NULL));
     const hid_t type = H5Dget_type(dataset);
     if (type < 0)

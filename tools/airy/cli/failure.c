@@ -85,6 +85,8 @@ int tool_failed(const struct common *common, airy_status status)
     airy_error_get(&error);
     if (error.status != status) /* a failure of the command's, which the library knows nothing of */
         error.hint = AIRY_HINT_NONE;
+    if (error.status != status && status == AIRY_ERR_MEMORY)
+        snprintf(error.text, sizeof(error.text), "out of memory");
     error.status = status;
     return tool_failed_as(common, &error);
 }

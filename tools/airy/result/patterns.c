@@ -21,13 +21,27 @@ void patterns_free(struct patterns *patterns)
     memset(patterns, 0, sizeof(*patterns));
 }
 
+static airy_status fail_kind(const char *path)
+{
+    airy_error error = {
+        .status = AIRY_ERR_FORMAT, .subject = AIRY_SUBJECT_FILE, .hint = AIRY_HINT_CONTENTS};
+    snprintf(error.name, sizeof(error.name), "%s", path);
+    snprintf(error.text, sizeof(error.text), "'%.900s' is no result of an integration", path);
+    return airy_error_restore(&error);
+}
+
 airy_status patterns_open(airy_result **result, const char *path)
 {
     airy_result_plane plane;
+    airy_result_info info;
     airy_status status = airy_result_open(result, path);
     if (status != AIRY_OK)
         return status;
     status = airy_result_find_plane(*result, "result/intensity", &plane);
+    if (status == AIRY_OK)
+        status = airy_result_get_info(*result, &info);
+    if (status == AIRY_OK && info.kind != AIRY_RESULT_PATTERNS)
+        status = fail_kind(path);
     if (status != AIRY_OK)
         airy_result_close(result);
     return status;
@@ -46,7 +60,8 @@ airy_status patterns_read_column(airy_image *column, const char *path, const cha
         *column = (airy_image){.dtype = AIRY_DTYPE_F64,
                                .ndim = plane.ndim ? 2 : 1,
                                .shape = {plane.rows, plane.cells}};
-        column->data = malloc((plane.rows * plane.cells + 1) * sizeof(double));
+        const bool fits = plane.rows < SIZE_MAX / sizeof(double) / (plane.cells + 1);
+        column->data = fits ? malloc((plane.rows * plane.cells + 1) * sizeof(double)) : NULL;
         status = column->data
                      ? airy_result_read(result, full, 0, plane.rows, AIRY_DTYPE_F64, column->data,
                                         plane.rows * plane.cells * sizeof(double))
