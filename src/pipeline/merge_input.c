@@ -106,7 +106,10 @@ airy_status airy_merge_input_open(struct merge_input *input, const char *path)
     AIRY_FAIL_IF(info.kind != AIRY_RESULT_PATTERNS, AIRY_ERR_FORMAT,
                  "'%s' is no result of an integration", path);
     AIRY_FAIL_IF(info.rows == 0, AIRY_ERR_FORMAT, "'%s' has no rows", path);
+    AIRY_FAIL_HINT_IF(info.grows && !info.complete, AIRY_ERR_FORMAT, AIRY_HINT_UNFINISHED,
+                      AIRY_SUBJECT_FILE, "'%s' is not complete: more rows may come", info.path);
     input->rows = info.rows;
+    input->file = info.path;
     AIRY_TRY(take_axes(input));
     AIRY_TRY(check_planes(input));
     return take_fingerprint(input);

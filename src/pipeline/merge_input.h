@@ -7,9 +7,9 @@
 
 struct merge_input {
     airy_result *result;
-    const char *path;
-    size_t rows, bins;   /* bins: of the radius */
-    size_t azimuth_bins; /* 0: one dimension */
+    const char *path, *file; /* as it was given, and of the file that is open */
+    size_t rows, bins;       /* bins: of the radius */
+    size_t azimuth_bins;     /* 0: one dimension */
     const double *radial, *azimuth;
     airy_unit unit, azimuth_unit; /* azimuth_unit: of two dimensions */
     bool errors, grouped;

@@ -71,8 +71,9 @@ static airy_status count_rows(struct merging *m, const struct merge_input *part)
 {
     for (size_t row = 0; row < part->rows; row++) {
         const airy_row status = airy_result_get_row(part->result, row);
-        AIRY_FAIL_IF(status == AIRY_ROW_PENDING, AIRY_ERR_FORMAT,
-                     "'%s' is not complete: its row %zu is not done", part->path, row);
+        AIRY_FAIL_HINT_IF(status == AIRY_ROW_PENDING, AIRY_ERR_FORMAT, AIRY_HINT_UNFINISHED,
+                          AIRY_SUBJECT_FILE, "'%s' is not complete: its row %zu is not done",
+                          part->file, row);
         m->bad += status == AIRY_ROW_BAD;
     }
     m->rows += part->rows;

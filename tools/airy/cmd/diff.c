@@ -386,6 +386,16 @@ static int diff_listed(const struct diff_params *p, const struct listing lists[2
     return code != AIRY_EXIT_OK ? code : check_same_paths(p, lists);
 }
 
+/* Rows that are not done are compared as the file has them: that is no result of the run. */
+static void report_pending(const struct diff_params *p, const airy_result_info *info)
+{
+    const size_t done = info->good + info->bad;
+    if (info->kind == AIRY_RESULT_PATTERNS && !info->complete)
+        tool_say(&p->common, "%s is not complete: %zu of %zu rows are not done%s", info->path,
+                 info->rows - done, info->rows,
+                 done < info->rows ? ", and are compared as the file has them" : " so far");
+}
+
 /* Axes, patterns and sums, when both files are results. */
 static int diff_result(const struct diff_params *p, json_t *list, bool *same, bool *found)
 {
@@ -393,6 +403,8 @@ static int diff_result(const struct diff_params *p, json_t *list, bool *same, bo
     airy_status status = AIRY_OK;
     for (int k = 0; k < 2 && status == AIRY_OK; k++)
         status = list_result(&lists[k], p->common.inputs.items[k]);
+    for (int k = 0; k < 2 && status == AIRY_OK; k++)
+        report_pending(p, &lists[k].info);
     const int code = status == AIRY_OK           ? diff_listed(p, lists, list, same, found)
                      : status == AIRY_ERR_MEMORY ? tool_fail(&p->common, "out of memory for a list")
                                                  : tool_failed(&p->common, status);

@@ -325,6 +325,7 @@ static void add_rows(json_t *json, const airy_result *result, const airy_result_
     json_object_set_new(json, "done", json_integer((json_int_t)info->good + (json_int_t)info->bad));
     json_object_set_new(json, "bad", json_integer((json_int_t)info->bad));
     json_object_set_new(json, "bad_rows", rows); /* the first of them */
+    json_object_set_new(json, "complete", json_boolean(info->complete));
 }
 
 static void add_texts(json_t *json, airy_result *result)
@@ -382,7 +383,7 @@ static void print_rows(const json_t *result)
     if (!rows)
         return;
     printf("  %lld of %lld frame%s done%s, %lld bad", done, frames, tool_s((size_t)frames),
-           done < frames ? " (not complete)" : "", bad);
+           json_is_true(json_object_get(result, "complete")) ? "" : " (not complete)", bad);
     for (size_t i = 0; i < json_array_size(rows) && i < 10; i++)
         printf("%s%lld", i ? ", " : ": row ",
                (long long)json_integer_value(json_array_get(rows, i)));

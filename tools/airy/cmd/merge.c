@@ -61,9 +61,7 @@ static json_t *read_configuration(const struct common *common, const char *path)
 {
     airy_status status;
     json_t *json = patterns_read_configuration(&status, path);
-    if (status == AIRY_ERR_NOT_FOUND && tool_exists(path))
-        tool_fail(common, "%s; is it a result of 'airy integrate'?", airy_last_error());
-    else if (status != AIRY_OK)
+    if (status != AIRY_OK)
         tool_failed(common, status);
     if (status != AIRY_OK)
         return NULL;

@@ -21,12 +21,18 @@ void patterns_free(struct patterns *patterns)
     memset(patterns, 0, sizeof(*patterns));
 }
 
-static airy_status fail_kind(const char *path)
+static airy_status fail_kind(const char *path, airy_result_kind kind)
 {
+    static const char *const holds[AIRY_RESULT_COUNT] = {
+        [AIRY_RESULT_PATTERNS] = "has no intensities",
+        [AIRY_RESULT_SPARSE] = "holds peaks: 'airy densify' makes frames of it",
+        [AIRY_RESULT_FRAMES] = "holds frames: 'airy integrate' makes patterns of them, and "
+                               "'airy view' shows them",
+        [AIRY_RESULT_IMAGE] = "holds one image, which 'airy view' shows"};
     airy_error error = {
-        .status = AIRY_ERR_FORMAT, .subject = AIRY_SUBJECT_FILE, .hint = AIRY_HINT_CONTENTS};
+        .status = AIRY_ERR_FORMAT, .subject = AIRY_SUBJECT_FILE, .hint = AIRY_HINT_STATED};
     snprintf(error.name, sizeof(error.name), "%s", path);
-    snprintf(error.text, sizeof(error.text), "'%.900s' is no result of an integration", path);
+    snprintf(error.text, sizeof(error.text), "'%.800s' %s", path, holds[kind]);
     return airy_error_restore(&error);
 }
 
@@ -37,11 +43,11 @@ airy_status patterns_open(airy_result **result, const char *path)
     airy_status status = airy_result_open(result, path);
     if (status != AIRY_OK)
         return status;
-    status = airy_result_find_plane(*result, "result/intensity", &plane);
-    if (status == AIRY_OK)
-        status = airy_result_get_info(*result, &info);
-    if (status == AIRY_OK && info.kind != AIRY_RESULT_PATTERNS)
-        status = fail_kind(path);
+    status = airy_result_get_info(*result, &info);
+    if (status == AIRY_OK &&
+        (info.kind != AIRY_RESULT_PATTERNS ||
+         airy_result_find_plane(*result, "result/intensity", &plane) != AIRY_OK))
+        status = fail_kind(info.path, info.kind);
     if (status != AIRY_OK)
         airy_result_close(result);
     return status;
@@ -138,6 +144,7 @@ static airy_status load_result(struct patterns *patterns, airy_result *result)
     if (status != AIRY_OK)
         return status;
     copy_axis(&patterns->radial, &patterns->bins, patterns->label, &axis);
+    patterns->unfinished = !info.complete;
     patterns->azimuth_bins = 1;
     if (info.axes > 1 && airy_result_get_axis(result, 1, &axis) == AIRY_OK)
         copy_axis(&patterns->azimuth, &patterns->azimuth_bins, patterns->azimuth_label, &axis);

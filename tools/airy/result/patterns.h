@@ -12,6 +12,7 @@ struct patterns {
     size_t frames, bins; /* in two dimensions bins of the radius */
     size_t azimuth_bins; /* 1 in one dimension */
     size_t pending;      /* frames that are not done yet */
+    bool unfinished;     /* its run has not ended: more rows may come */
     double *radial;      /* [bins] */
     double *azimuth;     /* [azimuth_bins], or NULL: one dimension */
     float *values;       /* [frames][azimuth_bins][bins] */

@@ -521,7 +521,7 @@ static int plot(const struct plot_params *params, const char *result)
 {
     struct patterns patterns;
     int code = patterns_load(&patterns, &params->common, result);
-    if (code == AIRY_EXIT_OK && patterns.pending)
+    if (code == AIRY_EXIT_OK && (patterns.pending || patterns.unfinished))
         tool_say(&params->common, "%s is not complete: %zu of %zu frames are not done yet", result,
                  patterns.pending, patterns.frames);
     if (code == AIRY_EXIT_OK && params->axis)

@@ -32,7 +32,7 @@ $airy watch cut.h5 --count 1 >line 2>/dev/null
 expect 'a file that is no result ends watch'
 timeout 120 $airy watch $small --interval 0.05 >line 2>said
 [ $? = 1 ] && wc -l <line | tr -d ' '
-grep -o 'it is a result of kind frames' said
+grep -o 'holds frames' said
 # nor does one that nobody writes under the name of a partial one, whichever name is given
 cp $small n.h5.partial
 echo some text >t.h5.partial
