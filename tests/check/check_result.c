@@ -267,6 +267,26 @@ static void wait_for(struct check *c, airy_result *result, size_t done, airy_res
     CHECK_COUNT(c, info->good + info->bad, done); /* they never came */
 }
 
+/* All rows that came are done, and more may come: such a file is no input of a merge. */
+static void check_growing_merged(struct check *c)
+{
+    airy_pattern_growing *file = NULL;
+    if (!check_case(c, "result_growing_merged"))
+        return;
+    const char *path = name_file(c, "grow.h5"), *merged = name_file(c, "merged.h5");
+    struct airy_pattern_spec spec = spec_of(NULL, 0, false);
+    spec.grows = true;
+    const struct airy_pattern_numbers numbers = {0, 1};
+    if (!CHECK_OK(c, airy_pattern_growing_create(&file, path, &spec, numbers, false, false)))
+        return;
+    CHECK_OK(c, write_growing(file, 0, false));
+    CHECK_OK(c, write_growing(file, 1, false));
+    airy_pattern_growing_destroy(&file, true);
+    CHECK_FAILS(c, airy_patterns_merge(merged, &path, 1, NULL, NULL), AIRY_ERR_FORMAT,
+                "grow.h5.partial' is not complete: more rows may come");
+    CHECK(c, access(merged, F_OK) != 0);
+}
+
 static void check_growing(struct check *c)
 {
     airy_pattern_growing *file = NULL;
@@ -714,6 +734,7 @@ void check_result(struct check *c)
     check_complete(c);
     check_partial(c);
     check_growing(c);
+    check_growing_merged(c);
     check_linked(c);
     check_sparse(c);
     check_frames(c);
