@@ -75,7 +75,8 @@ static void check_external(struct check *c)
                *pipe = in_folder(c, here, "pipe"), *data = in_folder(c, here, "x.h5::/d"),
                *seen = in_folder(c, here, "v.h5::/v");
     char folder[1024];
-    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(elsewhere, '/') - elsewhere), elsewhere);
+    snprintf(folder, sizeof(folder), "%s", elsewhere);
+    *strrchr(folder, '/') = 0;
     put_view(view, "x.h5");
     /* Beside the file, by a relative and by an absolute name. */
     CHECK(c, link(elsewhere, in_folder(c, here, "beside.bin")) == 0);
@@ -148,7 +149,8 @@ static void check_external_of_stack(struct check *c)
     const char *elsewhere = stack_spill(c, "own.bin", raw, sizeof(raw)), *here = check_tmp(c),
                *file = in_folder(c, here, "own.h5"), *view = in_folder(c, here, "view.h5");
     char folder[1024];
-    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(elsewhere, '/') - elsewhere), elsewhere);
+    snprintf(folder, sizeof(folder), "%s", elsewhere);
+    *strrchr(folder, '/') = 0;
     put_external(file, elsewhere);
     put_view(view, "own.h5");
     CHECK_FAILS(c, read_stack(file, NULL, pixels), AIRY_ERR_NOT_FOUND, "--external-folder");
