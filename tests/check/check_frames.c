@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "airy/error.h"
 #include "airy/frames.h"
 #include "airy/stack.h"
 
@@ -430,6 +431,7 @@ static void check_complex(struct check *c, airy_dtype dtype)
         write_frames(c, path[i], &params, data);
     for (int i = 0; i < 4; i++) { /* also those that were made of an image */
         airy_image image;
+        airy_error error;
         airy_stack *stack = NULL;
         const char *only = path[i];
         if (!CHECK_OK(c, airy_image_read(&image, path[i])))
@@ -446,7 +448,9 @@ static void check_complex(struct check *c, airy_dtype dtype)
         CHECK_FAILS(c, airy_image_write(&image, path[i], true), AIRY_ERR_SHAPE, "last axis of 2");
         airy_image_free(&image);
         CHECK_FAILS(c, airy_image_read_real(&image, path[i]), AIRY_ERR_UNSUPPORTED,
-                    "--complex-as-pairs");
+                    "complex numbers, expected real ones");
+        airy_error_get(&error);
+        CHECK(c, error.hint == AIRY_HINT_COMPLEX);
         CHECK_FAILS(c, airy_stack_create(&stack, &only, 1), AIRY_ERR_UNSUPPORTED,
                     "complex numbers");
     }
