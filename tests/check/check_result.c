@@ -42,7 +42,7 @@ static const char *name_beside(struct check *c, const char *other, const char *n
 /* Values of row `row`: intensities row + 0.25, row + 0.5 and so on, sums ten times that. */
 struct values {
     float intensity[2 * BINS];
-    double sums[3 * 2 * BINS];
+    double sums[4 * 2 * BINS]; /* signal, and three planes of norms */
 };
 
 static struct airy_pattern_row row_values(struct values *v, size_t row, bool bad)
@@ -50,7 +50,7 @@ static struct airy_pattern_row row_values(struct values *v, size_t row, bool bad
     for (size_t i = 0; i < 2 * BINS; i++) {
         v->intensity[i] = bad ? NAN : (float)row + 0.25f * (float)(i + 1);
         v->sums[i] = 10 * (double)v->intensity[i];
-        v->sums[2 * BINS + i] = v->sums[4 * BINS + i] = 2;
+        v->sums[2 * BINS + i] = v->sums[4 * BINS + i] = v->sums[6 * BINS + i] = 2;
     }
     return (struct airy_pattern_row){
         .intensity = v->intensity,
