@@ -390,7 +390,7 @@ static int diff_listed(const struct diff_params *p, const struct listing lists[2
 static void report_pending(const struct diff_params *p, const airy_result_info *info)
 {
     const size_t done = info->good + info->bad;
-    if (info->kind == AIRY_RESULT_PATTERNS && !info->complete)
+    if (!info->complete)
         tool_say(&p->common, "%s is not complete: %zu of %zu rows are not done%s", info->path,
                  info->rows - done, info->rows,
                  done < info->rows ? ", and are compared as the file has them" : " so far");
@@ -404,7 +404,8 @@ static int diff_result(const struct diff_params *p, json_t *list, bool *same, bo
     for (int k = 0; k < 2 && status == AIRY_OK; k++)
         status = list_result(&lists[k], p->common.inputs.items[k]);
     for (int k = 0; k < 2 && status == AIRY_OK; k++)
-        report_pending(p, &lists[k].info);
+        if (lists[k].count > 0) /* else it is no result */
+            report_pending(p, &lists[k].info);
     const int code = status == AIRY_OK           ? diff_listed(p, lists, list, same, found)
                      : status == AIRY_ERR_MEMORY ? tool_fail(&p->common, "out of memory for a list")
                                                  : tool_failed(&p->common, status);
