@@ -26,8 +26,8 @@ static airy_status fail_kind(const char *path, airy_result_kind kind)
     static const char *const holds[AIRY_RESULT_COUNT] = {
         [AIRY_RESULT_PATTERNS] = "has no intensities",
         [AIRY_RESULT_SPARSE] = "holds peaks: 'airy densify' makes frames of it",
-        [AIRY_RESULT_FRAMES] = "holds frames: 'airy integrate' makes patterns of them, and "
-                               "'airy view' shows them",
+        [AIRY_RESULT_FRAMES] = ("holds frames: 'airy integrate' makes patterns of them, and "
+                                "'airy view' shows them"),
         [AIRY_RESULT_IMAGE] = "holds one image, which 'airy view' shows"};
     airy_error error = {
         .status = AIRY_ERR_FORMAT, .subject = AIRY_SUBJECT_FILE, .hint = AIRY_HINT_STATED};
