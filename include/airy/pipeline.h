@@ -55,11 +55,11 @@ typedef struct airy_run_params {
     /**
      * Receives the messages of the run (log.h), of every level: each frame that was left out is a
      * warning, a choice such as smaller batches is info; a message of another thread is cut to 1,023
-     * bytes. It is called only on the thread that is
-     * inside the call, which waits for the run; where it is slow, the run waits for it. progress
-     * may be called at the same time, on a thread of the pipeline. A live run calls message on such
-     * threads, too, never on two at once (live.h). NULL: the messages go to the log of the process
-     * at level info. Other warnings of the library go to the callback of airy_log_set().
+     * bytes. It is called only on the thread that is inside the call, which waits for the run;
+     * where it is slow, the run waits for it. progress may be called at the same time, on a thread
+     * of the pipeline. A live run calls message on threads of the pipeline, one at a time (live.h).
+     * NULL: the messages go to the log of the process at level info. Other warnings of the library
+     * go to the callback of airy_log_set().
      */
     airy_log_fn message;
     void *user;         /**< of progress and message */

@@ -143,7 +143,7 @@ typedef struct airy_stack_params {
                         that they take */
     /**
      * Folders in which files of external storage may lie for this stack, beside those of the whole
-     * process (airy_external_folder_allow, which says what is concerned). AIRY_ERR_NOT_FOUND where
+     * process (airy_external_folder_allow describes which files). AIRY_ERR_NOT_FOUND where
      * one is no folder.
      */
     const char *const *external_folders;

@@ -35,7 +35,7 @@ bool airy_fits_split(char *file, size_t size, const char **ext, const char *path
 /* "FILE::DATASET" cut in two, malloc'ed; *dataset is NULL for "FILE" alone. */
 airy_status airy_stack_split(char **file, char **dataset, const char *path);
 
-/* Why complex numbers are no pixels; AIRY_HINT_COMPLEX says what makes some of them. */
+/* The sentence that refuses complex numbers as pixels; AIRY_HINT_COMPLEX is its hint. */
 #define AIRY_COMPLEX_REFUSED "complex numbers, expected real ones"
 
 #endif

@@ -32,7 +32,8 @@ airy_status airy_sources_check_written(hid_t dataset, const hsize_t *start, cons
 airy_status airy_sources_look(bool *packed, hid_t dataset, const char *what);
 /*
  * The chunks of the sources that libhdf5 unpacks for a box of a virtual dataset (start NULL: all)
- * have sizes that fit, as airy_chunk_check and airy_hdf5_inflate_check have it. Lock held.
+ * have sizes that fit, as airy_chunk_check and airy_hdf5_inflate_check have it. Of all of a dataset
+ * this includes airy_sources_check. Lock held.
  * AIRY_ERR_CORRUPT, AIRY_ERR_MEMORY, and the errors of airy_sources_check.
  */
 airy_status airy_sources_check_chunks(hid_t dataset, const hsize_t *start, const hsize_t *count,

@@ -703,7 +703,6 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
                     "%s: more bytes than an address can count", what);
     if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
         return airy_fail_context(AIRY_ERR_CORRUPT, "%s", what);
-    AIRY_TRY(airy_sources_check(dataset, NULL, NULL, what));
     AIRY_TRY(airy_sources_check_chunks(dataset, NULL, NULL, what));
     uint8_t *values;
     AIRY_TRY(airy_memory_alloc((void **)&values, bytes));

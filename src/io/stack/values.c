@@ -202,7 +202,6 @@ static airy_status read_dataset(airy_frame_values *v, hid_t dataset, size_t *exp
     AIRY_FAIL_IF(count < 0 || (size_t)count != frames, AIRY_ERR_SHAPE,
                  "it has %lld elements, expected one for each of %zu frames", (long long)count,
                  frames);
-    AIRY_TRY(airy_sources_check(dataset, NULL, NULL, v->path));
     AIRY_TRY(airy_sources_check_chunks(dataset, NULL, NULL, v->path));
     AIRY_TRY(airy_chunk_check(dataset, NULL, NULL));
     const hid_t type = H5Dget_type(dataset);

@@ -53,6 +53,20 @@ airy_status patterns_open(airy_result **result, const char *path)
     return status;
 }
 
+airy_status patterns_read_plane(airy_image *image, airy_result *result,
+                                const airy_result_plane *plane)
+{
+    const bool fits = plane->rows < SIZE_MAX / sizeof(double) / (plane->cells + 1);
+    image->data = fits ? malloc((plane->rows * plane->cells + 1) * sizeof(double)) : NULL;
+    const airy_status status =
+        image->data ? airy_result_read(result, plane->name, 0, plane->rows, AIRY_DTYPE_F64,
+                                       image->data, plane->rows * plane->cells * sizeof(double))
+                    : AIRY_ERR_MEMORY;
+    if (status != AIRY_OK)
+        airy_image_free(image);
+    return status;
+}
+
 airy_status patterns_read_column(airy_image *column, const char *path, const char *name)
 {
     char full[160];
@@ -66,14 +80,7 @@ airy_status patterns_read_column(airy_image *column, const char *path, const cha
         *column = (airy_image){.dtype = AIRY_DTYPE_F64,
                                .ndim = plane.ndim ? 2 : 1,
                                .shape = {plane.rows, plane.cells}};
-        const bool fits = plane.rows < SIZE_MAX / sizeof(double) / (plane.cells + 1);
-        column->data = fits ? malloc((plane.rows * plane.cells + 1) * sizeof(double)) : NULL;
-        status = column->data
-                     ? airy_result_read(result, full, 0, plane.rows, AIRY_DTYPE_F64, column->data,
-                                        plane.rows * plane.cells * sizeof(double))
-                     : AIRY_ERR_MEMORY;
-        if (status != AIRY_OK)
-            airy_image_free(column);
+        status = patterns_read_plane(column, result, &plane);
     }
     airy_result_close(&result);
     return status;
@@ -98,8 +105,8 @@ json_t *patterns_read_configuration(airy_status *status, const char *path)
     return json;
 }
 
-/* An axis and its label; memory is short where *values stays NULL. */
-static void copy_axis(double **values, size_t *count, char label[128], const airy_result_axis *axis)
+void patterns_copy_axis(double **values, size_t *count, char label[128],
+                        const airy_result_axis *axis)
 {
     *values = malloc(axis->count * sizeof(double));
     *count = axis->count;
@@ -143,11 +150,12 @@ static airy_status load_result(struct patterns *patterns, airy_result *result)
         status = airy_result_get_axis(result, 0, &axis);
     if (status != AIRY_OK)
         return status;
-    copy_axis(&patterns->radial, &patterns->bins, patterns->label, &axis);
+    patterns_copy_axis(&patterns->radial, &patterns->bins, patterns->label, &axis);
     patterns->unfinished = !info.complete;
     patterns->azimuth_bins = 1;
     if (info.axes > 1 && airy_result_get_axis(result, 1, &axis) == AIRY_OK)
-        copy_axis(&patterns->azimuth, &patterns->azimuth_bins, patterns->azimuth_label, &axis);
+        patterns_copy_axis(&patterns->azimuth, &patterns->azimuth_bins, patterns->azimuth_label,
+                           &axis);
     if (!patterns->radial || (info.axes > 1 && !patterns->azimuth))
         return AIRY_ERR_MEMORY;
     patterns->frames = plane.rows;

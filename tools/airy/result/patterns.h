@@ -32,6 +32,12 @@ int patterns_load(struct patterns *patterns, const struct common *common, const 
 airy_status patterns_open(airy_result **result, const char *path);
 /* A text of a result: "configuration", "files" ...; released with free(). */
 airy_status patterns_read_text(char **text, const char *path, const char *name);
+/* Read all rows of a plane as doubles into an image whose shape and type are set. */
+airy_status patterns_read_plane(airy_image *image, airy_result *result,
+                                const airy_result_plane *plane);
+/* Copy an axis, and its label where it has one; memory is short where *values stays NULL. */
+void patterns_copy_axis(double **values, size_t *count, char label[128],
+                        const airy_result_axis *axis);
 /* Read what a result, or an unfinished one, has of each row: "status", "index", "max" ... */
 airy_status patterns_read_column(airy_image *column, const char *path, const char *name);
 /* The configuration of a result; NULL: *status says why, or the text in it is no JSON. */

@@ -578,16 +578,10 @@ static airy_status read_scan(airy_image *image, char label[160], const char *pat
     if (status == AIRY_OK)
         status = airy_result_find_plane(result, name, &plane);
     if (status == AIRY_OK) {
-        const size_t size = plane.cells * sizeof(double);
         *image = (airy_image){.dtype = AIRY_DTYPE_F64, .ndim = plane.ndim};
         memcpy(image->shape, plane.shape, sizeof(plane.shape));
-        image->data = malloc(size + 1);
-        status = image->data
-                     ? airy_result_read(result, name, 0, 1, AIRY_DTYPE_F64, image->data, size)
-                     : AIRY_ERR_MEMORY;
+        status = patterns_read_plane(image, result, &plane);
         snprintf(label, 160, "%s", plane.label);
-        if (status != AIRY_OK)
-            airy_image_free(image);
     }
     airy_result_close(&result);
     return status;

@@ -111,13 +111,8 @@ static airy_status keep_axis(double **values, size_t *count, char label[128],
     const airy_status status = airy_result_get_axis(result, index, &axis);
     if (status != AIRY_OK)
         return status;
-    *values = malloc(axis.count * sizeof(double));
-    if (!*values)
-        return AIRY_ERR_MEMORY;
-    memcpy(*values, axis.values, axis.count * sizeof(double));
-    *count = axis.count;
-    snprintf(label, 128, "%.127s", axis.label);
-    return AIRY_OK;
+    patterns_copy_axis(values, count, label, &axis);
+    return *values ? AIRY_OK : AIRY_ERR_MEMORY;
 }
 
 static airy_status read_pattern(float *values, const struct watch_look *look, airy_result *result,
