@@ -15,7 +15,7 @@
 #include "codec/framing.h"
 #include "core/backend.h"
 #include "integrate/integrator.h"
-#include "pipeline/run.h"
+#include "pipeline/integrate_run.h"
 
 /* Rows of a run whose number of frames is not known are below this. */
 #define MOST_ROWS ((size_t)1 << 40)
@@ -36,7 +36,8 @@ enum mark {
 };
 
 struct airy_live {
-    struct airy_run run;
+    struct airy_integrate_job job;
+    struct integrate_hooks hooks;
     struct airy_feed feed;
     airy_run_params run_params;
     airy_run_info run_info;
@@ -187,16 +188,16 @@ static void claim(airy_live *live, size_t row)
 /* Rows of an earlier run. */
 static airy_status claim_resumed(airy_live *live)
 {
-    struct airy_run *run = &live->run;
+    struct airy_run *run = &live->job.run;
     if (live->params.frames)
         AIRY_TRY(reserve_marks(live, run->total_rows));
-    const size_t rows = run->growing ? airy_pattern_growing_rows(run->growing)
-                        : run->file  ? run->total_rows
-                                     : 0;
+    const size_t rows = live->job.growing ? airy_pattern_growing_rows(live->job.growing)
+                        : live->job.file  ? run->total_rows
+                                          : 0;
     AIRY_TRY(reserve_marks(live, rows));
     for (size_t row = 0; row < rows; row++)
-        if (run->growing ? airy_pattern_growing_done(run->growing, row)
-                         : airy_pattern_file_done(run->file, row)) {
+        if (live->job.growing ? airy_pattern_growing_done(live->job.growing, row)
+                              : airy_pattern_file_done(live->job.file, row)) {
             claim(live, row);
             set_mark(live, EARLIER, row);
             set_mark(live, GOOD, row);
@@ -226,7 +227,7 @@ static void describe_frame(const airy_live *live, size_t row, airy_error *error,
 static void take_spoiled(void *user, struct airy_slot *slot)
 {
     airy_live *live = user;
-    pthread_mutex_lock(&live->run.lock);
+    pthread_mutex_lock(&live->job.run.lock);
     for (size_t i = 0; i < slot->frames && live->spoils; i++) {
         struct airy_frame_fate *fate = &slot->fates[i];
         if (fate->error.status != AIRY_OK || !has_mark(live, SPOILED, slot->rows[i]))
@@ -234,7 +235,7 @@ static void take_spoiled(void *user, struct airy_slot *slot)
         describe_frame(live, slot->rows[i], &fate->error, AIRY_ERR_CORRUPT);
         describe_spoiled(live, slot->rows[i], fate->error.text, sizeof(fate->error.text));
     }
-    pthread_mutex_unlock(&live->run.lock);
+    pthread_mutex_unlock(&live->job.run.lock);
 }
 
 /* Those that were spoiled meanwhile are due. */
@@ -253,8 +254,7 @@ static void note_written(void *user, const struct airy_slot *slot,
 /* A bad row in place of what the file has, so that a later run makes it anew. */
 static airy_status write_spoiled(const airy_live *live, size_t row)
 {
-    const struct airy_run *run = &live->run;
-    const size_t bins = run->team.integrators[0]->bins,
+    const size_t bins = live->job.integrators[0]->bins,
                  doubles = airy_max_size(3 * bins, AIRY_PATTERN_ROIS);
     double *none = NULL;
     float *gaps = NULL;
@@ -274,9 +274,9 @@ static airy_status write_spoiled(const airy_live *live, size_t row)
                                          .roi_sum = none,
                                          .roi_mean = none,
                                          .message = message};
-    status = run->growing ? airy_pattern_growing_write(run->growing, row, &bad, 1)
-             : run->file  ? airy_pattern_file_write(run->file, row, &bad)
-                          : AIRY_OK;
+    status = live->job.growing ? airy_pattern_growing_write(live->job.growing, row, &bad, 1)
+             : live->job.file  ? airy_pattern_file_write(live->job.file, row, &bad)
+                               : AIRY_OK;
 out:
     free(none);
     free(gaps);
@@ -287,7 +287,7 @@ out:
 static bool take_due(airy_live *live, size_t *row)
 {
     bool found = false;
-    pthread_mutex_lock(&live->run.lock);
+    pthread_mutex_lock(&live->job.run.lock);
     for (size_t w = 0; w < live->mark_words && live->feed.due && !found; w++) {
         const uint64_t due = live->marks[GOOD][w] & live->marks[SPOILED][w];
         found = due != 0;
@@ -297,14 +297,14 @@ static bool take_due(airy_live *live, size_t *row)
             live->feed.due--;
         }
     }
-    pthread_mutex_unlock(&live->run.lock);
+    pthread_mutex_unlock(&live->job.run.lock);
     return found;
 }
 
 /* Count a row as bad that was counted as good. One of an earlier run counts as one of this run. */
 static void count_mended(airy_live *live, size_t row)
 {
-    struct airy_run *run = &live->run;
+    struct airy_run *run = &live->job.run;
     char sentence[256];
     describe_spoiled(live, row, sentence, sizeof(sentence));
     pthread_mutex_lock(&run->lock);
@@ -331,10 +331,10 @@ static airy_status mend_row(void *user)
         count_mended(live, row);
         return AIRY_OK;
     }
-    pthread_mutex_lock(&live->run.lock); /* the run ends, and tries it again */
+    pthread_mutex_lock(&live->job.run.lock); /* the run ends, and tries it again */
     set_mark(live, GOOD, row);
     live->feed.due++;
-    pthread_mutex_unlock(&live->run.lock);
+    pthread_mutex_unlock(&live->job.run.lock);
     return status;
 }
 
@@ -359,12 +359,12 @@ static airy_status mend_rest(airy_live *live, bool failed)
 
 static airy_status open_live(airy_live *live, const char *path)
 {
-    struct airy_run *run = &live->run;
-    AIRY_TRY(airy_run_open(run, "airy_live_create"));
+    struct airy_run *run = &live->job.run;
+    AIRY_TRY(airy_integrate_open(&live->job, "airy_live_create"));
     run->row_count = run->total_rows;
     if (path)
-        AIRY_TRY(live->params.frames ? airy_run_file_open(run, path, AIRY_RUN_ALONE)
-                                     : airy_run_file_grow(run, path));
+        AIRY_TRY(live->params.frames ? airy_integrate_file_open(&live->job, path, AIRY_RUN_ALONE)
+                                     : airy_integrate_file_grow(&live->job, path));
     AIRY_TRY(airy_run_prepare(run));
     AIRY_TRY(claim_resumed(live));
     live->started = true;
@@ -378,7 +378,7 @@ static airy_status open_live(airy_live *live, const char *path)
  */
 static bool is_idle(const struct airy_lane *lane)
 {
-    return lane->integrator->device->backend->in_place || lane->submitted == lane->done;
+    return lane->device->backend->in_place || lane->submitted == lane->done;
 }
 
 static bool is_ready(struct airy_lane *lane, struct airy_slot *slot, uint64_t *until)
@@ -412,18 +412,23 @@ airy_status airy_live_create(airy_live **live, const char *path,
     made->feed = (struct airy_feed){
         .wait_ns = params->wait > 0 ? (uint64_t)(params->wait * 1e9) : DEFAULT_WAIT * 1000,
         .ready = is_ready,
-        .taken = take_spoiled,
-        .made = hand_on,
-        .written = note_written,
         .mend = mend_row,
         .user = made,
     };
-    made->run = (struct airy_run){
-        .feed = &made->feed,
-        .info = info,
-        .team = {(const airy_integrator *const *)integrators, count, 0},
-        .params = &made->run_params,
-        .out = &made->run_info,
+    made->hooks = (struct integrate_hooks){
+        .taken = take_spoiled,
+        .made = hand_on,
+        .written = note_written,
+        .user = made,
+    };
+    made->job = (struct airy_integrate_job){
+        .run = {.feed = &made->feed,
+                .info = info,
+                .params = &made->run_params,
+                .out = &made->run_info},
+        .integrators = (const airy_integrator *const *)integrators,
+        .count = count,
+        .hooks = &made->hooks,
     };
     pthread_mutex_init(&made->hand_on, NULL);
     const airy_status status = open_live(made, path);
@@ -497,7 +502,7 @@ struct seat {
 static bool take_seat(airy_live *live, struct seat *seat, size_t row, size_t size, uint64_t now)
 {
     for (;;) {
-        struct airy_lane *lane = choose_lane(&live->run);
+        struct airy_lane *lane = choose_lane(&live->job.run);
         if (!lane)
             return false;
         struct airy_slot *slot = open_slot_of(lane);
@@ -512,7 +517,7 @@ static bool take_seat(airy_live *live, struct seat *seat, size_t row, size_t siz
             slot->fates[frame].error.status = AIRY_OK;
             *seat = (struct seat){lane, slot, frame};
         }
-        if (!added || slot->frames == live->run.plan.batch) {
+        if (!added || slot->frames == live->job.run.plan.batch) {
             slot->closed = true; /* any frame fits into an empty one */
             pthread_cond_signal(&lane->full);
         }
@@ -532,7 +537,7 @@ struct wish {
 /* Why no frame can be put any more. The lock is held. */
 static airy_status check_open(const airy_live *live, const struct wish *wish)
 {
-    const struct airy_run *run = &live->run;
+    const struct airy_run *run = &live->job.run;
     if (run->failed || run->bad_batch != SIZE_MAX)
         return airy_error_restore(&run->error);
     AIRY_FAIL_IF(run->stopped, AIRY_ERR_CANCELLED, "the live run was stopped");
@@ -556,7 +561,7 @@ static airy_status check_number(airy_live *live, uint64_t number)
  */
 static airy_status admit(airy_live *live, struct seat *seat, const struct wish *wish)
 {
-    struct airy_run *run = &live->run;
+    struct airy_run *run = &live->job.run;
     const uint64_t deadline = wish->deadline, number = wish->number;
     const struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000),
                                    .tv_nsec = (long)(deadline % 1000000000)};
@@ -598,10 +603,10 @@ static void leave_seat(airy_live *live, const struct seat *seat, airy_status sta
         snprintf(fate->error.text, sizeof(fate->error.text), "%.255s", message);
         airy_batch_index_absent(seat->slot->batch, seat->frame);
     }
-    pthread_mutex_lock(&live->run.lock);
+    pthread_mutex_lock(&live->job.run.lock);
     seat->slot->filled++;
     pthread_cond_signal(&seat->lane->full);
-    pthread_mutex_unlock(&live->run.lock);
+    pthread_mutex_unlock(&live->job.run.lock);
 }
 
 /* In pieces: the block lengths of each are read while it is in the core's own cache. */
@@ -630,7 +635,7 @@ static airy_status decode_alone(const airy_live *live, const struct seat *seat,
     void *pixels = malloc(frame_bytes);
     AIRY_FAIL_IF(!pixels, AIRY_ERR_MEMORY, "cannot allocate %zu bytes for a frame", frame_bytes);
     const airy_status status =
-        airy_decode(pixels, frame_bytes, frame->bytes, frame->size, &live->run.info.codec);
+        airy_decode(pixels, frame_bytes, frame->bytes, frame->size, &live->job.run.info.codec);
     if (status == AIRY_OK) {
         airy_batch_index_absent(seat->slot->batch, seat->frame);
         seat->slot->fates[seat->frame].pixels = pixels;
@@ -643,7 +648,7 @@ static airy_status decode_alone(const airy_live *live, const struct seat *seat,
 static airy_status copy_frame(const airy_live *live, const struct seat *seat,
                               const airy_live_frame *frame)
 {
-    const airy_stack_info *info = &live->run.info;
+    const airy_stack_info *info = &live->job.run.info;
     const size_t frame_bytes = info->height * info->width * airy_dtype_size(info->dtype);
     if (frame->encoded && info->codec.codec != AIRY_CODEC_NONE) {
         AIRY_FAIL_IF(frame->size > info->max_chunk, AIRY_ERR_CORRUPT,
@@ -661,7 +666,7 @@ static airy_status copy_frame(const airy_live *live, const struct seat *seat,
 /* Bytes that a frame takes in its slot: none where they are too many, or too few. */
 static size_t room_for(const airy_live *live, const airy_live_frame *frame)
 {
-    const airy_stack_info *info = &live->run.info;
+    const airy_stack_info *info = &live->job.run.info;
     const size_t frame_bytes = info->height * info->width * airy_dtype_size(info->dtype);
     if (frame->encoded && info->codec.codec != AIRY_CODEC_NONE)
         return frame->size <= info->max_chunk ? frame->size : 0;
@@ -687,13 +692,13 @@ airy_status airy_live_put(airy_live *live, const airy_live_frame *frame, double 
         .deadline = deadline_in(now, timeout),
     };
     struct seat seat;
-    pthread_mutex_lock(&live->run.lock);
+    pthread_mutex_lock(&live->job.run.lock);
     const airy_status status = admit(live, &seat, &wish);
     if (status == AIRY_OK && seat.lane) {
         live->put++;
         seat.slot->received[seat.frame] = frame->received_ns ? frame->received_ns : (int64_t)now;
     }
-    pthread_mutex_unlock(&live->run.lock);
+    pthread_mutex_unlock(&live->job.run.lock);
     if (status != AIRY_OK || !seat.lane)
         return status;
     char message[256] = "";
@@ -708,13 +713,13 @@ airy_status airy_live_put(airy_live *live, const airy_live_frame *frame, double 
 static airy_status lose(airy_live *live, const struct wish *wish, const char *message)
 {
     struct seat seat;
-    pthread_mutex_lock(&live->run.lock);
+    pthread_mutex_lock(&live->job.run.lock);
     const airy_status status = admit(live, &seat, wish);
     if (status == AIRY_OK && seat.lane) {
         live->lost++;
         seat.slot->received[seat.frame] = (int64_t)airy_clock_ns();
     }
-    pthread_mutex_unlock(&live->run.lock);
+    pthread_mutex_unlock(&live->job.run.lock);
     if (status == AIRY_OK && seat.lane)
         leave_seat(live, &seat, AIRY_ERR_NOT_FOUND, message);
     return status;
@@ -733,7 +738,7 @@ airy_status airy_live_spoil(airy_live *live, uint64_t number)
 {
     AIRY_FAIL_IF(!live, AIRY_ERR_PARAM, "airy_live_spoil: argument is NULL");
     const size_t row = (size_t)number;
-    pthread_mutex_lock(&live->run.lock);
+    pthread_mutex_lock(&live->job.run.lock);
     const airy_status status = live->finished
                                    ? airy_fail(AIRY_ERR_CANCELLED, "the live run is being finished")
                                    : check_number(live, number);
@@ -742,10 +747,10 @@ airy_status airy_live_spoil(airy_live *live, uint64_t number)
         live->spoils++;
         if (has_mark(live, GOOD, row)) {
             live->feed.due++;
-            airy_run_wake(&live->run);
+            airy_run_wake(&live->job.run);
         }
     }
-    pthread_mutex_unlock(&live->run.lock);
+    pthread_mutex_unlock(&live->job.run.lock);
     return status;
 }
 
@@ -759,7 +764,7 @@ void airy_live_get_info(airy_live *live, airy_live_info *info)
 {
     if (!live || !info)
         return;
-    struct airy_run *run = &live->run;
+    struct airy_run *run = &live->job.run;
     *info = (airy_live_info){
         .seconds = (double)(airy_clock_ns() - live->start) * 1e-9,
         .p50 = (double)airy_latency_quantile(&live->latency, 0.5) * 1e-9,
@@ -792,7 +797,7 @@ void airy_live_get_info(airy_live *live, airy_live_info *info)
  */
 static airy_status end_feed(airy_live *live)
 {
-    struct airy_run *run = &live->run;
+    struct airy_run *run = &live->job.run;
     airy_error error = {.status = AIRY_OK};
     pthread_mutex_lock(&run->lock);
     live->feed.closed = true;
@@ -830,7 +835,7 @@ static airy_status lose_missing(airy_live *live)
 /* Whether what came is what was to come. */
 static airy_status check_whole(airy_live *live)
 {
-    const struct airy_run *run = &live->run;
+    const struct airy_run *run = &live->job.run;
     size_t first = 0;
     const size_t missing = missing_rows(live, &first);
     AIRY_FAIL_IF(live->highest == 0, AIRY_ERR_INCOMPLETE, "no frame came");
@@ -844,10 +849,10 @@ static airy_status check_whole(airy_live *live)
 /* Frames of the caller's are not taken any more; who waits for room is told. */
 static void begin_end(airy_live *live)
 {
-    pthread_mutex_lock(&live->run.lock);
+    pthread_mutex_lock(&live->job.run.lock);
     live->finished = live->ending = true;
-    airy_run_wake(&live->run);
-    pthread_mutex_unlock(&live->run.lock);
+    airy_run_wake(&live->job.run);
+    pthread_mutex_unlock(&live->job.run.lock);
 }
 
 static airy_status finish_live(airy_live *live)
@@ -857,11 +862,11 @@ static airy_status finish_live(airy_live *live)
     const airy_status lost = fill ? lose_missing(live) : AIRY_OK;
     AIRY_TRY(end_feed(live)); /* a failed run says why by itself */
     AIRY_TRY(lost);
-    AIRY_FAIL_IF(live->run.stopped, AIRY_ERR_CANCELLED, "stopped after %zu frames",
-                 live->run.resumed + live->run.out->frames);
+    AIRY_FAIL_IF(live->job.run.stopped, AIRY_ERR_CANCELLED, "stopped after %zu frames",
+                 live->job.run.resumed + live->job.run.out->frames);
     AIRY_FAIL_IF(live->spoils, AIRY_ERR_CORRUPT, "%zu rows are of two frames each", live->spoils);
     AIRY_TRY(check_whole(live));
-    return live->run.file || live->run.growing ? airy_run_file_finish(&live->run) : AIRY_OK;
+    return live->job.file || live->job.growing ? airy_integrate_file_finish(&live->job) : AIRY_OK;
 }
 
 airy_status airy_live_cancel(airy_live *live, airy_live_info *info)
@@ -891,8 +896,9 @@ void airy_live_destroy(airy_live **live)
     *live = NULL;
     if (!dead->finished && dead->started)
         (void)end_feed(dead);
-    airy_run_close(&dead->run,
-                   dead->run.out->frames + dead->run.resumed > 0 || dead->run_params.resume);
+    const struct airy_run *run = &dead->job.run;
+    airy_integrate_close(&dead->job,
+                         run->out->frames + run->resumed > 0 || dead->run_params.resume);
     for (int m = 0; m < MARKS; m++)
         free(dead->marks[m]);
     pthread_mutex_destroy(&dead->hand_on);

@@ -20,7 +20,7 @@
 #include "core/backend.h"
 #include "io/stack/source.h"
 #include "peaks/peaks_fns.h"
-#include "pipeline/run.h"
+#include "engine/run.h"
 
 enum { CPU_BATCH = 4, DEVICE_BATCH = 16, CPU_LANES = 2, DEVICE_LANES = 4, MOST_LANES = 64 };
 

@@ -1,11 +1,11 @@
-#include "pipeline/run.h"
+#include "engine/run.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/size.h"
 #include "core/backend.h"
-#include "integrate/integrator.h"
+#include "core/tuning.h"
 
 /*
  * Batches, slots and readers are core/tuning.c's. A slot goes round as: filled by the readers,
@@ -48,8 +48,7 @@ enum {
      */
     LOOKED_AT = 4096,
     WINDOWS = 32,
-    WINDOW = 32,       /* rows */
-    LONG_ROW = 1 << 14 /* bins from which on planes that do not differ stay where they are */
+    WINDOW = 32 /* rows */
 };
 
 size_t airy_run_frame(const airy_run_params *params, size_t row)
@@ -89,7 +88,8 @@ static size_t part_rows(const airy_run_params *params, size_t rows)
     return airy_max_size(airy_min_size(rows / params->parts, MOST), 1);
 }
 
-size_t airy_run_share(const airy_run_params *params, size_t rows)
+/* Of so many rows, those that a process may expect to do: where they are claimed, its share. */
+static size_t own_share(const airy_run_params *params, size_t rows)
 {
     return params->claim ? (rows - 1) / airy_max_size(params->parts, 1) + 1 : rows;
 }
@@ -104,11 +104,10 @@ bool airy_run_is_mine(const airy_run_params *params, size_t row, size_t rows)
 }
 
 /* Bytes of a frame that comes from a stack. */
-static size_t source_size(const airy_stack *stack, const airy_run_params *params,
-                          const size_t *rows, size_t i)
+static size_t source_size(const struct airy_run *run, const size_t *rows, size_t i)
 {
     struct airy_frame_source source;
-    airy_stack_source(stack, airy_run_frame(params, rows ? rows[i] : i), &source);
+    airy_stack_source(run->stack, airy_run_frame(run->params, rows ? rows[i] : i), &source);
     return source.size;
 }
 
@@ -117,7 +116,7 @@ static bool is_cpu(const struct airy_run_team *team)
 {
     bool cpu = true;
     for (size_t i = 0; i < team->count; i++)
-        cpu = cpu && team->integrators[i]->device->backend->in_place;
+        cpu = cpu && team->devices[i]->backend->in_place;
     return cpu;
 }
 
@@ -125,23 +124,29 @@ static bool is_cpu(const struct airy_run_team *team)
 static const airy_device *tuned_device(const struct airy_run_team *team)
 {
     for (size_t i = 0; i < team->count; i++)
-        if (!team->integrators[i]->device->backend->in_place)
-            return team->integrators[i]->device;
-    return team->integrators[0]->device;
+        if (!team->devices[i]->backend->in_place)
+            return team->devices[i];
+    return team->devices[0];
+}
+
+static size_t frame_bytes(const airy_stack_info *info)
+{
+    return info->height * info->width * airy_dtype_size(info->dtype);
 }
 
 /* What holds for frames of this run. */
-static struct airy_tune_entry tuned(const struct airy_run_team *team, enum airy_tune which)
+static struct airy_tune_entry tuned(const struct airy_run *run, enum airy_tune which)
 {
-    return airy_tuned_for(tuned_device(team), which, team->integrators[0]->pixels);
+    return airy_tuned_for(tuned_device(&run->team), which, run->info.height * run->info.width);
 }
 
 /* Slots and readers are of a device, whatever its lanes. */
-static size_t choose_slots(const struct airy_run_team *team, const airy_run_params *params)
+static size_t choose_slots(const struct airy_run *run)
 {
-    const struct airy_tune_entry size = tuned(team, AIRY_TUNE_SLOTS);
-    if (params->slots)
-        return params->slots;
+    const struct airy_run_team *team = &run->team;
+    const struct airy_tune_entry size = tuned(run, AIRY_TUNE_SLOTS);
+    if (run->params->slots)
+        return run->params->slots;
     if (size.source != AIRY_TUNING_DEFAULT || team->count == 1)
         return size.current;
     /*
@@ -158,11 +163,12 @@ static size_t choose_slots(const struct airy_run_team *team, const airy_run_para
  * copies share it. Four H200 of a host of 64 cores do 27,300 frames/s with 4 readers each, 34,200
  * with 6, 30,500 with 8 and 27,700 with 12; two 40,000 with 12.
  */
-static size_t choose_readers(const struct airy_run_team *team, const airy_run_params *params)
+static size_t choose_readers(const struct airy_run *run)
 {
-    const struct airy_tune_entry size = tuned(team, AIRY_TUNE_READERS);
-    if (params->readers)
-        return params->readers;
+    const struct airy_run_team *team = &run->team;
+    const struct airy_tune_entry size = tuned(run, AIRY_TUNE_READERS);
+    if (run->params->readers)
+        return run->params->readers;
     const size_t cores = airy_max_size(airy_thread_limit() / team->count, 1);
     const size_t share = airy_max_size(TEAM_READERS / team->count, LEAST_READERS);
     return size.source == AIRY_TUNING_DEFAULT
@@ -170,9 +176,9 @@ static size_t choose_readers(const struct airy_run_team *team, const airy_run_pa
                : size.current;
 }
 
-static size_t choose_cpu_batch(const struct airy_run_team *team, const airy_run_params *params)
+static size_t choose_cpu_batch(const struct airy_run *run)
 {
-    return params->batch ? params->batch : tuned(team, AIRY_TUNE_BATCH_FRAMES).current;
+    return run->params->batch ? run->params->batch : tuned(run, AIRY_TUNE_BATCH_FRAMES).current;
 }
 
 /* Of the largest CPU; 0: the team has none. */
@@ -180,34 +186,21 @@ static unsigned most_threads(const struct airy_run_team *team)
 {
     unsigned most = 0;
     for (size_t i = 0; i < team->count; i++) {
-        const airy_device *device = team->integrators[i]->device;
+        const airy_device *device = team->devices[i];
         if (device->backend->in_place && airy_pool_size(device->pool) > most)
             most = airy_pool_size(device->pool);
     }
     return most;
 }
 
-size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *params, size_t rows)
+void airy_run_set_lanes(struct airy_run *run, size_t rows)
 {
+    struct airy_run_team *team = &run->team;
     const bool two = team->count == 1 && is_cpu(team) &&
-                     airy_run_share(params, rows) > choose_cpu_batch(team, params) &&
-                     choose_slots(team, params) != 1 && choose_readers(team, params) != 1 &&
-                     airy_pool_size(team->integrators[0]->device->pool) > 1;
-    return two ? 2 : team->count;
-}
-
-/*
- * A monitor, clip and quantile make the normalizations of every frame its own; groups add all planes
- * up.
- */
-static size_t planes_back(const struct airy_run_team *team, const airy_run_params *params)
-{
-    const airy_integrator *it = team->integrators[0];
-    if (it->bins < LONG_ROW || params->monitor || params->group > 1 ||
-        it->ring.kind != AIRY_RING_NONE)
-        return AIRY_SUM_PLANES;
-    return it->params.error_model != AIRY_ERROR_MODEL_NONE ? AIRY_SUM_VARIANCE + 1
-                                                           : AIRY_SUM_SIGNAL + 1;
+                     own_share(run->params, rows) > choose_cpu_batch(run) &&
+                     choose_slots(run) != 1 && choose_readers(run) != 1 &&
+                     airy_pool_size(team->devices[0]->pool) > 1;
+    team->lanes = two ? 2 : team->count;
 }
 
 /* The first row from `row` on whose size is looked at. */
@@ -221,14 +214,15 @@ static size_t next_looked_at(size_t row, size_t row_count)
  * Bytes of the batch that has most, of a stack. Where not all rows are looked at, batches may have
  * an eighth more than those seen; the reader sees to frames that still do not fit.
  */
-static size_t largest_batch(const struct airy_run_plan *plan, const airy_stack *stack,
-                            const airy_run_params *params, const size_t *rows, size_t row_count)
+static size_t largest_batch(const struct airy_run_plan *plan, const struct airy_run *run,
+                            const size_t *rows, size_t row_count)
 {
+    const airy_run_params *params = run->params;
     const bool all = row_count <= LOOKED_AT;
     const size_t piece = all ? plan->batch : airy_min_size(plan->batch, WINDOW);
     size_t largest = 0, sum = 0;
     for (size_t i = 0, last = 0; (i = next_looked_at(i, row_count)) < row_count; last = i++) {
-        const size_t size = source_size(stack, params, rows, i);
+        const size_t size = source_size(run, rows, i);
         const bool begins = all ? i % piece == 0 : i != last + 1 || (i % WINDOW) % piece == 0;
         /* Claimed rows come together as they happen to. */
         sum = params->claim ? piece * size : (begins ? 0 : sum) + size;
@@ -251,10 +245,9 @@ static size_t expected_size(const airy_stack_info *info)
  * Room for twice what is expected of a batch, and at least for one frame of any kind: batches of
  * frames that compress badly are full before they have all their frames.
  */
-static size_t fed_batch(const struct airy_run_plan *plan, const airy_stack_info *info,
-                        size_t frame_bytes)
+static size_t fed_batch(const struct airy_run_plan *plan, const airy_stack_info *info)
 {
-    const size_t most = airy_align_up(airy_max_size(info->max_chunk, frame_bytes), 64);
+    const size_t most = airy_align_up(airy_max_size(info->max_chunk, frame_bytes(info)), 64);
     const size_t wanted = plan->batch * airy_align_up(2 * expected_size(info), 64);
     return airy_max_size(most, wanted);
 }
@@ -267,7 +260,8 @@ static size_t fed_batch(const struct airy_run_plan *plan, const airy_stack_info 
 static size_t count_waiting(const struct airy_run_plan *plan, bool fed, size_t row_count)
 {
     enum { SHARE = 16 };
-    const size_t most = airy_min_size(WAITING_BYTES / plan->result_bytes, MAX_WAITING);
+    const size_t most =
+        airy_min_size(WAITING_BYTES / airy_max_size(plan->need.results, 1), MAX_WAITING);
     return fed ? 0 : airy_min_size(most, row_count / plan->batch / SHARE);
 }
 
@@ -275,39 +269,34 @@ static size_t count_waiting(const struct airy_run_plan *plan, bool fed, size_t r
  * Memory of one choice of batch. The table of blocks travels with the bytes; the decoded frames
  * are scratch of the compute queue.
  */
-static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *stack,
-                               const airy_stack_info *info, const struct airy_run_team *team,
-                               const airy_run_params *params, const size_t *rows, size_t row_count)
+static airy_status plan_memory(struct airy_run_plan *plan, const struct airy_run *run,
+                               const size_t *rows, size_t row_count)
 {
     airy_block_layout layout;
+    const airy_stack_info *info = &run->info;
+    const struct airy_run_team *team = &run->team;
+    const bool cpu = is_cpu(team);
+    const uint64_t frame = frame_bytes(info);
     airy_codec_params codec = info->codec;
-    const size_t elem_size = airy_dtype_size(info->dtype);
-    const size_t frame_bytes = info->height * info->width * elem_size;
     if (!codec.elem_size)
-        codec.elem_size = (uint32_t)elem_size;
-    AIRY_TRY(airy_block_layout_make(&layout, frame_bytes, &codec));
-    plan->batch_bytes = AIRY_BATCH_SLACK +
-                        (stack ? largest_batch(plan, stack, params, rows, row_count)
-                               : fed_batch(plan, info, frame_bytes));
+        codec.elem_size = (uint32_t)airy_dtype_size(info->dtype);
+    AIRY_TRY(airy_block_layout_make(&layout, frame, &codec));
+    plan->batch_bytes = AIRY_BATCH_SLACK + (run->stack ? largest_batch(plan, run, rows, row_count)
+                                                       : fed_batch(plan, info));
+    struct airy_work_need *need = &plan->need;
+    run->work->need(run, plan->batch, need);
+    if (cpu)
+        need->copied = need->beside = 0;
     const size_t table = plan->batch * layout.blocks * sizeof(airy_block);
-    const size_t plane = team->integrators[0]->bins * sizeof(double);
-    plan->planes = planes_back(team, params);
-    plan->result_bytes = plan->batch * (AIRY_SUM_PLANES * plane + sizeof(airy_frame_stats));
-    plan->host_results =
-        is_cpu(team) ? 0 : plan->batch * (plan->planes * plane + sizeof(airy_frame_stats));
     const uint64_t slot = (uint64_t)plan->batch_bytes + table;
-    const size_t norms =
-        plan->planes < AIRY_SUM_PLANES && !is_cpu(team) ? plan->batch * AIRY_RUN_NORMS * plane : 0;
-    plan->waiting = is_cpu(team) ? 0 : count_waiting(plan, !stack, row_count);
+    plan->waiting = cpu ? 0 : count_waiting(plan, !run->stack, row_count);
     const size_t results = plan->slots + plan->waiting;
     plan->host_bytes = team->count *
-                       (plan->slots * slot + results * (uint64_t)plan->host_results + norms);
-    /* The CPU needs whole frames only for what goes through them bin by bin. */
-    const bool decodes = team->integrators[0]->ring.kind != AIRY_RING_NONE;
-    const uint64_t frames = decodes ? team->lanes * (uint64_t)plan->batch * frame_bytes : 0;
-    plan->device_bytes = is_cpu(team) ? plan->slots * plan->result_bytes + frames
-                                      : plan->slots * slot + results * plan->result_bytes +
-                                            plan->batch * frame_bytes;
+                       (plan->slots * slot + results * (uint64_t)need->copied + need->beside);
+    const uint64_t frames = need->decodes ? team->lanes * plan->batch * frame : 0;
+    plan->device_bytes = cpu ? plan->slots * (uint64_t)need->results + frames
+                             : plan->slots * slot + results * (uint64_t)need->results +
+                                   plan->batch * frame;
     return AIRY_OK;
 }
 
@@ -323,11 +312,9 @@ static uint64_t thread_bytes(const struct airy_run_plan *plan, const airy_device
  * Room for the run on a device, an eighth of it left for partial sums. Host memory has the same
  * limit and its own account; on the CPU both are one, and its threads work there too.
  */
-static bool fits_on(const struct airy_run_plan *plan, const airy_integrator *integrator,
-                    size_t lanes)
+static bool fits_on(const struct airy_run_plan *plan, const airy_device *device, size_t lanes)
 {
     airy_memory_info memory;
-    const airy_device *device = integrator->device;
     if (airy_device_memory(device, &memory) != AIRY_OK || !memory.limit)
         return true;
     const bool one = device->backend->in_place; /* one memory */
@@ -342,13 +329,13 @@ static bool fits_on(const struct airy_run_plan *plan, const airy_integrator *int
            plan->device_bytes <= room - room / 8;
 }
 
-/* The first integrator on whose device the plan does not fit, or NULL. */
-static const airy_integrator *find_short(const struct airy_run_plan *plan,
-                                         const struct airy_run_team *team)
+/* The first device on which the plan does not fit, or NULL. */
+static const airy_device *find_short(const struct airy_run_plan *plan,
+                                     const struct airy_run_team *team)
 {
     for (size_t i = 0; i < team->count; i++)
-        if (!fits_on(plan, team->integrators[i], team->lanes / team->count))
-            return team->integrators[i];
+        if (!fits_on(plan, team->devices[i], team->lanes / team->count))
+            return team->devices[i];
     return NULL;
 }
 
@@ -408,9 +395,9 @@ static airy_status fail_memory(const struct airy_run_plan *plan, const struct ai
         "batches of %zu frames have %zu bytes, expected less than 3 GiB: make the batch smaller",
         plan->batch, plan->batch_bytes);
     airy_error reason;
-    const airy_integrator *integrator = find_short(plan, team);
-    if (integrator)
-        return fail_short(plan, integrator->device, team->lanes / team->count);
+    const airy_device *device = find_short(plan, team);
+    if (device)
+        return fail_short(plan, device, team->lanes / team->count);
     airy_error_get(&reason); /* the allocation failed, not the account */
     return airy_fail(AIRY_ERR_MEMORY, "batches of %zu frame%s in %zu slot%s do not fit: %s",
                      plan->batch, plan->batch == 1 ? "" : "s", plan->slots,
@@ -418,29 +405,27 @@ static airy_status fail_memory(const struct airy_run_plan *plan, const struct ai
 }
 
 /* Bytes of a frame in the file. */
-static size_t mean_size(const airy_stack *stack, const airy_stack_info *info,
-                        const airy_run_params *params, const size_t *rows, size_t row_count)
+static size_t mean_size(const struct airy_run *run, const size_t *rows, size_t row_count)
 {
     uint64_t sum = 0;
     size_t seen = 0;
-    if (!stack)
-        return expected_size(info);
+    if (!run->stack)
+        return expected_size(&run->info);
     for (size_t i = 0; (i = next_looked_at(i, row_count)) < row_count; i++, seen++)
-        sum += source_size(stack, params, rows, i);
-    return row_count ? airy_max_size((size_t)(sum / seen), 1)
-                     : info->height * info->width * airy_dtype_size(info->dtype);
+        sum += source_size(run, rows, i);
+    return row_count ? airy_max_size((size_t)(sum / seen), 1) : frame_bytes(&run->info);
 }
 
-static size_t device_batch(const struct airy_run_team *team, const airy_stack_info *info,
-                           const airy_run_params *params, size_t mean, size_t row_count)
+static size_t device_batch(const struct airy_run *run, size_t mean, size_t row_count)
 {
-    const size_t frame_bytes = info->height * info->width * airy_dtype_size(info->dtype);
-    const struct airy_tune_entry size = tuned(team, AIRY_TUNE_BATCH_MIB);
+    const struct airy_run_team *team = &run->team;
+    const struct airy_tune_entry size = tuned(run, AIRY_TUNE_BATCH_MIB);
     const bool many = team->count >= MANY_DEVICES && size.source == AIRY_TUNING_DEFAULT;
     const size_t bytes = ((size_t)size.current << 20) / (many ? MANY_SHARE : 1);
-    const size_t result = planes_back(team, params) * team->integrators[0]->bins * sizeof(double);
-    size_t batch = airy_min_size(airy_min_size(bytes / mean, bytes / result),
-                                 BATCH_DECODED_BYTES / frame_bytes);
+    struct airy_work_need one;
+    run->work->need(run, 1, &one);
+    size_t batch = airy_min_size(airy_min_size(bytes / mean, bytes / airy_max_size(one.frame, 1)),
+                                 BATCH_DECODED_BYTES / frame_bytes(&run->info));
     if (team->count > 1) /* a short stack is for all of them */
         batch = airy_min_size(batch, row_count / (2 * team->count));
     if (batch >= BATCH_STEP)
@@ -448,41 +433,8 @@ static size_t device_batch(const struct airy_run_team *team, const airy_stack_in
     return airy_max_size(batch, 1);
 }
 
-/* Regions on the axes, and a scan that has a point for each row. */
-static airy_status check_regions(const airy_integrator *integrator, const airy_run_params *params)
+airy_status airy_run_check(const airy_run_params *params)
 {
-    airy_integrator_info axes;
-    AIRY_FAIL_IF(params->roi_count > AIRY_PATTERN_ROIS, AIRY_ERR_PARAM,
-                 "%zu regions, expected at most %d", params->roi_count, (int)AIRY_PATTERN_ROIS);
-    AIRY_FAIL_IF(params->carried_count > 4 * AIRY_FRAME_VALUES_MAX, AIRY_ERR_PARAM,
-                 "%zu carried values a frame, expected at most %d", params->carried_count,
-                 4 * AIRY_FRAME_VALUES_MAX);
-    AIRY_FAIL_IF((params->grid[0] == 0) != (params->grid[1] == 0), AIRY_ERR_PARAM,
-                 "grid of %zu x %zu, expected at least 1 x 1", params->grid[0], params->grid[1]);
-    AIRY_TRY(airy_integrator_get_info(integrator, &axes));
-    for (size_t i = 0; i < params->roi_count; i++)
-        AIRY_TRY(airy_roi_check(&params->rois[i], &axes));
-    return AIRY_OK;
-}
-
-airy_status airy_run_check(const char *call, const airy_stack_info *info,
-                           const struct airy_run_team *team, const airy_run_params *params)
-{
-    AIRY_FAIL_IF(!team->integrators || team->count == 0, AIRY_ERR_PARAM, "%s: integrators is NULL",
-                 call);
-    for (size_t i = 0; i < team->count; i++) {
-        const airy_integrator *it = team->integrators[i], *first = team->integrators[0];
-        AIRY_FAIL_IF(!it, AIRY_ERR_PARAM, "%s: integrators[%zu] is NULL", call, i);
-        AIRY_FAIL_IF(info->height != it->height || info->width != it->width, AIRY_ERR_SHAPE,
-                     "%s has frames of %zu x %zu pixels, the geometry's detector %zu x %zu",
-                     info->dataset, info->height, info->width, it->height, it->width);
-        AIRY_FAIL_IF(!airy_integrators_agree(it, first), AIRY_ERR_PARAM,
-                     "integrators[%zu] makes other patterns than integrators[0]", i);
-    }
-    AIRY_FAIL_ON_IF((unsigned)params->merge >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM,
-                    AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to %d", "merge",
-                    (int)params->merge, AIRY_MERGE_COUNT - 1);
-    AIRY_TRY(check_regions(team->integrators[0], params));
     AIRY_FAIL_ON_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %zu, expected at most %d", "slots", params->slots, MAX_SLOTS);
     AIRY_FAIL_ON_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
@@ -496,19 +448,18 @@ airy_status airy_run_check(const char *call, const airy_stack_info *info,
 }
 
 /* What is chosen where the caller has not. */
-static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_info *info,
-                                   const struct airy_run_team *team, const airy_run_params *params,
-                                   const size_t *rows, size_t row_count)
+static struct airy_run_plan choose(const struct airy_run *run, const size_t *rows, size_t row_count)
 {
-    const bool cpu = is_cpu(team);
+    const struct airy_run_team *team = &run->team;
+    const airy_run_params *params = run->params;
     const size_t share = team->lanes / team->count; /* each lane has a slot and a reader */
-    const size_t mean = mean_size(stack, info, params, rows, row_count);
+    const size_t mean = mean_size(run, rows, row_count);
     struct airy_run_plan plan = {
-        .batch = params->batch ? params->batch
-                 : cpu ? airy_min_size(choose_cpu_batch(team, params), BATCH_CPU_BYTES / mean)
-                       : device_batch(team, info, params, mean, row_count),
-        .slots = choose_slots(team, params),
-        .readers = choose_readers(team, params),
+        .batch = params->batch  ? params->batch
+                 : is_cpu(team) ? airy_min_size(choose_cpu_batch(run), BATCH_CPU_BYTES / mean)
+                                : device_batch(run, mean, row_count),
+        .slots = choose_slots(run),
+        .readers = choose_readers(run),
         .threads = most_threads(team),
     };
     /* Groups that end with batches are put together by each lane for itself. */
@@ -516,7 +467,7 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
     if (!params->batch && plan.batch > group)
         plan.batch -= plan.batch % group;
     /* Who reads frames of such files decodes them, too. */
-    if (info->path == AIRY_STACK_FILES && !params->readers)
+    if (run->info.path == AIRY_STACK_FILES && !params->readers)
         plan.readers = airy_max_size(plan.readers, airy_thread_limit() / team->count);
     plan.batch = airy_max_size(airy_min_size(plan.batch, row_count), 1);
     const size_t batches = (row_count + plan.batch - 1) / plan.batch;
@@ -524,50 +475,30 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
     return plan;
 }
 
-airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack,
-                               const airy_stack_info *info, const struct airy_run_team *team,
-                               const airy_run_params *params, const size_t *rows, size_t row_count,
+airy_status airy_run_plan_make(struct airy_run_plan *plan, const struct airy_run *run,
+                               const size_t *rows, size_t row_count,
                                const struct airy_run_plan *refused)
 {
-    if (!stack)
+    const struct airy_run_team *team = &run->team;
+    if (!run->stack)
         row_count = airy_min_size(row_count, FED_ROWS);
-    *plan = refused ? *refused
-                    : choose(stack, info, team, params, rows, airy_run_share(params, row_count));
+    *plan = refused ? *refused : choose(run, rows, own_share(run->params, row_count));
     bool smaller = refused != NULL;
     do {
-        if (smaller && !shrink(plan, params, team->lanes / team->count))
+        if (smaller && !shrink(plan, run->params, team->lanes / team->count))
             return fail_memory(plan, team);
-        AIRY_TRY(plan_memory(plan, stack, info, team, params, rows, row_count));
+        AIRY_TRY(plan_memory(plan, run, rows, row_count));
         smaller = true;
     } while (!addressable(plan) || find_short(plan, team));
     return AIRY_OK;
 }
 
-airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
-                                airy_integrator *const *integrators, size_t count,
-                                const airy_run_params *params)
+void airy_run_tell_plan(airy_run_info *info, const struct airy_run_plan *plan)
 {
-    AIRY_FAIL_IF(!info, AIRY_ERR_PARAM, "airy_integrate_plan: info is NULL");
-    static const airy_run_params defaults;
-    const airy_run_params *p = params ? params : &defaults;
-    struct airy_run_team team = {(const airy_integrator *const *)integrators, count, count};
-    struct airy_run_plan plan;
-    airy_stack_info stack_info;
-    size_t rows = 0;
-    AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_integrate_plan: stack is NULL");
-    AIRY_TRY(airy_stack_get_info(stack, &stack_info));
-    AIRY_TRY(airy_run_check("airy_integrate_plan", &stack_info, &team, p));
-    AIRY_TRY(airy_run_rows(&rows, &stack_info, p));
-    team.lanes = airy_run_lanes(&team, p, rows);
-    AIRY_TRY(airy_run_plan_make(&plan, stack, &stack_info, &team, p, NULL, rows, NULL));
-    *info = (airy_run_info){
-        .frames = rows,
-        .batch = plan.batch,
-        .slots = plan.slots,
-        .readers = plan.readers,
-        .host_bytes = plan.host_bytes,
-        .device_bytes = plan.device_bytes,
-        .threads = plan.threads,
-    };
-    return AIRY_OK;
+    info->batch = plan->batch;
+    info->slots = plan->slots;
+    info->readers = plan->readers;
+    info->host_bytes = plan->host_bytes;
+    info->device_bytes = plan->device_bytes;
+    info->threads = plan->threads;
 }

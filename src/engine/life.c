@@ -1,5 +1,4 @@
 /* A run from its opening to its end, whoever brings the frames. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -9,8 +8,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "core/backend.h"
-#include "integrate/integrator.h"
-#include "pipeline/run.h"
+#include "engine/run.h"
 
 static void *run_thread(void *arg)
 {
@@ -25,7 +23,7 @@ static void start_threads(struct airy_lane *lane)
 {
     static void *(*const others[])(void *) = {airy_run_writer, airy_run_submitter, airy_run_waiter};
     const size_t readers = lane->run->feed ? 0 : lane->readers;
-    const size_t other = lane->integrator->device->backend->in_place ? 2 : 3;
+    const size_t other = lane->device->backend->in_place ? 2 : 3;
     const size_t needed = other + (readers ? 1 : 0);
     const airy_status status = airy_memory_calloc((void **)&lane->threads, readers + other,
                                                   sizeof(lane->threads[0]), "threads of a run");
@@ -81,10 +79,9 @@ static airy_status open_lanes(struct airy_run *run)
     for (size_t i = 0; i < run->team.lanes; i++) {
         const airy_status status = airy_lane_open(&run->lanes[i]);
         if (status != AIRY_OK)
-            return run->team.count == 1
-                       ? status
-                       : airy_fail_context(status, "device %s",
-                                           airy_device_spec(run->lanes[i].integrator->device));
+            return run->team.count == 1 ? status
+                                        : airy_fail_context(status, "device %s",
+                                                            airy_device_spec(run->lanes[i].device));
     }
     return AIRY_OK;
 }
@@ -93,12 +90,6 @@ static void close_lanes(struct airy_run *run)
 {
     for (size_t i = 0; run->lanes && i < run->team.lanes; i++)
         airy_lane_close(&run->lanes[i]);
-}
-
-static airy_status open_group(const struct airy_run *run, struct airy_group *group)
-{
-    const airy_integrator *it = run->team.integrators[0];
-    return airy_accumulator_create(&group->sums, it->bins, it->params.error_model);
 }
 
 /* How many batches of a stack there are; fed or claimed, nobody knows before the end. */
@@ -114,34 +105,55 @@ airy_status airy_run_prepare(struct airy_run *run)
     const bool claimed = run->params->claim != NULL;
     const size_t *rows = claimed ? NULL : run->rows;
     const size_t count = claimed ? run->total_rows : run->row_count;
-    AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, &run->info, &run->team, run->params, rows,
-                                count, NULL));
+    AIRY_TRY(airy_run_plan_make(&run->plan, run, rows, count, NULL));
     for (;;) {
+        run->in_turn = run->work->in_turn || (run->group > 1 && run->plan.batch % run->group != 0);
         const airy_status status = open_lanes(run);
         if (status != AIRY_ERR_MEMORY) {
             run->batches = count_batches(run);
-            run->in_turn = run->group > 1 && run->plan.batch % run->group != 0;
-            return status == AIRY_OK && run->in_turn ? open_group(run, &run->spread) : status;
+            return status;
         }
         airy_message(&run->messages, AIRY_LOG_INFO, "%s; batches of %zu frames are too large",
                      airy_last_error(), run->plan.batch);
         close_lanes(run);
         const struct airy_run_plan refused = run->plan;
-        AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, &run->info, &run->team, run->params,
-                                    rows, count, &refused));
+        AIRY_TRY(airy_run_plan_make(&run->plan, run, rows, count, &refused));
     }
 }
 
-/* With skip_bad a frame of a monitor that is none is a bad one. */
-static airy_status check_monitor(const struct airy_run *run)
+/* Rows of this part that were not done earlier; those to claim come later. */
+static airy_status list_rows(struct airy_run *run)
 {
-    const bool refused = run->params->monitor && !run->params->skip_bad;
-    for (size_t row = 0; refused && row < run->total_rows; row++) {
-        const double m = run->params->monitor[airy_run_frame(run->params, row)];
-        AIRY_FAIL_IF(!airy_monitor_is_usable(m), AIRY_ERR_PARAM,
-                     "monitor of frame %zu = %g, expected > 0 and finite",
-                     airy_run_frame(run->params, row), m);
+    AIRY_TRY(
+        airy_memory_calloc((void **)&run->rows, run->total_rows, sizeof(run->rows[0]), "rows"));
+    if (run->params->claim)
+        return AIRY_OK;
+    const size_t groups = airy_run_groups(run);
+    for (size_t row = 0; row < run->total_rows; row++) {
+        if (!airy_run_is_mine(run->params, row / run->group, groups))
+            continue;
+        if (run->work->is_done && run->work->is_done(run, row / run->group))
+            run->resumed++;
+        else
+            run->rows[run->row_count++] = row;
     }
+    run->out->resumed = run->resumed;
+    return AIRY_OK;
+}
+
+airy_status airy_run_execute(struct airy_run *run)
+{
+    AIRY_TRY(list_rows(run));
+    const bool claimed = run->params->claim != NULL;
+    if (run->row_count || claimed) {
+        AIRY_TRY(airy_run_prepare(run));
+        airy_run_start(run);
+        AIRY_TRY(airy_run_join(run));
+    }
+    run->out->stopped = run->stopped &&
+                        (run->out->frames < run->row_count || (claimed && !run->exhausted));
+    AIRY_FAIL_IF(run->out->stopped, AIRY_ERR_CANCELLED, "stopped after %zu of %zu frames",
+                 run->resumed + run->out->frames, run->resumed + run->row_count);
     return AIRY_OK;
 }
 
@@ -149,12 +161,7 @@ static void describe(airy_run_info *out, const struct airy_run *run)
 {
     const uint64_t frame_bytes = (uint64_t)run->info.height * run->info.width *
                                  airy_dtype_size(run->info.dtype);
-    out->batch = run->plan.batch;
-    out->slots = run->plan.slots;
-    out->readers = run->plan.readers;
-    out->host_bytes = run->plan.host_bytes;
-    out->device_bytes = run->plan.device_bytes;
-    out->threads = run->plan.threads;
+    airy_run_tell_plan(out, &run->plan);
     out->decoded_bytes = frame_bytes * (out->frames - out->bad);
 }
 
@@ -168,7 +175,7 @@ static void init_condition(pthread_cond_t *condition)
     pthread_condattr_destroy(&attributes);
 }
 
-airy_status airy_run_open(struct airy_run *run, const char *call)
+airy_status airy_run_begin(struct airy_run *run, const char *call)
 {
     run->bad_batch = SIZE_MAX;
     run->skip_bad = run->feed || run->params->skip_bad;
@@ -178,24 +185,27 @@ airy_status airy_run_open(struct airy_run *run, const char *call)
         init_condition(&run->feed->room);
     AIRY_TRY(airy_messages_open(&run->messages, run->params->message, run->params->user,
                                 run->feed != NULL));
-    if (!run->feed) {
-        AIRY_FAIL_IF(!run->stack, AIRY_ERR_PARAM, "%s: stack is NULL", call);
-        AIRY_TRY(airy_stack_get_info(run->stack, &run->info));
-    }
-    AIRY_TRY(airy_run_check(call, &run->info, &run->team, run->params));
+    if (run->feed)
+        return AIRY_OK;
+    AIRY_FAIL_IF(!run->stack, AIRY_ERR_PARAM, "%s: stack is NULL", call);
+    return airy_stack_get_info(run->stack, &run->info);
+}
+
+airy_status airy_run_open(struct airy_run *run)
+{
+    AIRY_TRY(airy_run_check(run->params));
     run->total_rows = run->info.frames;
     if (!run->feed)
         AIRY_TRY(airy_run_rows(&run->total_rows, &run->info, run->params));
-    AIRY_TRY(check_monitor(run));
-    AIRY_TRY(airy_integrator_get_info(run->team.integrators[0], &run->axes));
     run->group = airy_run_group(run->params, run->total_rows);
-    run->team.lanes = airy_run_lanes(&run->team, run->params, run->total_rows);
+    airy_run_set_lanes(run, run->total_rows);
     AIRY_TRY(airy_memory_calloc((void **)&run->lanes, run->team.lanes, sizeof(run->lanes[0]),
                                 "devices of a run"));
     for (size_t i = 0; i < run->team.lanes; i++) {
         struct airy_lane *lane = &run->lanes[i];
         lane->run = run;
-        lane->integrator = run->team.integrators[i % run->team.count];
+        lane->member = i % run->team.count;
+        lane->device = run->team.devices[lane->member];
         init_condition(&lane->room);
         init_condition(&lane->full);
         init_condition(&lane->sent);
@@ -204,19 +214,16 @@ airy_status airy_run_open(struct airy_run *run, const char *call)
     return AIRY_OK;
 }
 
-void airy_run_close(struct airy_run *run, bool keep)
+void airy_run_close(struct airy_run *run)
 {
     describe(run->out, run);
     close_lanes(run);
-    airy_pattern_file_destroy(&run->file, keep);
-    airy_pattern_growing_destroy(&run->growing, keep);
     for (size_t i = 0; run->lanes && i < run->team.lanes; i++) {
         pthread_cond_destroy(&run->lanes[i].room);
         pthread_cond_destroy(&run->lanes[i].full);
         pthread_cond_destroy(&run->lanes[i].sent);
         pthread_cond_destroy(&run->lanes[i].made);
     }
-    airy_accumulator_destroy(&run->spread.sums);
     free(run->lanes);
     free(run->rows);
     if (run->feed)

@@ -6,14 +6,14 @@
 #include "base/numa.h"
 #include "base/size.h"
 #include "core/backend.h"
-#include "integrate/integrate_fns.h"
-#include "pipeline/run.h"
+#include "core/tuning.h"
+#include "engine/run.h"
 
 static airy_status open_slot(struct airy_lane *lane, struct airy_slot *slot)
 {
     const struct airy_run *run = lane->run;
-    airy_device *device = lane->integrator->device;
-    const size_t batch = run->plan.batch, bins = lane->integrator->bins;
+    airy_device *device = lane->device;
+    const size_t batch = run->plan.batch;
     AIRY_TRY(airy_memory_calloc((void **)&slot->fates, batch, sizeof(slot->fates[0]),
                                 "frames of a slot"));
     AIRY_TRY(airy_memory_calloc((void **)&slot->sizes, batch, sizeof(slot->sizes[0]),
@@ -25,30 +25,18 @@ static airy_status open_slot(struct airy_lane *lane, struct airy_slot *slot)
                                     "frames of a slot"));
         slot->rows = slot->own_rows;
     }
-    AIRY_TRY(airy_array_create_uninitialized(&slot->results, device, AIRY_DTYPE_U8, 1,
-                                             &run->plan.result_bytes));
-    const size_t sums_shape[3] = {batch, AIRY_SUM_PLANES, bins};
-    const size_t stats_shape[2] = {batch, sizeof(airy_frame_stats)};
-    AIRY_TRY(airy_array_view_as(&slot->sums, slot->results, 0, AIRY_DTYPE_F64, 3, sums_shape));
-    AIRY_TRY(airy_array_view_as(&slot->stats, slot->results,
-                                batch * AIRY_SUM_PLANES * bins * sizeof(double), AIRY_DTYPE_U8, 2,
-                                stats_shape));
-    if (!device->backend->in_place)
-        AIRY_TRY(airy_host_create(&slot->host_results, device, run->plan.host_results));
+    AIRY_TRY(run->work->open_slot(lane, slot));
     AIRY_TRY(airy_event_create(&slot->uploaded, device));
     AIRY_TRY(airy_event_create(&slot->computed, device));
     return airy_event_create(&slot->done, device);
 }
 
-static void close_slot(const struct airy_lane *lane, struct airy_slot *slot)
+static void close_slot(struct airy_lane *lane, struct airy_slot *slot)
 {
     airy_event_destroy(&slot->uploaded);
     airy_event_destroy(&slot->computed);
     airy_event_destroy(&slot->done);
-    airy_array_destroy(&slot->sums);
-    airy_array_destroy(&slot->stats);
-    airy_array_destroy(&slot->results);
-    airy_host_destroy(&slot->host_results);
+    lane->run->work->close_slot(lane, slot);
     for (size_t i = 0; slot->fates && i < lane->run->plan.batch; i++)
         free(slot->fates[i].pixels);
     free(slot->fates);
@@ -73,7 +61,7 @@ static airy_status open_batches(struct airy_lane *lane, size_t count)
     AIRY_TRY(airy_memory_calloc((void **)&lane->idle, count, sizeof(airy_batch *), "batches"));
     while (lane->batch_count < count) {
         airy_batch **batch = &lane->batches[lane->batch_count];
-        AIRY_TRY(airy_batch_create(batch, lane->integrator->device, &params));
+        AIRY_TRY(airy_batch_create(batch, lane->device, &params));
         lane->idle[lane->batch_count++] = *batch;
     }
     lane->idle_count = count;
@@ -120,30 +108,22 @@ static void finish_slot(struct airy_lane *lane, struct airy_slot *slot)
     }
 }
 
-/* Frames that the readers had to decode: each by itself, over the row that the batch left empty. */
+/* Frames that the readers had to decode: each by itself, over what the batch left empty. */
 static airy_status submit_decoded(struct airy_lane *lane, struct airy_slot *slot)
 {
-    const struct airy_run *run = lane->run;
+    const airy_stack_info *info = &lane->run->info;
+    const size_t shape[3] = {1, info->height, info->width};
     for (size_t i = 0; i < slot->frames; i++) {
         struct airy_frame_fate *fate = &slot->fates[i];
+        airy_array *frame = NULL;
         if (!fate->pixels)
             continue;
-        airy_array *frame = NULL, *sums = NULL, *stats = NULL;
-        const size_t shape[3] = {1, run->info.height, run->info.width};
-        const size_t start[3] = {i, 0, 0};
-        airy_status status;
-        AIRY_TRY_OR(out, airy_array_create_from(&frame, lane->compute, run->info.dtype, 3, shape,
-                                                fate->pixels));
-        AIRY_TRY_OR(out,
-                    airy_array_view(&sums, slot->sums, start,
-                                    (const size_t[3]){1, AIRY_SUM_PLANES, lane->integrator->bins}));
-        AIRY_TRY_OR(out, airy_array_view(&stats, slot->stats, start,
-                                         (const size_t[2]){1, sizeof(airy_frame_stats)}));
-        AIRY_TRY_OR(out, airy_integrate(lane->compute, sums, stats, lane->integrator, frame));
-        status = airy_queue_finish(lane->compute); /* the frame's memory goes */
-    out:
-        airy_array_destroy(&sums);
-        airy_array_destroy(&stats);
+        airy_status status =
+            airy_array_create_from(&frame, lane->compute, info->dtype, 3, shape, fate->pixels);
+        if (status == AIRY_OK)
+            status = lane->run->work->submit_decoded(lane, slot, i, frame);
+        if (status == AIRY_OK)
+            status = airy_queue_finish(lane->compute); /* the frame's memory goes */
         airy_array_destroy(&frame);
         free(fate->pixels);
         fate->pixels = NULL;
@@ -152,61 +132,31 @@ static airy_status submit_decoded(struct airy_lane *lane, struct airy_slot *slot
     return AIRY_OK;
 }
 
-/* Sums and stats of the slot's frames to the host. */
-static airy_status pull_results(struct airy_lane *lane, struct airy_slot *slot)
+/* What `after` does waits for what is enqueued in `before`, where these are two. */
+static airy_status follow(airy_queue *after, airy_queue *before, airy_event *event)
 {
-    const struct airy_run_plan *plan = &lane->run->plan;
-    const size_t bins = lane->integrator->bins, origin[3] = {0, 0, 0};
-    uint8_t *host = airy_host_data(slot->host_results);
-    if (plan->planes == AIRY_SUM_PLANES)
-        return airy_array_pull(lane->down, host, plan->result_bytes, slot->results);
-    airy_array *sums = NULL;
-    const size_t plane = bins * sizeof(double);
-    AIRY_TRY(airy_array_view(&sums, slot->sums, origin,
-                             (const size_t[3]){slot->frames, plan->planes, bins}));
-    airy_status status =
-        airy_array_pull(lane->down, host, slot->frames * plan->planes * plane, sums);
-    airy_array_destroy(&sums);
-    if (status == AIRY_OK)
-        status = airy_array_pull(lane->down, host + plan->batch * plan->planes * plane,
-                                 plan->batch * sizeof(airy_frame_stats), slot->stats);
-    return status;
+    if (after == before)
+        return AIRY_OK;
+    AIRY_TRY(airy_event_record(event, before));
+    AIRY_TRY(airy_queue_flush(before));
+    return airy_queue_wait(after, event);
 }
 
-airy_status airy_lane_submit(struct airy_lane *lane, struct airy_slot *slot)
+/* Enqueue one full slot: a copy up, the work, copies down. */
+static airy_status submit_slot(struct airy_lane *lane, struct airy_slot *slot)
 {
+    const struct airy_work *work = lane->run->work;
     struct airy_chunks chunks;
-    const size_t origin[3] = {0, 0, 0};
     airy_queue *up = lane->up[lane->submitted % lane->copies];
-    airy_array *sums = NULL, *stats = NULL;
-    airy_status status;
-    AIRY_TRY_OR(out, airy_array_view(
-                         &sums, slot->sums, origin,
-                         (const size_t[3]){slot->frames, AIRY_SUM_PLANES, lane->integrator->bins}));
-    AIRY_TRY_OR(out, airy_array_view(&stats, slot->stats, origin,
-                                     (const size_t[2]){slot->frames, sizeof(airy_frame_stats)}));
-    AIRY_TRY_OR(out, airy_batch_upload(up, slot->batch, &chunks));
-    if (up != lane->compute) {
-        AIRY_TRY_OR(out, airy_event_record(slot->uploaded, up));
-        AIRY_TRY_OR(out, airy_queue_flush(up));
-        AIRY_TRY_OR(out, airy_queue_wait(lane->compute, slot->uploaded));
-    }
-    AIRY_TRY_OR(out, airy_integrate_chunks(lane->compute, sums, stats, lane->integrator, &chunks,
-                                           lane->run->plan.planes < AIRY_SUM_PLANES));
-    AIRY_TRY_OR(out, submit_decoded(lane, slot));
-    if (lane->down != lane->compute) {
-        AIRY_TRY_OR(out, airy_event_record(slot->computed, lane->compute));
-        AIRY_TRY_OR(out, airy_queue_flush(lane->compute));
-        AIRY_TRY_OR(out, airy_queue_wait(lane->down, slot->computed));
-    }
-    if (slot->host_results)
-        AIRY_TRY_OR(out, pull_results(lane, slot));
-    AIRY_TRY_OR(out, airy_event_record(slot->done, lane->down));
-    status = airy_queue_flush(lane->down);
-out:
-    airy_array_destroy(&sums);
-    airy_array_destroy(&stats);
-    return status;
+    AIRY_TRY(airy_batch_upload(up, slot->batch, &chunks));
+    AIRY_TRY(follow(lane->compute, up, slot->uploaded));
+    AIRY_TRY(work->submit(lane, slot, &chunks));
+    AIRY_TRY(submit_decoded(lane, slot));
+    AIRY_TRY(follow(lane->down, lane->compute, slot->computed));
+    if (!lane->device->backend->in_place)
+        AIRY_TRY(work->collect(lane, slot));
+    AIRY_TRY(airy_event_record(slot->done, lane->down));
+    return airy_queue_flush(lane->down);
 }
 
 /* Until the lane's next slot may be full, or that time; 0: for as long as it takes. */
@@ -224,7 +174,7 @@ void *airy_run_submitter(void *arg)
 {
     struct airy_lane *lane = arg;
     struct airy_run *run = lane->run;
-    airy_numa_bind(lane->integrator->device->node);
+    airy_numa_bind(lane->device->node);
     pthread_mutex_lock(&run->lock);
     for (;;) {
         struct airy_slot *slot = &lane->slots[lane->submitted % lane->slot_count];
@@ -238,13 +188,13 @@ void *airy_run_submitter(void *arg)
             continue;
         }
         pthread_mutex_unlock(&run->lock);
-        const airy_status status = airy_lane_submit(lane, slot);
+        const airy_status status = submit_slot(lane, slot);
         if (status != AIRY_OK)
             airy_run_fail(lane, status);
         pthread_mutex_lock(&run->lock);
         slot->state = AIRY_SLOT_SUBMITTED;
         lane->submitted++;
-        if (lane->integrator->device->backend->in_place)
+        if (lane->device->backend->in_place)
             finish_slot(lane, slot); /* the call has done it */
         else
             pthread_cond_signal(&lane->sent);
@@ -257,7 +207,7 @@ void *airy_run_waiter(void *arg)
 {
     struct airy_lane *lane = arg;
     struct airy_run *run = lane->run;
-    airy_numa_bind(lane->integrator->device->node);
+    airy_numa_bind(lane->device->node);
     pthread_mutex_lock(&run->lock);
     for (;;) {
         struct airy_slot *slot = &lane->slots[lane->done % lane->slot_count];
@@ -281,7 +231,7 @@ void *airy_run_waiter(void *arg)
 
 static airy_status open_queues(struct airy_lane *lane)
 {
-    airy_device *device = lane->integrator->device;
+    airy_device *device = lane->device;
     AIRY_TRY(airy_queue_create(&lane->compute, device));
     lane->compute->threads = lane->run->plan.threads;
     if (device->backend->in_place) {
@@ -289,15 +239,14 @@ static airy_status open_queues(struct airy_lane *lane)
         lane->copies = 1;
         return AIRY_OK;
     }
-    const size_t copies =
-        airy_min_size(airy_tuned_for(device, AIRY_TUNE_COPIES, lane->integrator->pixels).current,
-                      AIRY_RUN_COPIES);
+    const size_t copies = airy_min_size(
+        airy_tuned_for(device, AIRY_TUNE_COPIES, lane->run->info.height * lane->run->info.width)
+            .current,
+        AIRY_RUN_COPIES);
     while (lane->copies < copies) {
         AIRY_TRY(airy_queue_create(&lane->up[lane->copies], device));
         lane->copies++;
     }
-    if (lane->run->plan.planes < AIRY_SUM_PLANES)
-        AIRY_TRY(airy_queue_create(&lane->fetch, device));
     return airy_queue_create(&lane->down, device);
 }
 
@@ -316,7 +265,7 @@ static airy_status rehearse(struct airy_lane *lane)
     slot->batch = lane->idle[lane->idle_count - 1];
     AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
     airy_profile_pause();
-    const airy_status status = airy_lane_submit(lane, slot);
+    const airy_status status = submit_slot(lane, slot);
     airy_profile_resume();
     AIRY_TRY(status);
     AIRY_TRY(airy_event_wait(slot->done));
@@ -335,29 +284,15 @@ static size_t share(const struct airy_lane *lane, size_t of_device)
 
 airy_status airy_lane_open(struct airy_lane *lane)
 {
-    const size_t batches = share(lane, lane->run->plan.slots), bins = lane->integrator->bins;
-    const size_t slots = batches + lane->run->plan.waiting, batch = lane->run->plan.batch;
+    const size_t batches = share(lane, lane->run->plan.slots);
+    const size_t slots = batches + lane->run->plan.waiting;
     lane->slot_count = slots;
     lane->readers = share(lane, lane->run->plan.readers);
-    AIRY_TRY(
-        airy_memory_calloc((void **)&lane->patterns, batch, sizeof(lane->patterns[0]), "patterns"));
-    AIRY_TRY(
-        airy_memory_calloc((void **)&lane->values, batch, 3 * bins * sizeof(float), "patterns"));
-    if (lane->run->plan.planes < AIRY_SUM_PLANES)
-        AIRY_TRY(airy_memory_calloc((void **)&lane->norms, batch,
-                                    AIRY_RUN_NORMS * bins * sizeof(double), "normalizations"));
-    if (lane->run->params->roi_count)
-        AIRY_TRY(airy_memory_calloc((void **)&lane->regions, batch,
-                                    2 * lane->run->params->roi_count * sizeof(double), "regions"));
-    AIRY_TRY(airy_memory_calloc((void **)&lane->done_rows, batch, sizeof(lane->done_rows[0]),
-                                "patterns"));
-    if (lane->run->group > 1 && batch % lane->run->group == 0)
-        AIRY_TRY(
-            airy_accumulator_create(&lane->group.sums, bins, lane->integrator->params.error_model));
     AIRY_TRY(airy_memory_calloc((void **)&lane->slots, slots, sizeof(lane->slots[0]), "slots"));
     AIRY_TRY(open_queues(lane));
+    AIRY_TRY(lane->run->work->open_lane(lane));
     struct airy_numa_policy before;
-    airy_numa_prefer(lane->integrator->device->node, &before);
+    airy_numa_prefer(lane->device->node, &before);
     airy_status status = open_batches(lane, batches);
     for (size_t i = 0; i < slots && status == AIRY_OK; i++)
         status = open_slot(lane, &lane->slots[i]);
@@ -379,24 +314,13 @@ void airy_lane_close(struct airy_lane *lane)
     free(lane->slots);
     lane->slots = NULL;
     close_batches(lane);
-    airy_accumulator_destroy(&lane->group.sums);
-    free(lane->patterns);
-    free(lane->values);
-    free(lane->norms);
-    free(lane->regions);
-    lane->regions = NULL;
-    free(lane->done_rows);
-    lane->done_rows = NULL;
-    lane->patterns = NULL;
-    lane->values = NULL;
-    lane->norms = NULL;
+    lane->run->work->close_lane(lane);
     for (size_t i = 0; i < lane->copies; i++)
         if (lane->up[i] != lane->compute)
             airy_queue_destroy(&lane->up[i]);
     lane->copies = 0;
     if (lane->down == lane->compute)
         lane->down = NULL;
-    airy_queue_destroy(&lane->fetch);
     airy_queue_destroy(&lane->down);
     airy_queue_destroy(&lane->compute);
 }

@@ -1,4 +1,4 @@
-#include "pipeline/run.h"
+#include "engine/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/size.h"
 #include "codec/framing.h"
 #include "core/objects.h"
-#include "integrate/integrator.h"
 
 enum {
     READ_PIECE = 256 << 10,
@@ -74,7 +73,7 @@ static void add_rows(struct airy_run *run, size_t first, size_t count)
     const size_t end = run->exhausted ? first : first + airy_min_size(count, groups - first);
     for (size_t g = first; g < end; g++) {
         const size_t from = g * run->group, to = airy_min_size(from + run->group, run->total_rows);
-        if (run->file && airy_pattern_file_done(run->file, g))
+        if (run->work->is_done && run->work->is_done(run, g))
             continue;
         /* Not more than there are, whatever the caller hands out. */
         for (size_t row = from; row < to && run->row_count < run->total_rows; row++)
@@ -330,7 +329,7 @@ void *airy_run_reader(void *arg)
 {
     struct airy_lane *lane = arg;
     struct airy_run *run = lane->run;
-    airy_numa_bind(lane->integrator->device->node);
+    airy_numa_bind(lane->device->node);
     pthread_mutex_lock(&run->lock);
     while (!run->failed) {
         struct airy_slot *slot = find_work(lane);

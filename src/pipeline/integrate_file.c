@@ -10,17 +10,17 @@
 #include "base/size.h"
 #include "integrate/integrator.h"
 #include "io/result/nxazint.h"
-#include "pipeline/run.h"
+#include "pipeline/integrate_run.h"
 
-static airy_status open_as(struct airy_run *run, const char *path,
-                           const struct airy_pattern_spec *spec, enum airy_run_open how)
+static airy_status open_as(struct airy_integrate_job *job, const char *path,
+                           const struct airy_pattern_spec *spec, enum integrate_file how)
 {
-    const airy_run_params *p = run->params;
+    const airy_run_params *p = job->run.params;
     if (how == AIRY_RUN_JOIN)
-        return airy_pattern_file_join(&run->file, path, spec);
+        return airy_pattern_file_join(&job->file, path, spec);
     if (how == AIRY_RUN_GATHER)
-        return airy_pattern_file_gather(&run->file, path, spec, p->force);
-    return airy_pattern_file_create(&run->file, path, spec, p->force, p->resume);
+        return airy_pattern_file_gather(&job->file, path, spec, p->force);
+    return airy_pattern_file_create(&job->file, path, spec, p->force, p->resume);
 }
 
 /* Mean of one value a frame of the stack over a group. */
@@ -178,10 +178,11 @@ static void put_regions(struct airy_fingerprint *f, const airy_run_params *p)
 }
 
 /* The integrator's parameters, and those that say which rows there are. */
-static void describe_run(struct airy_fingerprint *f, const struct airy_run *run)
+static void describe_run(struct airy_fingerprint *f, const struct airy_integrate_job *job)
 {
+    const struct airy_run *run = &job->run;
     const airy_run_params *p = run->params;
-    *f = run->team.integrators[0]->fingerprint;
+    *f = job->integrators[0]->fingerprint;
     airy_fingerprint_word(f, AIRY_AFFECTS_ROWS, "dtype", airy_dtype_name(run->info.dtype));
     put_rows(f, "first-frame", (double)p->first);
     put_rows(f, "frame-step", (double)airy_max_size(p->step, 1));
@@ -196,11 +197,12 @@ static void describe_run(struct airy_fingerprint *f, const struct airy_run *run)
 }
 
 /* What does not depend on how many rows there are. */
-static struct airy_pattern_spec describe_rows(const struct airy_run *run,
+static struct airy_pattern_spec describe_rows(const struct airy_integrate_job *job,
                                               struct airy_fingerprint *fingerprint)
 {
-    describe_run(fingerprint, run);
-    const airy_integrator *integrator = run->team.integrators[0];
+    describe_run(fingerprint, job);
+    const struct airy_run *run = &job->run;
+    const airy_integrator *integrator = job->integrators[0];
     return (struct airy_pattern_spec){
         .rois = run->params->rois,
         .roi_count = run->params->roi_count,
@@ -221,26 +223,28 @@ static struct airy_pattern_spec describe_rows(const struct airy_run *run,
     };
 }
 
-airy_status airy_run_file_grow(struct airy_run *run, const char *path)
+airy_status airy_integrate_file_grow(struct airy_integrate_job *job, const char *path)
 {
-    const airy_run_params *p = run->params;
+    const airy_run_params *p = job->run.params;
     const struct airy_pattern_numbers numbers = {p->first, airy_max_size(p->step, 1)};
     struct airy_fingerprint fingerprint;
-    struct airy_pattern_spec spec = describe_rows(run, &fingerprint);
+    struct airy_pattern_spec spec = describe_rows(job, &fingerprint);
     spec.grows = true;
-    return airy_pattern_growing_create(&run->growing, path, &spec, numbers, p->force, p->resume);
+    return airy_pattern_growing_create(&job->growing, path, &spec, numbers, p->force, p->resume);
 }
 
-airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy_run_open how)
+airy_status airy_integrate_file_open(struct airy_integrate_job *job, const char *path,
+                                     enum integrate_file how)
 {
-    const airy_integrator *integrator = run->team.integrators[0];
+    const struct airy_run *run = &job->run;
+    const airy_integrator *integrator = job->integrators[0];
     const size_t groups = airy_run_groups(run);
     uint64_t *index = NULL;
     double *monitor = NULL;
     struct columns columns = {0};
     airy_status status;
     struct airy_fingerprint fingerprint;
-    struct airy_pattern_spec spec = describe_rows(run, &fingerprint);
+    struct airy_pattern_spec spec = describe_rows(job, &fingerprint);
     spec.frames = groups;
     if (how == AIRY_RUN_ALONE && !run->params->resume) /* before any list of so many rows */
         AIRY_TRY(airy_disk_check(path, airy_pattern_rows_size(&spec), &spec.owner));
@@ -264,7 +268,7 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
     spec.nxazint = run->params->nxazint;
     spec.index = index;
     spec.monitor = run->params->monitor ? monitor : NULL;
-    status = open_as(run, path, &spec, how);
+    status = open_as(job, path, &spec, how);
 out:
     free(index);
     free(monitor);
@@ -273,19 +277,19 @@ out:
 }
 
 /* The planes of a frame without invalid pixels, for what does not differ between frames. */
-airy_status airy_run_file_finish(struct airy_run *run)
+airy_status airy_integrate_file_finish(struct airy_integrate_job *job)
 {
-    const airy_integrator *it = run->team.integrators[0];
+    const airy_integrator *it = job->integrators[0];
     double *sums = NULL;
-    if (run->growing)
-        return airy_pattern_growing_finish(run->growing);
+    if (job->growing)
+        return airy_pattern_growing_finish(job->growing);
     AIRY_TRY(
         airy_memory_calloc((void **)&sums, AIRY_SUM_PLANES * it->bins, sizeof(double), "sums"));
     const size_t size = it->bins * sizeof(double);
     memcpy(sums + AIRY_SUM_NORMALIZATION * it->bins, it->base_normalization, size);
     memcpy(sums + AIRY_SUM_NORMALIZATION2 * it->bins, it->base_normalization2, size);
     memcpy(sums + AIRY_SUM_COUNT_PLANE * it->bins, it->base_count, size);
-    const airy_status status = airy_pattern_file_finish(run->file, sums);
+    const airy_status status = airy_pattern_file_finish(job->file, sums);
     free(sums);
     return status;
 }

@@ -1,19 +1,22 @@
 /*
- * One run of a stack through integrators: what its threads share.
+ * One run of frames through devices: what its threads share.
  *
- * Each integrator is a lane: a device with slots (a slot = one batch) and threads of its own. A
- * CPU has two: work is done in the call that submits it, and one lane's batch keeps the pool busy
- * while the other's ends.
+ * A source brings the frames: a stack, whose rows are read here, or callers that put them (a feed).
+ * A job says what is done with them: on the device (struct airy_work), and with what comes back.
+ *
+ * Each device has lanes: slots (a slot = one batch) and threads. A device that bytes are copied to
+ * has one lane. A CPU has two: work is done in the call that submits it, and one lane's batch keeps
+ * the pool busy while the other's ends.
  * Readers take the next batch of the run when their lane has a free slot and memory to read into,
  * and fill it; a thread submits full slots in order; another waits for the device and hands the
- * memory on to the next batch; a writer writes the rows and frees the slot. There are more slots
+ * memory on to the next batch; a writer takes the results and frees the slot. There are more slots
  * than memory, so that the device goes on while the disk keeps the writer waiting.
  * So frames go to whichever device has room, and a slow one holds up nobody. Errors of
  * frames are values in the slot. Where one ends the run, all batches before it are done first: the
  * frame that is reported does not depend on threads or devices.
  */
-#ifndef AIRY_PIPELINE_RUN_H
-#define AIRY_PIPELINE_RUN_H
+#ifndef AIRY_ENGINE_RUN_H
+#define AIRY_ENGINE_RUN_H
 
 #include <pthread.h>
 
@@ -22,15 +25,62 @@
 #include "base/messages.h"
 #include "codec/chunks.h"
 #include "codec/framing.h"
-#include "io/result/file.h"
-#include "io/result/grow.h"
 #include "io/stack/source.h"
 
-/* The integrators of a run. All have frames and bins of the same shape. */
+struct airy_run;
+struct airy_lane;
+struct airy_slot;
+struct airy_tally;
+
+/* The devices of a run. */
 struct airy_run_team {
-    const airy_integrator *const *integrators;
+    airy_device *const *devices;
     size_t count;
-    size_t lanes; /* lane i is one of integrators[i % count] */
+    size_t lanes; /* lane i is of devices[i % count] */
+};
+
+/* Memory that the work needs for batches of a number of frames. */
+struct airy_work_need {
+    size_t results; /* of a slot, on the device */
+    size_t copied;  /* of a slot, on the host of a device that bytes are copied to */
+    size_t beside;  /* of a lane, on the same host */
+    size_t frame;   /* copied back a frame: with the frames as they are stored it bounds batches */
+    bool decodes;   /* whole frames in a CPU's memory, too; else it works block by block */
+};
+
+/*
+ * What is done with the frames. All are called by one thread of a lane at a time, and not while the
+ * run's lock is held, unless it says so. NULL is allowed where it says so.
+ */
+struct airy_work {
+    void (*need)(const struct airy_run *run, size_t batch, struct airy_work_need *need);
+    /* What a lane and each of its slots have; queues are there. Closing also after a failure. */
+    airy_status (*open_lane)(struct airy_lane *lane);
+    void (*close_lane)(struct airy_lane *lane);
+    airy_status (*open_slot)(struct airy_lane *lane, struct airy_slot *slot);
+    void (*close_slot)(struct airy_lane *lane, struct airy_slot *slot);
+    /*
+     * Enqueue in lane->compute what is done with the slot's frames, whose bytes are on the device.
+     * The first call is a rehearsal, all of whose frames are absent: scratch is taken, kernels are
+     * compiled.
+     */
+    airy_status (*submit)(struct airy_lane *lane, struct airy_slot *slot,
+                          const struct airy_chunks *chunks);
+    /* The same of frame i, which is decoded already: an array [1, height, width]. */
+    airy_status (*submit_decoded)(struct airy_lane *lane, struct airy_slot *slot, size_t i,
+                                  const airy_array *frame);
+    /* Enqueue in lane->down the copies to the host. Not where the device works in place. */
+    airy_status (*collect)(struct airy_lane *lane, struct airy_slot *slot);
+    /*
+     * Of a writer: take the results of a slot, whose frames say in their fates what is wrong with
+     * them, and fill in the tally. A failure ends the run; of a frame, where tally->ends.
+     */
+    airy_status (*take)(struct airy_lane *lane, struct airy_slot *slot, struct airy_tally *tally);
+    /* The slot is in the run's books. The lock is held. Or NULL. */
+    void (*booked)(struct airy_lane *lane, struct airy_slot *slot, const struct airy_tally *tally);
+    /* Whether a row, which is a group of frames, is done since an earlier run. Or NULL: none is. */
+    bool (*is_done)(const struct airy_run *run, size_t group);
+    bool in_turn; /* slots are taken in the order of their batches */
 };
 
 /* How a run is cut: worked out before anything is allocated. The same for every lane. */
@@ -40,13 +90,7 @@ struct airy_run_plan {
     unsigned threads;      /* of a CPU that have scratch, in each lane; at most the pool's */
     size_t waiting;        /* results of so many batches more wait for the writer, in each lane */
     size_t batch_bytes;    /* capacity for chunks of the largest batch */
-    /*
-     * Planes of a frame's sums that are copied back: all; or of long rows those that no frame
-     * without invalid pixels has in common with the others, the first one or two.
-     */
-    size_t planes;
-    size_t result_bytes;   /* sums and stats of a batch on the device, */
-    size_t host_results;   /* and those copied back; 0 where both are one memory */
+    struct airy_work_need need;
     uint64_t host_bytes;   /* of all lanes */
     uint64_t device_bytes; /* on a device */
 };
@@ -75,17 +119,15 @@ enum airy_slot_state {
 
 struct airy_slot {
     enum airy_slot_state state;
-    size_t number;                      /* of the batch it holds */
-    size_t frames, taken, filled;       /* taken: all parts of so many frames */
-    size_t part;                        /* of frame `taken`, the next to take */
-    airy_batch *batch;                  /* its frames, until it is done; NULL after that */
-    airy_array *results, *sums, *stats; /* sums and stats are views of results */
-    airy_host *host_results; /* sums of the plan's planes, [batch][planes][bins], and stats; NULL
-                                where the device's are in the host's memory */
+    size_t number;                /* of the batch it holds */
+    size_t frames, taken, filled; /* taken: all parts of so many frames */
+    size_t part;                  /* of frame `taken`, the next to take */
+    airy_batch *batch;            /* its frames, until it is done; NULL after that */
     airy_event *uploaded, *computed, *done;
     struct airy_frame_fate *fates; /* [batch] */
     size_t *sizes;                 /* [batch] */
     const size_t *rows;            /* [frames] of the run */
+    void *work;                    /* the job's own */
     /* Of a run that is fed: rows, arrival of each frame, and whether more may come. */
     size_t *own_rows;  /* [batch] */
     int64_t *received; /* [batch] CLOCK_MONOTONIC, ns */
@@ -93,25 +135,13 @@ struct airy_slot {
     uint64_t due; /* when it is closed at the latest; airy_clock_ns */
 };
 
-struct airy_run;
-struct airy_lane;
-
 struct airy_run_thread {
     pthread_t thread;
     void *(*body)(void *lane);
     struct airy_lane *lane;
 };
 
-/* Frames that are to be one row. */
-struct airy_group {
-    airy_accumulator *sums; /* NULL: none has more than one frame */
-    size_t bad;             /* frames that are no part of it */
-    char message[160];      /* of the first of them */
-};
-
 enum { AIRY_RUN_COPIES = 4 };
-/* Planes from AIRY_SUM_NORMALIZATION on, as the file has them. */
-enum { AIRY_RUN_NORMS = AIRY_SUM_PLANES - AIRY_SUM_NORMALIZATION };
 
 /* Frames that are put into a run from outside, where no stack is read (live.c). */
 struct airy_feed {
@@ -125,14 +155,6 @@ struct airy_feed {
      * is the time when it will be due; 0: it waits for another event. The lock is held.
      */
     bool (*ready)(struct airy_lane *lane, struct airy_slot *slot, uint64_t *until);
-    /* A slot's frames are done: the fates of those that are spoiled say so from here on. */
-    void (*taken)(void *user, struct airy_slot *slot);
-    /* Rows of a slot that are made, before they are written. */
-    void (*made)(void *user, const struct airy_slot *slot, const struct airy_pattern_row *rows,
-                 size_t count);
-    /* The file has these rows. The lock is held. */
-    void (*written)(void *user, const struct airy_slot *slot, const struct airy_pattern_row *rows,
-                    size_t count);
     /* One of the rows that are due is made bad in the file; by a writer, without the lock. */
     airy_status (*mend)(void *user);
     size_t due; /* rows that are good in the file and were spoiled since; with the run's lock */
@@ -142,7 +164,8 @@ struct airy_feed {
 /* A device at work. Batches go round its slots: the k-th it starts is in slot k % slots. */
 struct airy_lane {
     struct airy_run *run;
-    const airy_integrator *integrator;
+    airy_device *device;
+    size_t member;                   /* of the team: devices[member] */
     airy_queue *up[AIRY_RUN_COPIES]; /* [copies], taken in turn */
     size_t copies;
     airy_queue *compute, *down; /* one and the same on the CPU, and up[0] */
@@ -157,15 +180,7 @@ struct airy_lane {
     size_t started, submitted, done, written;
     /* For its readers, submitter, waiter, writer; with the run's lock. */
     pthread_cond_t room, full, sent, made;
-    /* Of the writer, for a slot's frames: patterns, whose intensity, std and sem are in values. */
-    struct airy_pattern_row *patterns; /* [batch] */
-    float *values;                     /* [batch][3][bins] */
-    double *regions;                   /* [batch][2][regions]: sums and means */
-    /* For frames with invalid pixels, where not all planes are copied back. */
-    airy_queue *fetch;
-    double *norms;           /* [batch][AIRY_RUN_NORMS][bins] */
-    size_t *done_rows;       /* [batch] of the file, those of patterns */
-    struct airy_group group; /* being added up, where groups end with batches */
+    void *work; /* the job's own */
     struct airy_run_thread *threads;
     size_t thread_count;
 };
@@ -177,21 +192,19 @@ struct airy_run {
     const airy_run_params *params;
     struct airy_run_team team;
     struct airy_run_plan plan;
-    airy_integrator_info axes;
+    const struct airy_work *work;
+    void *job; /* for the work */
     /*
      * A row here is a frame of the run. Rows of the file are groups of them, the same where a group
      * is one frame.
      */
     size_t *rows; /* [row_count] rows still to do; claimed ones are added as they come */
     size_t row_count, total_rows, resumed;
-    bool claiming;            /* a reader is asking for rows */
-    bool exhausted;           /* there are no more to claim */
-    size_t group;             /* frames of a group */
-    bool in_turn;             /* groups go on in the next batch: results are taken batch by batch */
-    size_t turn;              /* whose it is then; with the lock */
-    struct airy_group spread; /* of the batch whose turn it is */
-    airy_pattern_file *file;  /* NULL: nothing is written, or: */
-    airy_pattern_growing *growing; /* of a fed run whose rows nobody has counted */
+    bool claiming;                 /* a reader is asking for rows */
+    bool exhausted;                /* there are no more to claim */
+    size_t group;                  /* frames of a group */
+    bool in_turn;                  /* the work's, or groups go on in the next batch */
+    size_t turn;                   /* whose it is then; with the lock */
     bool skip_bad;                 /* a bad frame does not end the run */
     struct airy_lane *lanes;       /* [team.lanes] */
     struct airy_messages messages; /* to params->message */
@@ -208,6 +221,17 @@ struct airy_run {
     pthread_mutex_t progress_lock;
 };
 
+/* What a writer has done with a slot, for the run's books. */
+struct airy_tally {
+    size_t frames, bad, lost; /* lost: of the bad ones, given up */
+    bool ends;                /* one of them ends the run */
+    uint64_t stored;          /* bytes of the good ones */
+    double max;               /* largest pixel of the good ones */
+    size_t empty, empty_row;  /* good frames in which no pixel counts; the first of them */
+    size_t bad_row;           /* the first; message says why */
+    char message[768];
+};
+
 /* Frame of the stack behind a row of the file. */
 size_t airy_run_frame(const airy_run_params *params, size_t row);
 /* Number of frames of the run. */
@@ -215,44 +239,36 @@ airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_
 /* Frames of a group, at least 1, and how many groups so many frames are. */
 size_t airy_run_group(const airy_run_params *params, size_t rows);
 size_t airy_run_groups(const struct airy_run *run);
-/* Lanes of a team for so many rows. */
-size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *params, size_t rows);
-/* Of so many, those that a process may expect to do: where they are claimed, its share. */
-size_t airy_run_share(const airy_run_params *params, size_t rows);
 /* Is this row of `rows` one of this part's? */
 bool airy_run_is_mine(const airy_run_params *params, size_t row, size_t rows);
 /*
- * stack: or NULL, frames are fed and have at most info->max_chunk bytes. rows: [row_count] those
- * still to do, or NULL: rows 0 to row_count - 1, or what is claimed of them. refused: NULL, or a plan for which there was not
- * enough memory: a smaller one is made.
+ * Of a run with stack or feed, info, team, work and params; lanes of its team for so many rows are
+ * set first. rows: [row_count] those still to do, or NULL: rows 0 to row_count - 1, or what is
+ * claimed of them. refused: NULL, or a plan for which there was not enough memory: a smaller one is
+ * made.
  */
-airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack,
-                               const airy_stack_info *info, const struct airy_run_team *team,
-                               const airy_run_params *params, const size_t *rows, size_t row_count,
+void airy_run_set_lanes(struct airy_run *run, size_t rows);
+airy_status airy_run_plan_make(struct airy_run_plan *plan, const struct airy_run *run,
+                               const size_t *rows, size_t row_count,
                                const struct airy_run_plan *refused);
-/* All there, of the frames' shape and like each other. call: for the sentence. */
-airy_status airy_run_check(const char *call, const airy_stack_info *info,
-                           const struct airy_run_team *team, const airy_run_params *params);
+/* For airy_run_info: what the plan says of a run. */
+void airy_run_tell_plan(airy_run_info *info, const struct airy_run_plan *plan);
+/* Parameters of every run. */
+airy_status airy_run_check(const airy_run_params *params);
 
 /*
- * The file of the run: opened in one of these ways, completed with what does not differ between
- * frames. run->team, total_rows and params are set.
+ * The life of a run whose stack, or feed and info, params and out are set. begin: the frames have a
+ * shape. open, with team, work and job: how many rows and lanes there are. prepare: queues and slots for the rows to do, as planned, or less of it where the memory turns
+ * out to be less. execute: list the rows that are to be done, and do them. join: what failed.
+ * close: describes the run.
  */
-enum airy_run_open { AIRY_RUN_ALONE, AIRY_RUN_JOIN, AIRY_RUN_GATHER };
-airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy_run_open how);
-airy_status airy_run_file_grow(struct airy_run *run, const char *path);
-airy_status airy_run_file_finish(struct airy_run *run);
-
-/*
- * The life of a run whose stack, or feed and info, and team, params and out are set. prepare: queues and slots for the rows to do, as planned, or less of it where
- * the memory turns out to be less. join: what failed. close: describes the run; keep: the partial
- * file stays, where there is one.
- */
-airy_status airy_run_open(struct airy_run *run, const char *call);
+airy_status airy_run_begin(struct airy_run *run, const char *call);
+airy_status airy_run_open(struct airy_run *run);
 airy_status airy_run_prepare(struct airy_run *run);
 void airy_run_start(struct airy_run *run);
 airy_status airy_run_join(struct airy_run *run);
-void airy_run_close(struct airy_run *run, bool keep);
+airy_status airy_run_execute(struct airy_run *run);
+void airy_run_close(struct airy_run *run);
 
 /*
  * A lane's queues and slots. Opening ends with a rehearsal: a batch without a readable frame goes
@@ -267,8 +283,6 @@ airy_status airy_lane_finish(struct airy_lane *lane);
 bool airy_lane_has_room(const struct airy_lane *lane);
 /* That slot, with memory. The lock is held. */
 struct airy_slot *airy_lane_take_slot(struct airy_lane *lane);
-/* Enqueue one full slot: a copy up, the kernels, a copy down. */
-airy_status airy_lane_submit(struct airy_lane *lane, struct airy_slot *slot);
 
 /* Threads' bodies; `lane` is a struct airy_lane. */
 void *airy_run_reader(void *lane);
@@ -285,5 +299,16 @@ void airy_run_show(struct airy_run *run);
 void airy_run_note_bad(airy_run_info *out, size_t row, const char *sentence);
 /* No batch is started any more. The lock is held. */
 bool airy_run_ends(const struct airy_run *run);
+/*
+ * For the writer: whether frame i of a slot is bad, as it was read, or by the status word that the
+ * device gave it (airy_frame_error); *error says why.
+ */
+bool airy_run_frame_is_bad(const struct airy_run *run, const struct airy_slot *slot, size_t i,
+                           uint32_t status, airy_error *error);
+/* Where a frame of the stack lies, for a sentence about it. */
+void airy_run_where(const struct airy_run *run, size_t frame, char *where, size_t size);
+/* Note a bad frame. Fails, and sets tally->ends, where such a frame ends the run. */
+airy_status airy_run_mark_bad(struct airy_run *run, size_t row, const airy_error *error,
+                              struct airy_tally *tally);
 
 #endif
