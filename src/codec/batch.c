@@ -327,6 +327,16 @@ airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_
     return AIRY_OK;
 }
 
+airy_status airy_decode_chunks(airy_queue *queue, const airy_array *frames,
+                               const airy_array *status, const struct airy_chunks *chunks)
+{
+    const struct airy_backend *backend = airy_queue_backend(queue);
+    AIRY_FAIL_IF(!backend->codec || !backend->codec->decode, AIRY_ERR_UNSUPPORTED,
+                 "back end '%s' does not implement decoding", backend->name);
+    return backend->codec->decode(
+        queue, &(struct airy_decode_plan){.chunks = *chunks, .frames = frames, .status = status});
+}
+
 airy_status airy_decode_batch(airy_queue *queue, airy_array *frames, airy_array *status,
                               airy_batch *batch)
 {
@@ -349,10 +359,7 @@ airy_status airy_decode_batch(airy_queue *queue, airy_array *frames, airy_array 
                      !airy_array_is_tight(status),
                  AIRY_ERR_SHAPE, "status is %s, expected [%zu] without gaps",
                  airy_array_describe(status, text), batch->frames);
-    const struct airy_backend *backend = airy_queue_backend(queue);
-    AIRY_FAIL_IF(!backend->codec || !backend->codec->decode, AIRY_ERR_UNSUPPORTED,
-                 "back end '%s' does not implement decoding", backend->name);
-    struct airy_decode_plan plan = {.frames = frames, .status = status};
-    AIRY_TRY(airy_batch_upload(queue, batch, &plan.chunks));
-    return backend->codec->decode(queue, &plan);
+    struct airy_chunks chunks;
+    AIRY_TRY(airy_batch_upload(queue, batch, &chunks));
+    return airy_decode_chunks(queue, frames, status, &chunks);
 }

@@ -83,6 +83,9 @@ void airy_batch_index_stored(airy_batch *batch, size_t frame);
 void airy_batch_index_absent(airy_batch *batch, size_t frame);
 /* Enqueue the copy to the device (nothing to do on the CPU) and describe the batch. */
 airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_chunks *chunks);
+/* Chunks to frames [chunks->frames, height, width] and status [frames]; of the right kinds, tight. */
+airy_status airy_decode_chunks(airy_queue *queue, const airy_array *frames,
+                               const airy_array *status, const struct airy_chunks *chunks);
 
 /*
  * Decoders of blocks on the host. The CPU back end has one set of them for the instruction sets of

@@ -116,7 +116,8 @@ static airy_status submit_decoded(struct airy_lane *lane, struct airy_slot *slot
     for (size_t i = 0; i < slot->frames; i++) {
         struct airy_frame_fate *fate = &slot->fates[i];
         airy_array *frame = NULL;
-        if (!fate->pixels)
+        fate->alone = fate->pixels != NULL;
+        if (!fate->alone)
             continue;
         airy_status status =
             airy_array_create_from(&frame, lane->compute, info->dtype, 3, shape, fate->pixels);
@@ -152,6 +153,8 @@ static airy_status submit_slot(struct airy_lane *lane, struct airy_slot *slot)
     AIRY_TRY(follow(lane->compute, up, slot->uploaded));
     AIRY_TRY(work->submit(lane, slot, &chunks));
     AIRY_TRY(submit_decoded(lane, slot));
+    if (work->submit_rest)
+        AIRY_TRY(work->submit_rest(lane, slot));
     AIRY_TRY(follow(lane->down, lane->compute, slot->computed));
     if (!lane->device->backend->in_place)
         AIRY_TRY(work->collect(lane, slot));

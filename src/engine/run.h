@@ -66,9 +66,11 @@ struct airy_work {
      */
     airy_status (*submit)(struct airy_lane *lane, struct airy_slot *slot,
                           const struct airy_chunks *chunks);
-    /* The same of frame i, which is decoded already: an array [1, height, width]. */
+    /* After it, of frame i, which is decoded already (its fate is alone): [1, height, width]. */
     airy_status (*submit_decoded)(struct airy_lane *lane, struct airy_slot *slot, size_t i,
                                   const airy_array *frame);
+    /* After these, what takes the batch as a whole. Or NULL. */
+    airy_status (*submit_rest)(struct airy_lane *lane, struct airy_slot *slot);
     /* Enqueue in lane->down the copies to the host. Not where the device works in place. */
     airy_status (*collect)(struct airy_lane *lane, struct airy_slot *slot);
     /*
@@ -80,7 +82,8 @@ struct airy_work {
     void (*booked)(struct airy_lane *lane, struct airy_slot *slot, const struct airy_tally *tally);
     /* Whether a row, which is a group of frames, is done since an earlier run. Or NULL: none is. */
     bool (*is_done)(const struct airy_run *run, size_t group);
-    bool in_turn; /* slots are taken in the order of their batches */
+    bool in_turn;     /* slots are taken in the order of their batches */
+    size_t cpu_batch; /* frames of a batch on a CPU; 0: as tuned */
 };
 
 /* How a run is cut: worked out before anything is allocated. The same for every lane. */
@@ -100,6 +103,7 @@ struct airy_frame_fate {
     airy_error error; /* status not AIRY_OK: could not be read */
     void *pixels;     /* decoded on the host because its chunk is cut in another way than the
                      stack's; or NULL */
+    bool alone;       /* it had pixels, which are submitted by themselves */
     size_t parts;     /* that readers take, each by itself */
     size_t left;      /* of them not read yet */
     uint64_t there;   /* bit k: part k is read */
