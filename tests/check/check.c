@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -78,10 +79,9 @@ enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 struct options {
     const char **specs;
     size_t spec_count;
-    bool all_devices, shared, bench;
+    bool all_devices, bench;
     const char *json;
     uint64_t seed;
-    unsigned threads;
     unsigned part, parts; /* every parts-th family, from number part on; 0: all */
 };
 
@@ -150,11 +150,10 @@ static double processor_seconds(void)
 /* Whether a case that is meant is among those of the sample. */
 static bool is_sampled(struct check_state *s, const char *spec)
 {
-    const bool rest = !s->every && s->rest;
     const unsigned every = s->every                          ? s->every
                            : strncmp(spec, "opencl", 6) == 0 ? s->opencl_every
                                                              : 0;
-    return !every || (s->met++ % every == 0) != rest;
+    return !every || s->met++ % every == s->slice % every;
 }
 
 bool check_case(struct check *c, const char *format, ...)
@@ -253,6 +252,21 @@ void check_note(struct check *c, const char *format, ...)
     fflush(stdout);
 }
 
+/* The environment that a case needs to fail in the same way, too. */
+static void print_again(const struct check *c)
+{
+    static const char *const names[] = {"AIRY_CPU", "POCL_EXTRA_BUILD_FLAGS"};
+    const struct check_state *s = c->state;
+    printf("# %s/%s on %s; run it again:", s->family, s->name, c->spec);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (getenv(names[i]))
+            printf(" %s='%s'", names[i], getenv(names[i]));
+    printf(" %s --device %s --seed %llu", s->program, c->spec, (unsigned long long)c->seed);
+    if (s->threads)
+        printf(" --threads %u", s->threads);
+    printf("%s '%s'\n", s->shared ? " --shared" : "", s->name);
+}
+
 bool check_failed(struct check *c, const char *file, int line, const char *format, ...)
 {
     struct check_state *s = c->state;
@@ -263,8 +277,7 @@ bool check_failed(struct check *c, const char *file, int line, const char *forma
     va_end(args);
     const char *base = strrchr(file, '/');
     if (!s->failed)
-        printf("# %s/%s on %s, --seed %llu:\n", s->family, s->name, c->spec,
-               (unsigned long long)c->seed);
+        print_again(c);
     check_note(c, "%s:%d: %s", base ? base + 1 : file, line, text);
     s->failed = true;
     return false;
@@ -306,7 +319,7 @@ static void begin_family(struct check_state *s, const char *name)
 static void run_device(struct check *c, const struct options *o, const char *spec)
 {
     struct check_state *s = c->state;
-    const airy_device_params params = {.threads = o->threads};
+    const airy_device_params params = {.threads = s->threads};
     c->device = NULL;
     c->queue = NULL;
     c->spec = spec;
@@ -322,7 +335,7 @@ static void run_device(struct check *c, const struct options *o, const char *spe
     (void)airy_device_get_info(c->device, &info);
     c->spec = airy_device_spec(c->device);
     c->is_cpu = strcmp(info.backend, "cpu") == 0;
-    if (o->shared && !c->is_cpu)
+    if (s->shared && !c->is_cpu)
         check_cl_share(c->device);
     printf("# device %s: %s; %s; %u units\n", c->spec, info.name, info.driver, info.units);
     for (size_t i = o->part; i < FAMILIES; i += o->parts ? o->parts : 1) {
@@ -383,9 +396,9 @@ static void print_usage(void)
            "  --all-devices   run on every device that is usable\n"
            "  --shared        on PoCL, too, kernels tell results in memory of the host\n"
            "  --part I/N      part I of N, 1 to N: every N-th family\n"
-           "  --every N       the first of every N cases of each family\n"
-           "  --opencl-every N  on OpenCL devices the first of every N cases of each family\n"
-           "  --opencl-rest N   on OpenCL devices the cases that --opencl-every N leaves out\n"
+           "  --every N       one of every N cases of each family: the first, or the one after\n"
+           "                  $CHECK_SLICE modulo N others\n"
+           "  --opencl-every N  the same on OpenCL devices alone; all cases if CHECK_SLICE=all\n"
            "  --threads N     size of the CPU pool\n"
            "  --bench         time the cases that have timings\n"
            "  --json FILE     write results, timings and each case's processor time\n"
@@ -425,7 +438,6 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
                                           {"part", required_argument, NULL, 'p'},
                                           {"every", required_argument, NULL, 'e'},
                                           {"opencl-every", required_argument, NULL, 'o'},
-                                          {"opencl-rest", required_argument, NULL, 'r'},
                                           {"threads", required_argument, NULL, 't'},
                                           {"bench", no_argument, NULL, 'b'},
                                           {"json", required_argument, NULL, 'j'},
@@ -443,7 +455,7 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
             o->all_devices = true;
             break;
         case 'm':
-            o->shared = true;
+            s->shared = true;
             break;
         case 'p':
             if (!parse_part(o, optarg))
@@ -455,16 +467,14 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
             s->every = (unsigned)number;
             break;
         case 'o':
-        case 'r':
             if (!parse_count(optarg, 1000, &number))
                 return 3;
             s->opencl_every = (unsigned)number;
-            s->rest = option == 'r';
             break;
         case 't':
             if (!parse_count(optarg, 1024, &number))
                 return 3;
-            o->threads = (unsigned)number;
+            s->threads = (unsigned)number;
             break;
         case 'b':
             o->bench = true;
@@ -486,8 +496,14 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
             return 3;
         }
     }
+    s->program = argv[0];
     s->filters = argv + optind;
     s->filter_count = (size_t)(argc - optind);
+    const char *slice = getenv("CHECK_SLICE");
+    if (slice && strcmp(slice, "all") == 0)
+        s->opencl_every = 0;
+    else if (slice && !parse_count(slice, UINT_MAX, &s->slice))
+        return 3;
     return 0;
 }
 

@@ -35,8 +35,10 @@ struct check_state {
     size_t filter_count;
     unsigned every;        /* of a family every such case that is meant; 0: all */
     unsigned opencl_every; /* the same on OpenCL devices alone */
-    bool rest;             /* the cases that opencl_every leaves out */
-    bool list;
+    uint64_t slice;        /* modulo every: the first of these cases */
+    bool list, shared;
+    unsigned threads; /* of the CPU pool; 0: as many as the CPU has */
+    const char *program;
 
     /* the case that runs; name empty: none */
     char name[CHECK_NAME];

@@ -190,7 +190,24 @@ ok 5 - T
     results >said && grep -q '^# exit code 99, expected 0' log
 )
 
+# Each case is in one slice, and one that fails names the command that runs it again, as it ran.
+check_slices() (
+    check=$build/tests/airy-check
+    for slice in 0 1 2; do
+        CHECK_SLICE=1$slice "$check" --every 3 --list formats table >>"$top/slices" || exit 1
+    done
+    "$check" --list formats table >"$top/all" || exit 2
+    [ "$(grep '/' "$top/slices" | sort)" = "$(grep '/' "$top/all" | sort)" ] || exit 3
+    CHECK_SLICE=all "$check" --opencl-every 3 --list formats table | diff "$top/all" - || exit 4
+    CHECK_SLICE=none "$check" --list table 2>/dev/null && exit 5
+    (ulimit -n 5 && AIRY_CPU=portable "$check" --threads 2 --seed 5 error_run) >"$top/log" 2>&1 && exit 6
+    again=$(sed -n 's/.*; run it again: //p' "$top/log")
+    case $again in AIRY_CPU=\'portable\'*" --device cpu --seed 5 --threads 2 'error_run'") ;; *) cat "$top/log" && exit 7 ;; esac
+    sh -c "$again"
+)
+
 one parse parse
+one check_slices check_slices
 one cli_assertions cli_assertions
 one cli_update cli_update
 one detector_table detector_table
