@@ -233,6 +233,18 @@ airy_status airy_hinted(airy_hint hint, airy_status status)
     return status;
 }
 
+airy_status airy_hint_becomes(airy_hint from, airy_hint to, airy_status status)
+{
+    last.hint = last.hint == from ? to : last.hint;
+    return status;
+}
+
+airy_status airy_hint_leaving_out(airy_status status)
+{
+    (void)airy_hint_becomes(AIRY_HINT_GROWING, AIRY_HINT_GROWING_FRAMES, status);
+    return airy_hint_becomes(AIRY_HINT_DATA_FILE, AIRY_HINT_DATA_FRAMES, status);
+}
+
 airy_hint airy_hint_of_errno(int error)
 {
     switch (error) {

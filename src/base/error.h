@@ -40,6 +40,11 @@ airy_status airy_fail_frame(airy_status status, const char *frame);
 airy_status airy_about(airy_subject subject, const char *name, airy_status status);
 /* Give the record a hint, in place of the one it has; returns status. */
 airy_status airy_hinted(airy_hint hint, airy_status status);
+/* Give it the hint `to` where its hint is `from`; returns status. */
+airy_status airy_hint_becomes(airy_hint from, airy_hint to, airy_status status);
+/* The failure is of one of many frames, which its user may leave out: hints that can say so do;
+ * returns status. */
+airy_status airy_hint_leaving_out(airy_status status);
 /* What a failure suggests of which nothing but its status is known. */
 airy_hint airy_usual_hint(airy_status status);
 /* What a failure of the operating system suggests; AIRY_HINT_ACCESS in general. */

@@ -27,11 +27,13 @@ static const char *const templates[AIRY_HINT_COUNT] = {
     [AIRY_HINT_SPACE] = "make room, or write elsewhere",
     [AIRY_HINT_WRITER] = "wait until that has ended, or end it",
     [AIRY_HINT_PIPE] = "write it into a file first",
-    [AIRY_HINT_REGULAR] = "give a file|a folder's files as {inputs=FOLDER/*.cbf}",
+    [AIRY_HINT_REGULAR] = "give a file",
+    [AIRY_HINT_FOLDER] = "give a file|a folder's files as {inputs=FOLDER/*.cbf}",
     [AIRY_HINT_CONTENTS] = "{info(FILE)} lists what it holds|?choose a file with an image",
     [AIRY_HINT_NAME] = "check the name ({info(FILE)} lists what a file holds)|?check the name",
-    [AIRY_HINT_GROWING] = "it may still be written, or its copy was cut|"
-                          "&{on-error=skip} goes on without such frames",
+    [AIRY_HINT_GROWING] = "it may still be written, or its copy was cut",
+    [AIRY_HINT_GROWING_FRAMES] = "it may still be written, or its copy was cut|"
+                                 "&{on-error=skip} goes on without such frames",
     [AIRY_HINT_DATA_FILE] = "put the whole file beside its master",
     [AIRY_HINT_DATA_FRAMES] = "put the whole file beside its master|"
                               "leave its frames out by {on-error=skip}",
@@ -54,7 +56,8 @@ static const char *const templates[AIRY_HINT_COUNT] = {
     [AIRY_HINT_DEVICES] = "{devices()} lists what there is|?list the devices",
     [AIRY_HINT_CPU] = "use {device=cpu}|?use the CPU",
     [AIRY_HINT_CPU_OR_FLOAT32] = "use float32 arrays|use {device=cpu}",
-    [AIRY_HINT_STREAM] = "streams (tcp://HOST:PORT) are taken by {integrate()} alone|?give a file",
+    [AIRY_HINT_STREAM] =
+        "streams (tcp://HOST:PORT) are taken by {integrate()} alone, as its input|?give a file",
     [AIRY_HINT_BIND] = "{connect} goes to a receiver that is bound elsewhere|"
                        "?use an address of this machine",
     [AIRY_HINT_PORT] = "another program has this port: end that one, or choose another port",

@@ -274,6 +274,7 @@ static void settle(struct airy_lane *lane, struct airy_slot *slot, size_t i, siz
         status = read_pixels(run, frame, fate);
     if (status == AIRY_OK)
         return;
+    (void)airy_hint_leaving_out(status);
     airy_error_get(&fate->error);
     fate->error.status = status;
     airy_batch_index_absent(slot->batch, i);

@@ -309,6 +309,8 @@ static void check_hints(struct check *c)
         "put the whole file beside its master, or leave its frames out by \"on_error\" = \"skip\"");
     HINT(AIRY_HINT_DATA_FRAMES, airy_hint_keyword, none, "put the whole file beside its master");
     HINT(AIRY_HINT_GROWING, airy_hint_keyword, NULL,
+         "it may still be written, or its copy was cut");
+    HINT(AIRY_HINT_GROWING_FRAMES, airy_hint_keyword, NULL,
          "it may still be written, or its copy was cut; on_error=\"skip\" goes on without such "
          "frames");
     HINT(AIRY_HINT_MEMORY, airy_hint_keyword, NULL,

@@ -313,7 +313,7 @@ airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char 
         H5Fclose(file);
     }
     airy_hdf5_unlock();
-    return status;
+    return airy_hint_becomes(AIRY_HINT_REGULAR, AIRY_HINT_FOLDER, status);
 }
 
 void airy_hdf5_list_free(airy_hdf5_entry *entries)

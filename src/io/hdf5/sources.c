@@ -701,7 +701,7 @@ static airy_status merge_same(struct sources *list, const struct walk *w,
 
 static airy_status open_file(hid_t *opened, const char *file, const struct walk *w)
 {
-    AIRY_FAIL_HINT_IF(access(file, F_OK) != 0, AIRY_ERR_NOT_FOUND, AIRY_HINT_DATA_FRAMES,
+    AIRY_FAIL_HINT_IF(access(file, F_OK) != 0, AIRY_ERR_NOT_FOUND, AIRY_HINT_DATA_FILE,
                       AIRY_SUBJECT_FILE,
                       "file '%s', a source of the virtual dataset %s, is not there", file, w->what);
     if (airy_hdf5_open(opened, file) != AIRY_OK)

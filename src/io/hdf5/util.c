@@ -136,9 +136,9 @@ static airy_status check_signature(bool *growing, const char *path)
         !found && fits, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
         "'%s' is a FITS file, expected HDF5; its extensions are images FILE[NAME] or FILE[N]",
         path);
-    AIRY_FAIL_HINT_IF(!found, AIRY_ERR_FORMAT, AIRY_HINT_RAW, AIRY_SUBJECT_FILE,
-                      "'%s' (%llu bytes) is no HDF5 file: its signature is missing", path,
-                      (unsigned long long)size);
+    AIRY_FAIL_ON_IF(!found, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s' (%llu bytes) is no HDF5 file: its signature is missing", path,
+                    (unsigned long long)size);
     return AIRY_OK;
 }
 

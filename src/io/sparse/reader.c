@@ -559,5 +559,5 @@ airy_status airy_sparse_densify(const airy_sparse *sparse, size_t frame, void *p
         memcpy((char *)pixels + (size_t)part.index[k] * elem, (char *)part.intensity + k * elem,
                elem);
     free_part(&part);
-    return status;
+    return airy_hint_leaving_out(status);
 }

@@ -108,7 +108,6 @@ static airy_status add_lost(airy_stack *stack, const struct stack_choice *choice
     struct stack_segment *lost = &stack->segments[segment];
     lost->frames = frames;
     why.status = AIRY_ERR_NOT_FOUND;
-    why.hint = why.hint == AIRY_HINT_DATA_FILE ? AIRY_HINT_DATA_FRAMES : why.hint;
     (void)airy_error_restore(&why);
     lost->broken = airy_error_keep();
     AIRY_FAIL_IF(!lost->broken, AIRY_ERR_MEMORY, "out of memory for a failure's sentence");
@@ -367,7 +366,8 @@ airy_status airy_stack_create_with(airy_stack **stack, const char *const *paths,
     for (size_t i = 0; i < params->external_folder_count; i++)
         AIRY_FAIL_IF(!params->external_folders || !params->external_folders[i], AIRY_ERR_PARAM,
                      "external_folders[%zu] is NULL", i);
-    return expand_and_create(stack, paths, count, params);
+    return airy_hint_becomes(AIRY_HINT_REGULAR, AIRY_HINT_FOLDER,
+                             expand_and_create(stack, paths, count, params));
 }
 
 airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count)

@@ -137,7 +137,7 @@ static airy_status add_broken(struct resolver *r, struct known_source *known, co
     known->shape.ndim = 0;
     AIRY_TRY(airy_stack_add_blank(stack, &known->segment, file, dataset));
     struct stack_segment *broken = &stack->segments[known->segment];
-    (void)airy_hinted(AIRY_HINT_DATA_FRAMES,
+    (void)airy_hinted(AIRY_HINT_DATA_FILE,
                       airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
                                    "file '%s', a source of the virtual dataset %s::%s, is %s", file,
                                    r->path, r->name, why));
