@@ -78,6 +78,8 @@ typedef enum airy_hint {
     AIRY_HINT_CELESTIAL,      /**< use an image with sky coordinates */
     AIRY_HINT_COMPLEX,        /**< write complex numbers as pairs */
     AIRY_HINT_MEMORY,         /**< use less memory, or allow more */
+    AIRY_HINT_MATRIX,         /**< make the matrix of an integrator smaller, or allow more memory */
+    AIRY_HINT_BINS,           /**< the same of one whose pixels are not split */
     AIRY_HINT_MAX_PIXELS,     /**< leave the frame out, or list more pixels */
     AIRY_HINT_MAX_PEAKS,      /**< leave the frame out, or list more peaks */
     AIRY_HINT_SAME_OPTIONS,   /**< give results that were made with the same parameters */

@@ -50,6 +50,10 @@ static const char *const templates[AIRY_HINT_COUNT] = {
                           "a last axis of 2|?write real and imaginary parts as a last axis of 2",
     [AIRY_HINT_MEMORY] = "raise {memory-limit}|lower {batch} or {threads}|choose another {device}|"
                          "?use a machine with more memory, or smaller data",
+    [AIRY_HINT_MATRIX] = "raise {memory-limit}|use fewer {bins}|split pixels less by {split=no}|"
+                         "choose another {device}|?use fewer bins, or a machine with more memory",
+    [AIRY_HINT_BINS] = "raise {memory-limit}|use fewer {bins}|choose another {device}|"
+                       "?use fewer bins, or a machine with more memory",
     [AIRY_HINT_MAX_PIXELS] = "{on-error=skip} goes on without such frames|raise {max-pixels}",
     [AIRY_HINT_MAX_PEAKS] = "{on-error=skip} goes on without such frames|raise {max-peaks}",
     [AIRY_HINT_SAME_OPTIONS] = "give results made with the same options",

@@ -70,12 +70,14 @@ static airy_status book(airy_device *device, size_t size, const char *what)
         m.largest = find_largest(device);
     }
     pthread_mutex_unlock(&device->lock);
+    AIRY_FAIL_IF(!fits && most && size > most, AIRY_ERR_MEMORY,
+                 "out of memory on %s for %s: wanted %llu bytes, largest single allocation of the "
+                 "device %llu",
+                 device->info.spec, what, (ull)size, (ull)most);
     AIRY_FAIL_IF(!fits, AIRY_ERR_MEMORY,
                  "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, largest "
-                 "block %llu, "
-                 "largest single allocation of the device %llu",
-                 device->info.spec, what, (ull)size, (ull)used, (ull)m.limit, (ull)m.largest,
-                 (ull)most);
+                 "block %llu",
+                 device->info.spec, what, (ull)size, (ull)used, (ull)m.limit, (ull)m.largest);
     return AIRY_OK;
 }
 

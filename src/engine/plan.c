@@ -406,6 +406,16 @@ static airy_status fail_memory(const struct airy_run_plan *plan, const struct ai
                      plan->slots == 1 ? "" : "s", reason.text);
 }
 
+/* Nothing smaller was left to choose, unless the caller has fixed the sizes of batches. */
+static airy_status hint_at_work(const struct airy_run_plan *plan, const struct airy_run *run,
+                                airy_status status)
+{
+    const airy_run_params *params = run->params;
+    return params->batch > 1 || params->slots || plan->need.hint == AIRY_HINT_NONE
+               ? status
+               : airy_hint_becomes(AIRY_HINT_MEMORY, plan->need.hint, status);
+}
+
 /* Bytes of a frame in the file. */
 static size_t mean_size(const struct airy_run *run, const size_t *rows, size_t row_count)
 {
@@ -488,7 +498,7 @@ airy_status airy_run_plan_make(struct airy_run_plan *plan, const struct airy_run
     bool smaller = refused != NULL;
     do {
         if (smaller && !shrink(plan, run->params, team->lanes / team->count))
-            return fail_memory(plan, team);
+            return hint_at_work(plan, run, fail_memory(plan, team));
         AIRY_TRY(plan_memory(plan, run, rows, row_count));
         smaller = true;
     } while (!addressable(plan) || find_short(plan, team));

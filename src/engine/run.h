@@ -46,6 +46,7 @@ struct airy_work_need {
     size_t beside;  /* of a lane, on the same host */
     size_t frame;   /* copied back a frame: with the frames as they are stored it bounds batches */
     bool decodes;   /* whole frames in a CPU's memory, too; else it works block by block */
+    airy_hint hint; /* what makes less of it where one frame does not fit; or AIRY_HINT_NONE */
 };
 
 /*

@@ -155,26 +155,43 @@ static uint64_t host_bytes(const airy_integrator *it)
     return bytes;
 }
 
-/* The CPU has one memory: what is kept on the host, too, counts against the limit. */
-static airy_status book_memory(airy_integrator *it)
+/*
+ * The CPU has one memory: what is kept on the host, too, counts against the limit. bytes: of all of
+ * it, or what it takes at least.
+ */
+static airy_status book(airy_integrator *it, uint64_t bytes, bool all)
 {
-    if (!it->device->backend->in_place)
+    airy_device *device = it->device;
+    if (!device->backend->in_place)
         return AIRY_OK;
-    const uint64_t bytes = host_bytes(it) + it->state_bytes;
-    AIRY_TRY(airy_device_book(it->device, bytes - it->booked, "the matrix"));
-    it->booked = bytes;
-    return AIRY_OK;
+    if (airy_device_book(device, bytes - it->booked, "the matrix") == AIRY_OK) {
+        it->booked = bytes;
+        return AIRY_OK;
+    }
+    airy_memory_info memory;
+    AIRY_TRY(airy_device_memory(device, &memory));
+    return airy_fail(
+        AIRY_ERR_MEMORY,
+        "out of memory on %s for the matrix of %zu bins and %zu x %zu pixels: it needs "
+        "%s%llu bytes, limit %llu, in use %llu",
+        device->info.spec, it->bins, it->height, it->width, all ? "" : "more than ",
+        (unsigned long long)bytes, (unsigned long long)memory.limit,
+        (unsigned long long)(memory.in_use + memory.host_in_use - it->booked));
 }
 
 /* What there is of it whatever the pixels hit: seconds of work that cannot fit are not begun. */
 static airy_status book_least(airy_integrator *it)
 {
-    if (!it->device->backend->in_place)
-        return AIRY_OK;
-    const uint64_t bytes = it->pixels * (sizeof *it->matrix.start + sizeof *it->norm + 1);
-    AIRY_TRY(airy_device_book(it->device, bytes, "the matrix"));
-    it->booked = bytes;
-    return AIRY_OK;
+    return book(it, it->pixels * (sizeof *it->matrix.start + sizeof *it->norm + 1), false);
+}
+
+/*
+ * Where the limit is the user's, who wants to know how much there must be, all is booked at the
+ * end: tables of the back end take less than there was while the matrix was made.
+ */
+static airy_status book_matrix(airy_integrator *it)
+{
+    return it->device->params.memory_limit ? AIRY_OK : book(it, host_bytes(it), false);
 }
 
 /*
@@ -213,7 +230,7 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
     const uint64_t built = airy_clock_ns();
     if (!split) {
         AIRY_TRY(make_weights(it));
-        AIRY_TRY(book_memory(it));
+        AIRY_TRY(book_matrix(it));
         AIRY_TRY(airy_base_sums_make(it));
     }
     AIRY_TRY(make_axes(it));
@@ -224,7 +241,7 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
     it->geometry.detector.bad = NULL;
     it->engine = it->device->backend->name;
     AIRY_TRY(it->device->backend->integrate->prepare(it));
-    AIRY_TRY(book_memory(it));
+    AIRY_TRY(book(it, host_bytes(it) + it->state_bytes, true));
     times->matrix = (double)(built - start) * 1e-9 - times->corrections;
     times->sums = (double)(summed - built) * 1e-9;
     times->tables = (double)(airy_clock_ns() - summed) * 1e-9;
@@ -273,7 +290,8 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
     const airy_status status = fill_integrator(it, &p);
     if (status != AIRY_OK) {
         airy_integrator_destroy(&it);
-        return status;
+        return airy_hint_becomes(
+            AIRY_HINT_MEMORY, p.split == AIRY_SPLIT_NO ? AIRY_HINT_BINS : AIRY_HINT_MATRIX, status);
     }
     *integrator = it;
     return AIRY_OK;

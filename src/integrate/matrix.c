@@ -428,8 +428,7 @@ static airy_status fill_matrix(struct build *build, airy_pool *pool)
     build->most = (size_t)(available / 24 < UINT32_MAX - 1 ? available / 24 : UINT32_MAX - 1);
     airy_pool_run(pool, build->bands, find_entries, build);
     AIRY_FAIL_IF(atomic_load(&build->entries) > build->most, AIRY_ERR_MEMORY,
-                 "the matrix has more than %zu entries, for which %llu MB would have to be free: "
-                 "fewer bins are needed",
+                 "the matrix has more than %zu entries, for which %llu MB would have to be free",
                  build->most, (unsigned long long)(build->most * 24 / 1000000));
     for (size_t b = 0; b < build->bands; b++) {
         build->band[b].first_entry = m->entries;

@@ -37,6 +37,8 @@ static void find_need(const struct airy_run *run, size_t batch, struct airy_work
         .frame = job->planes * plane,
         /* The CPU needs whole frames only for what goes through them bin by bin. */
         .decodes = job->integrators[0]->ring.kind != AIRY_RING_NONE,
+        .hint = job->integrators[0]->params.split == AIRY_SPLIT_NO ? AIRY_HINT_BINS
+                                                                   : AIRY_HINT_MATRIX,
     };
 }
 

@@ -315,6 +315,10 @@ static void check_hints(struct check *c)
          "frames");
     HINT(AIRY_HINT_MEMORY, airy_hint_keyword, NULL,
          "raise memory_limit, lower batch or threads, or choose another device");
+    HINT(AIRY_HINT_MATRIX, airy_hint_keyword, NULL,
+         "raise memory_limit, use fewer bins, split pixels less by split=\"no\", or choose another "
+         "device");
+    HINT(AIRY_HINT_BINS, airy_hint_keyword, few, "use fewer bins, or a machine with more memory");
     HINT(AIRY_HINT_MEMORY, airy_hint_c, few, "lower \"batch\" or \"threads\"");
     HINT(AIRY_HINT_MEMORY, NULL, NULL, "use a machine with more memory, or smaller data");
     HINT(AIRY_HINT_WAVELENGTH, airy_hint_keyword, NULL, "give wavelength=L or energy=E");

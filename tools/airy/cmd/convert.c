@@ -1,4 +1,5 @@
 /* airy convert: any image or stack to any format, exact. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -89,15 +90,19 @@ static uint64_t left_on_host(void)
  * What the limit of the system lets pass because of LIBRARIES, and what is granted now but not there
  * later: the file may name any number of frames.
  */
-static int check_size(const struct common *common, size_t size)
+static int check_size(const struct common *common, size_t size, bool several)
 {
-    if (common->memory_limit && size > common->memory_limit)
-        return tool_fail(common, "an image of %zu bytes is too large; raise --memory-limit", size);
-    if (size >= LARGE && size > left_on_host())
+    const uint64_t limit = common->memory_limit, left = size >= LARGE ? left_on_host() : UINT64_MAX;
+    if (limit && size > limit)
         return tool_fail(common,
-                         "an image of %zu bytes is more than the memory that is left; choose some "
-                         "of its frames by --frames",
-                         size);
+                         "an image of %zu bytes is larger than the --memory-limit of %" PRIu64
+                         " bytes; raise it%s",
+                         size, limit, several ? ", or choose fewer of its frames by --frames" : "");
+    if (size > left)
+        return tool_fail(common,
+                         "an image of %zu bytes is larger than the %" PRIu64
+                         " bytes of memory that are left%s",
+                         size, left, several ? "; choose fewer of its frames by --frames" : "");
     return AIRY_EXIT_OK;
 }
 
@@ -117,14 +122,16 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
     if (code != AIRY_EXIT_OK)
         return code;
     const size_t all = stack_frames_size(&size, &info, count);
-    code = all == SIZE_MAX ? AIRY_EXIT_OK : check_size(&p->common, all);
+    code = all == SIZE_MAX ? AIRY_EXIT_OK : check_size(&p->common, all, count > 1);
     if (code != AIRY_EXIT_OK)
         return code;
     status = stack_read_frames(image, stack, p->frames[0], count, p->frames[2]);
     if (!image->data)
-        return tool_fail(&p->common, "out of memory for %zu frame%s of %zu x %zu pixels%s", count,
-                         tool_s(count), info.height, info.width,
-                         p->common.memory_limit ? "; raise --memory-limit" : "");
+        return tool_fail(&p->common, "out of memory for %zu frame%s of %zu bytes each%s%s", count,
+                         tool_s(count), size, count > 1 ? "; choose fewer by --frames" : "",
+                         !p->common.memory_limit ? ""
+                         : count > 1             ? ", or raise --memory-limit"
+                                                 : "; raise --memory-limit");
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
@@ -260,7 +267,8 @@ static int run_convert(void *user)
         image_say_odd_cards(&p->common, p->common.inputs.items[0], &image);
     if (code == AIRY_EXIT_OK)
         code = check_size(&p->common,
-                          tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype));
+                          tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype),
+                          image.ndim > 2 && image.shape[0] > 1);
     if (code == AIRY_EXIT_OK) {
         const airy_status status = stack_write_of_input(&image, &p->common, p->output);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);

@@ -113,6 +113,21 @@ int device_image_open_queue(struct device_image *d, const struct common *common)
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
+/* Where several planes were too large together, there are ways to take fewer. */
+static int fail_push(const struct device_image *d, const struct common *common, airy_status status)
+{
+    airy_error error;
+    airy_error_get(&error);
+    const bool each = opt_has(common->command, "each"), some = opt_has(common->command, "frames");
+    if (status != AIRY_ERR_MEMORY || d->image.ndim < 3 || d->image.shape[0] == 1 || !(each || some))
+        return tool_failed(common, status);
+    const size_t used = strlen(error.text);
+    snprintf(error.text + used, sizeof(error.text) - used,
+             "; take fewer planes at a time by %s%s%s", each ? "--each" : "",
+             each && some ? " or " : "", some ? "--frames" : "");
+    return tool_failed_as(common, &error);
+}
+
 int device_image_push(struct device_image *d, const struct common *common, uint8_t *is_bad)
 {
     const airy_image *image = &d->image;
@@ -121,7 +136,7 @@ int device_image_push(struct device_image *d, const struct common *common, uint8
     if (status == AIRY_OK && is_bad)
         status = airy_array_create_over(&d->mask, d->queue, AIRY_DTYPE_U8, image->ndim,
                                         image->shape, is_bad);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    return status == AIRY_OK ? AIRY_EXIT_OK : fail_push(d, common, status);
 }
 
 void device_image_begin(const struct device_image *d, const struct common *common)
