@@ -53,6 +53,7 @@ typedef enum airy_hint {
     AIRY_HINT_OVERWRITE,      /**< allow the output to be replaced */
     AIRY_HINT_INTERRUPTED,    /**< go on with an interrupted run, or begin anew */
     AIRY_HINT_UNFINISHED,     /**< finish the run that makes the file */
+    AIRY_HINT_PARTIAL,        /**< wait for a result, or read what there is of it, PATH.partial */
     AIRY_HINT_PATH,           /**< check the path */
     AIRY_HINT_FILE,           /**< check the file */
     AIRY_HINT_FETCH,          /**< fetch the file again */

@@ -19,6 +19,7 @@ static const char *const templates[AIRY_HINT_COUNT] = {
     [AIRY_HINT_INTERRUPTED] = "{resume=on} continues it|{force=on} starts anew|"
                               "?remove it, or choose another name",
     [AIRY_HINT_UNFINISHED] = "wait until its run has ended, or continue that run by resume",
+    [AIRY_HINT_PARTIAL] = "wait until its run has ended, or give that name to read what there is",
     [AIRY_HINT_PATH] = "check the path",
     [AIRY_HINT_FILE] = "check the file",
     [AIRY_HINT_FETCH] = "fetch the file again",

@@ -79,17 +79,33 @@ const char *airy_file_other_kind(mode_t mode)
                             : "a device";
 }
 
-airy_hint airy_file_hint(const char *path, int error)
+/* "PATH.partial" is there, the result of a run that has not ended. */
+static bool has_partial(const char *path)
 {
-    const bool stream = strncmp(path, "tcp:/", 5) == 0;
-    return error == ENOENT && stream ? AIRY_HINT_STREAM : airy_hint_of_errno(error);
+    char partial[4096 + sizeof(".partial")];
+    const int length = snprintf(partial, sizeof(partial), "%s.partial", path);
+    return length < (int)sizeof(partial) && access(partial, F_OK) == 0;
+}
+
+airy_status airy_file_fail_open(const char *path, int error)
+{
+    const airy_status status = error == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO;
+    if (error == ENOENT && has_partial(path))
+        return airy_hinted(AIRY_HINT_PARTIAL,
+                           airy_fail_on(status, AIRY_SUBJECT_FILE,
+                                        "cannot open '%s': %s, but '%s.partial', the unfinished "
+                                        "result of a run, is there",
+                                        path, strerror(error), path));
+    const bool stream = error == ENOENT && strncmp(path, "tcp:/", 5) == 0;
+    return airy_hinted(
+        stream ? AIRY_HINT_STREAM : airy_hint_of_errno(error),
+        airy_fail_on(status, AIRY_SUBJECT_FILE, "cannot open '%s': %s", path, strerror(error)));
 }
 
 airy_status airy_file_stat(struct stat *about, const char *path)
 {
-    AIRY_FAIL_HINT_IF(stat(path, about) != 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
-                      airy_file_hint(path, errno), AIRY_SUBJECT_FILE, "cannot open '%s': %s", path,
-                      strerror(errno));
+    if (stat(path, about) != 0)
+        return airy_file_fail_open(path, errno);
     const char *other = airy_file_other_kind(about->st_mode);
     AIRY_FAIL_HINT_IF(other, AIRY_ERR_IO,
                       S_ISFIFO(about->st_mode) ? AIRY_HINT_PIPE : AIRY_HINT_REGULAR,
@@ -103,9 +119,8 @@ airy_status airy_file_open(int *fd, uint64_t *size, const char *path)
     AIRY_TRY(airy_file_stat(&about, path));
     /* A pipe, should one come in between, would wait for its writer. */
     const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    AIRY_FAIL_HINT_IF(opened < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
-                      airy_file_hint(path, errno), AIRY_SUBJECT_FILE, "cannot open '%s': %s", path,
-                      strerror(errno));
+    if (opened < 0)
+        return airy_file_fail_open(path, errno);
     const bool regular = fstat(opened, &about) == 0 && S_ISREG(about.st_mode);
     if (!regular)
         close(opened);
@@ -125,8 +140,8 @@ size_t airy_file_text_mark(const char *text, size_t size)
 static airy_status check_own(int fd, const char *path)
 {
     struct stat about;
-    AIRY_FAIL_HINT_IF(fstat(fd, &about) != 0, AIRY_ERR_IO, airy_file_hint(path, errno),
-                      AIRY_SUBJECT_FILE, "cannot open '%s': %s", path, strerror(errno));
+    if (fstat(fd, &about) != 0)
+        return airy_file_fail_open(path, errno);
     AIRY_FAIL_HINT_IF(!S_ISREG(about.st_mode), AIRY_ERR_IO, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
                       "'%s' is not a regular file, and is not written to; remove it", path);
     AIRY_FAIL_HINT_IF(
@@ -141,9 +156,8 @@ airy_status airy_file_open_locked(int *fd, const char *path, bool shared)
     *fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     AIRY_FAIL_HINT_IF(*fd < 0 && errno == ELOOP, AIRY_ERR_IO, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
                       "'%s' is a symbolic link, and is not followed to write; remove it", path);
-    AIRY_FAIL_HINT_IF(*fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
-                      airy_file_hint(path, errno), AIRY_SUBJECT_FILE, "cannot open '%s': %s", path,
-                      strerror(errno));
+    if (*fd < 0)
+        return airy_file_fail_open(path, errno);
     AIRY_TRY(check_own(*fd, path));
     struct flock whole = {.l_type = shared ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET};
     const int refused = fcntl(*fd, F_OFD_SETLK, &whole) != 0 &&

@@ -22,8 +22,8 @@ struct iovec;
 airy_status airy_file_pwritev(int fd, struct iovec *parts, size_t count, uint64_t offset);
 /* What a file is called that is no regular one, "a pipe"; NULL: it is one. */
 const char *airy_file_other_kind(mode_t mode);
-/* What to do where a path cannot be opened: that of a stream, tcp://HOST:PORT, is none. */
-airy_hint airy_file_hint(const char *path, int error);
+/* The path cannot be opened; hints at what it is: a stream, tcp://HOST:PORT, an unfinished result. */
+airy_status airy_file_fail_open(const char *path, int error);
 /* stat of a regular file, which another is not; AIRY_ERR_NOT_FOUND, AIRY_ERR_IO. */
 struct stat;
 airy_status airy_file_stat(struct stat *about, const char *path);

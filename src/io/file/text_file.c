@@ -21,9 +21,7 @@ enum {
 
 static airy_status fail_path(const char *path, int error)
 {
-    return airy_hinted(airy_file_hint(path, error),
-                       airy_fail_on(error == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
-                                    AIRY_SUBJECT_FILE, "%s: %s", path, strerror(error)));
+    return airy_fail_system(AIRY_SUBJECT_FILE, error, "%s: %s", path, strerror(error));
 }
 
 static airy_status write_all(int fd, const char *bytes, size_t size, const char *path)
@@ -92,7 +90,7 @@ static airy_status open_text(int *fd, const char *path)
     struct stat about;
     const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (opened < 0)
-        return fail_path(path, errno);
+        return airy_file_fail_open(path, errno);
     airy_status status = AIRY_OK;
     if (fstat(opened, &about) != 0)
         status = fail_path(path, errno);
@@ -102,9 +100,10 @@ static airy_status open_text(int *fd, const char *path)
     } else if (S_ISFIFO(about.st_mode))
         status = keep_pipe(fd, opened, path);
     else
-        status = airy_fail_on(AIRY_ERR_IO, AIRY_SUBJECT_FILE,
-                              "%s: it is %s, expected a file or a pipe", path,
-                              airy_file_other_kind(about.st_mode));
+        status = airy_hinted(AIRY_HINT_STATED,
+                             airy_fail_on(AIRY_ERR_IO, AIRY_SUBJECT_FILE,
+                                          "'%s' is %s, expected a file or a pipe", path,
+                                          airy_file_other_kind(about.st_mode)));
     close(opened);
     return status;
 }

@@ -325,7 +325,7 @@ int tool_check_files(const struct common *common)
     return code;
 }
 
-FILE *tool_open_text(char why[TEXT_WHY], const char *path)
+FILE *tool_open_text(const struct common *common, const char *option, const char *path)
 {
     int fd = -1;
     if (airy_file_open_text(&fd, path) == AIRY_OK) {
@@ -333,12 +333,15 @@ FILE *tool_open_text(char why[TEXT_WHY], const char *path)
         if (file)
             return file;
         close(fd);
-        snprintf(why, TEXT_WHY, "out of memory");
+        tool_fail(common, "%s%s: out of memory", option, path);
         return NULL;
     }
-    const size_t name = strlen(path) + 2; /* "PATH: " begins the sentence */
-    const char *sentence = airy_last_error();
-    snprintf(why, TEXT_WHY, "%s", strlen(sentence) > name ? sentence + name : sentence);
+    airy_error error;
+    airy_error_get(&error);
+    if (*option)
+        snprintf(error.text, sizeof(error.text), "%.*s: %s", (int)strcspn(option, " "), option,
+                 airy_last_error());
+    tool_failed_as(common, &error);
     return NULL;
 }
 

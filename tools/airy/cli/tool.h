@@ -219,9 +219,8 @@ int tool_file_begin(struct tool_file *file, const struct common *common, const c
 /* It takes its name if all was written, else it goes, and why is said. sync: both to the disk. Exit code. */
 int tool_file_end(struct tool_file *file, bool sync);
 void tool_file_drop(struct tool_file *file);
-enum { TEXT_WHY = 256 };
-/* airy_file_open_text; NULL: why not. */
-FILE *tool_open_text(char why[TEXT_WHY], const char *path);
+/* airy_file_open_text of an option "--NAME ", or of an argument (""). NULL after it was said why. */
+FILE *tool_open_text(const struct common *common, const char *option, const char *path);
 /* Flush stdout; a message and exit code 1 when it does not take what was printed. */
 int tool_flush(const char *command);
 /* Pixels of all kinds: count of a shape, 0 when it does not fit size_t. */

@@ -143,13 +143,12 @@ static const struct opt simulate_options[] = {
 static int read_curve(const struct simulate_params *p, double **q, double **curve, size_t *count)
 {
     const struct common *common = &p->geometry.common;
-    char why[TEXT_WHY];
     struct text_lines lines = {.common = common,
                                .option = "--curve ",
                                .path = p->curve,
-                               .file = tool_open_text(why, p->curve)};
+                               .file = tool_open_text(common, "--curve ", p->curve)};
     if (!lines.file)
-        return tool_fail(common, "--curve %s: cannot be opened (%s)", p->curve, why);
+        return AIRY_EXIT_FAILED;
     size_t room = 0, n = 0;
     int code = AIRY_EXIT_OK;
     for (const char *line; (line = text_next(&lines, &code)) != NULL;) {

@@ -310,13 +310,14 @@ static int read_numbers(const struct common *common, const char *option, const c
             to[i] = airy_image_value(&image, i);
         airy_image_free(&image);
     } else {
-        char why[TEXT_WHY];
         char named[64];
         snprintf(named, sizeof(named), "%s ", option);
-        struct text_lines lines = {
-            .common = common, .option = named, .path = path, .file = tool_open_text(why, path)};
+        struct text_lines lines = {.common = common,
+                                   .option = named,
+                                   .path = path,
+                                   .file = tool_open_text(common, named, path)};
         if (!lines.file)
-            return tool_fail(common, "%s %s: cannot be opened (%s)", option, path, why);
+            return AIRY_EXIT_FAILED;
         int code = AIRY_EXIT_OK;
         for (const char *line; (line = text_next(&lines, &code)) != NULL;) {
             double v = 0;

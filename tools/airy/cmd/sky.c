@@ -320,13 +320,14 @@ static int read_table(struct points *points, const struct common *common, const 
 {
     struct reading r = {
         .common = common, .option = option, .path = path, .kind = kind, .listed = no_names};
-    char why[TEXT_WHY];
     char named[32];
     snprintf(named, sizeof(named), "--%s ", option);
-    struct text_lines lines = {
-        .common = common, .option = named, .path = path, .file = tool_open_text(why, path)};
+    struct text_lines lines = {.common = common,
+                               .option = named,
+                               .path = path,
+                               .file = tool_open_text(common, named, path)};
     if (!lines.file)
-        return tool_fail(common, "--%s %s: cannot be opened (%s)", option, path, why);
+        return AIRY_EXIT_FAILED;
     int code = AIRY_EXIT_OK;
     if (tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".vot") ||
         tool_has_suffix(path, ".xml"))

@@ -186,16 +186,19 @@ static void say_changed(const struct common *common, const json_t *files)
 }
 
 /* A configuration by itself, or in what 'airy info RESULT --json' prints. */
-static json_t *json_of_file(char why[TEXT_WHY], const char *path)
+static json_t *json_of_file(const struct common *common, const char *path, int *code)
 {
-    FILE *file = tool_open_text(why, path);
-    json_t *all = file ? json_loadf(file, 0, NULL) : NULL;
+    json_error_t error;
+    FILE *file = tool_open_text(common, "--config ", path);
+    json_t *all = file ? json_loadf(file, 0, &error) : NULL;
+    *code = file ? AIRY_EXIT_OK : AIRY_EXIT_FAILED;
     if (file)
         fclose(file);
+    if (file && !all)
+        *code = tool_fail(common, "--config %s: it is no JSON: line %d: %s; check the file", path,
+                          error.line, error.text);
     json_t *inside = json_object_get(json_object_get(all, "result"), "configuration");
     json_t *json = json_incref(inside ? inside : all);
-    if (file && !json)
-        snprintf(why, TEXT_WHY, "it is no JSON");
     json_decref(all);
     return json;
 }
@@ -203,20 +206,11 @@ static json_t *json_of_file(char why[TEXT_WHY], const char *path)
 /* Of a previous result, or of a JSON file. NULL, and *code: it cannot be read. */
 static json_t *load_configuration(const struct common *common, const char *path, int *code)
 {
-    *code = AIRY_EXIT_OK;
-    if (tool_has_suffix(path, ".json")) {
-        char why[TEXT_WHY];
-        json_t *json = json_of_file(why, path);
-        if (!json && !tool_exists(path))
-            *code = tool_fail(common, "--config %s: there is no such file", path);
-        else if (!json)
-            *code = tool_fail(common, "--config %s: %s; check the file", path, why);
-        return json;
-    }
+    if (tool_has_suffix(path, ".json"))
+        return json_of_file(common, path, code);
     airy_status status;
     json_t *json = patterns_read_configuration(&status, path);
-    if (status != AIRY_OK)
-        *code = tool_failed(common, status);
+    *code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
     return json;
 }
 

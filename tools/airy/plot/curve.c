@@ -34,12 +34,11 @@ int curve_check(const struct common *common, const struct curve_opt *opt, bool c
 static int read_keys(const struct common *common, const char *path,
                      char (*keys)[AIRY_STREAM_KEY_BYTES], size_t most, size_t *count)
 {
-    char why[TEXT_WHY];
     struct text_lines lines = {
-        .common = common, .option = "", .path = path, .file = tool_open_text(why, path)};
+        .common = common, .option = "", .path = path, .file = tool_open_text(common, "", path)};
     int code = AIRY_EXIT_OK;
     if (!lines.file)
-        return tool_fail(common, "cannot read keys from '%s': %s", path, why);
+        return AIRY_EXIT_FAILED;
     *count = 0;
     for (const char *line; (line = text_next(&lines, &code)) != NULL;) {
         const size_t length = strlen(line);

@@ -139,13 +139,12 @@ static int read_lines(struct columns *columns, struct text_lines *lines, bool ta
 
 int columns_load(struct columns *columns, const struct common *common, const char *path)
 {
-    char why[TEXT_WHY];
     struct text_lines lines = {
-        .common = common, .option = "", .path = path, .file = tool_open_text(why, path)};
+        .common = common, .option = "", .path = path, .file = tool_open_text(common, "", path)};
     const bool table = tool_has_suffix(path, ".csv");
     *columns = (struct columns){0};
     if (!lines.file)
-        return tool_fail(common, "%s: cannot be opened (%s)", path, why);
+        return AIRY_EXIT_FAILED;
     const int code = read_lines(columns, &lines, table);
     fclose(lines.file);
     return code == AIRY_EXIT_OK && !columns->count

@@ -222,11 +222,10 @@ static int take_columns(double v[3], const char *text)
 static int read_points(double **points, size_t *count, int *columns, struct patterns *patterns,
                        const struct common *common, const char *path)
 {
-    char why[TEXT_WHY];
     struct text_lines lines = {
-        .common = common, .option = "", .path = path, .file = tool_open_text(why, path)};
+        .common = common, .option = "", .path = path, .file = tool_open_text(common, "", path)};
     if (!lines.file)
-        return tool_fail(common, "%s: cannot be opened (%s)", path, why);
+        return AIRY_EXIT_FAILED;
     size_t room = 0;
     int code = AIRY_EXIT_OK;
     skip_chi_header(lines.file, &lines.number, patterns, path);

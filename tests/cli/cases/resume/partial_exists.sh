@@ -12,3 +12,6 @@ for name in z e s; do
     for force in '' --force; do $airy integrate $small $poni -o $name.h5 $force; echo $?; done
 done
 [ "$(cat z.h5.partial)" = x ] && [ -e e.h5.partial ] && cmp $small s.h5.partial
+$airy integrate $small $poni -o part.h5 && mv part.h5 part.h5.partial || exit 5
+for command in info 'view -o v.png' 'integrate -o n.h5' stats; do $airy $command part.h5; echo $?; done
+$airy info part.h5.partial >about && grep -q '8 of 8 frames done (not complete)' about || exit 6
