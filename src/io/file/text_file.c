@@ -100,10 +100,10 @@ static airy_status open_text(int *fd, const char *path)
     } else if (S_ISFIFO(about.st_mode))
         status = keep_pipe(fd, opened, path);
     else
-        status = airy_hinted(AIRY_HINT_STATED,
-                             airy_fail_on(AIRY_ERR_IO, AIRY_SUBJECT_FILE,
-                                          "'%s' is %s, expected a file or a pipe", path,
-                                          airy_file_other_kind(about.st_mode)));
+        status =
+            airy_hinted(AIRY_HINT_STATED, airy_fail_on(AIRY_ERR_IO, AIRY_SUBJECT_FILE,
+                                                       "'%s' is %s, expected a file or a pipe",
+                                                       path, airy_file_other_kind(about.st_mode)));
     close(opened);
     return status;
 }
