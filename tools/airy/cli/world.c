@@ -116,7 +116,7 @@ void world_describe(char *text, size_t size)
 
 bool world_alone(const struct world *world)
 {
-    return !world->mpi;
+    return !world || !world->mpi;
 }
 
 bool world_first(const struct world *world)

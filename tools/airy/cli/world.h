@@ -41,6 +41,7 @@ int world_join(struct world *world, const struct common *common, enum world_wish
 int world_leave(struct world *world, int code);
 /* Alone, or rank 0. */
 bool world_first(const struct world *world);
+/* NULL, too: nobody has looked for others yet. */
 bool world_alone(const struct world *world);
 
 /* All go on (0), or all end with this exit code. idle, or NULL, is called while waiting. */

@@ -242,13 +242,17 @@ static int check_peaks(void *user)
                           "--error-model none: peaks need the standard deviation of a ring");
     if (p->patch && p->patch % 2 == 0)
         return tool_usage(common, "--patch %zu: expected an odd number", p->patch);
+    const size_t patch = p->patch ? p->patch * p->patch : 9;
+    if (p->connected > patch)
+        return tool_usage(common, "--connected %zu: expected at most the %zu pixels of --patch",
+                          p->connected, patch);
     pattern->bins.radius = pattern->bins.radius ? pattern->bins.radius : BINS;
     if (!p->has_split)
         pattern->split = AIRY_SPLIT_NO;
     if (!p->has_error_model && !p->integrate.variance)
         pattern->error_model = AIRY_ERROR_MODEL_POISSON;
     pattern->clip.given = !p->no_clip;
-    return AIRY_EXIT_OK;
+    return integration_check(&p->integrate);
 }
 
 /* The configuration of the integration, with what was used to find peaks. */
@@ -275,16 +279,11 @@ static int add_configuration(struct job *job)
                               : tool_fail(job->common, "out of memory for the configuration");
 }
 
-/* Limits that the frames or other options set. */
+/* Limits that the frames set. */
 static int check_limits(const struct job *job)
 {
     const struct peaks_params *p = job->params;
-    const size_t pixels = job->integration.info.height * job->integration.info.width,
-                 patch = p->patch ? p->patch * p->patch : 9;
-    if (p->connected > patch)
-        return tool_usage(job->common,
-                          "--connected %zu: expected at most the %zu pixels of --patch",
-                          p->connected, patch);
+    const size_t pixels = job->integration.info.height * job->integration.info.width;
     if (p->max_pixels > pixels || p->max_peaks > pixels)
         return tool_fail(job->common, "--max-%s %zu: expected at most the %zu pixels of a frame",
                          p->max_pixels > pixels ? "pixels" : "peaks",

@@ -719,14 +719,35 @@ static int write_all(const struct oct_sim_params *p, struct simulated_oct *m, co
     return code == AIRY_EXIT_OK ? report(p, m, path, tool_now() - start) : code;
 }
 
+/* What no file says; reflectors and a polynomial of wavelengths are made again by the run. */
+static int check_simulate_oct(void *user)
+{
+    struct oct_sim_params *p = user;
+    double terms[WAVELENGTH_TERMS];
+    size_t count = 0;
+    fill_defaults(p);
+    int code = check_kinds(p);
+    p->wavelength = calloc(p->samples, sizeof(double));
+    p->reflector = calloc(MOST_REFLECTORS, sizeof(*p->reflector));
+    if (code == AIRY_EXIT_OK && (!p->wavelength || !p->reflector))
+        code = tool_fail(&p->common, "out of memory");
+    if (code == AIRY_EXIT_OK && p->wavelengths &&
+        opt_numbers(p->wavelengths, terms, WAVELENGTH_TERMS))
+        code = make_wavelengths(p);
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < p->reflectors.count; i++)
+        code = read_reflectors(p, p->reflectors.items[i], &count);
+    free(p->wavelength);
+    free(p->reflector);
+    p->wavelength = NULL;
+    p->reflector = NULL;
+    return code;
+}
+
 static int run_simulate_oct(void *user)
 {
     struct oct_sim_params *p = user;
     struct simulated_oct model = {0};
-    fill_defaults(p);
-    int code = check_kinds(p);
-    if (code == AIRY_EXIT_OK)
-        code = make_model(p, &model);
+    int code = make_model(p, &model);
     if (code == AIRY_EXIT_OK && !simulated_oct_begin(&model))
         code = tool_fail(&p->common, "out of memory");
     if (code == AIRY_EXIT_OK)
@@ -758,5 +779,6 @@ const struct command cmd_simulate_oct = {
     .min_inputs = 1,
     .max_inputs = 1,
     .writes = 1,
+    .check = check_simulate_oct,
     .run = run_simulate_oct,
 };

@@ -619,11 +619,6 @@ int ascii_run(struct integration *job, struct ascii_result *result)
 {
     const struct common *common = job->common;
     struct lane lane;
-    if (tool_has_suffix(job->params->output, ".xye") &&
-        job->integrator_params.error_model == AIRY_ERROR_MODEL_NONE)
-        return tool_usage(common,
-                          "output '%s' has a column of errors: give --error-model, or write .xy",
-                          job->params->output);
     if (for_refinement(job->params->output) && job->params->pattern.unit != AIRY_UNIT_TTH_DEG)
         tool_say(common,
                  "output '%s' is in %s: programs that refine powder patterns take the first column "

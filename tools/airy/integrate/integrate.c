@@ -305,7 +305,7 @@ static const struct opt integrate_options[] = {
     {0},
 };
 
-static int check_output(const struct integrate_params *p)
+static int check_output_name(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
     if (!p->output && common->explain)
@@ -337,13 +337,23 @@ static int check_output(const struct integrate_params *p)
         return tool_usage(
             common,
             "--resume: text files are complete or not there; select what is missing by --frames");
-    if (resume_is_complete(p) && !common->explain)
+    if (p->output && tool_has_suffix(p->output, ".xye") && !p->variance &&
+        p->pattern.error_model == AIRY_ERROR_MODEL_NONE)
+        return tool_usage(common,
+                          "output '%s' has a column of errors: give --error-model, or write .xy",
+                          p->output);
+    return AIRY_EXIT_OK;
+}
+
+/* What is there already. */
+static int check_output(const struct integrate_params *p)
+{
+    const struct common *common = &p->geometry.common;
+    if (!p->output || resume_is_complete(p) || common->explain)
         return AIRY_EXIT_OK;
     if (p->plot && !common->force && tool_exists(p->plot))
         return tool_exists_already(common, p->plot);
-    return common->explain || !integrate_is_hdf5_name(p->output)
-               ? AIRY_EXIT_OK
-               : integrate_check_place(p, p->output);
+    return integrate_is_hdf5_name(p->output) ? integrate_check_place(p, p->output) : AIRY_EXIT_OK;
 }
 
 /* Frames that become one pattern; the last of them may be fewer. */
@@ -513,6 +523,33 @@ static int check_layout(const struct integrate_params *p)
     return AIRY_EXIT_OK;
 }
 
+/* Of the options alone, before anything is looked at. */
+static int check_options(const struct integrate_params *p)
+{
+    int code = AIRY_EXIT_OK;
+    if (live_is_stream(p))
+        code = live_stream_check(p);
+    else {
+        code = check_output_name(p);
+        if (code == AIRY_EXIT_OK)
+            code = check_layout(p);
+        if (code == AIRY_EXIT_OK)
+            code = live_stream_unused(p);
+        if (code == AIRY_EXIT_OK)
+            code = ranks_check(p);
+        if (code == AIRY_EXIT_OK)
+            code = follow_check(p);
+    }
+    return code == AIRY_EXIT_OK ? integration_check(p) : code;
+}
+
+/* With --config they are not known yet. */
+static int check_integrate(void *user)
+{
+    const struct integrate_params *p = user;
+    return p->config ? AIRY_EXIT_OK : check_options(p);
+}
+
 static int choose_layout(struct integration *job)
 {
     const struct integrate_params *p = job->params;
@@ -594,13 +631,11 @@ static int run_with(const struct integrate_params *p, const airy_geometry *repla
                                                      "several ranks");
     int code = world_first(p->world) ? check_output(p) : AIRY_EXIT_OK;
     if (code == AIRY_EXIT_OK)
-        code = check_layout(p);
-    if (code == AIRY_EXIT_OK)
         code = ranks_check(p);
     if (code == AIRY_EXIT_OK)
         code = follow_check(p);
-    if (code == AIRY_EXIT_OK)
-        code = live_stream_unused(p);
+    if (code == AIRY_EXIT_OK && p->follow)
+        code = tool_check_waiting(&p->geometry.common, p->output);
     if (code == AIRY_EXIT_OK && p->follow)
         code = follow_wait(p);
     if (code != AIRY_EXIT_OK || world_alone(p->world))
@@ -627,6 +662,8 @@ static int run_replayed(const struct integrate_params *p)
         code = tool_fail(common, "out of memory");
     if (code == AIRY_EXIT_OK) {
         code = opt_parse(common->command, again, (int)words.count, (char **)words.items);
+        if (code == AIRY_EXIT_OK)
+            code = check_options(again);
         if (code == AIRY_EXIT_OK)
             code = tool_check_files(&again->geometry.common);
         again->world = p->world;
@@ -693,5 +730,6 @@ const struct command cmd_integrate = {
     .min_inputs = 1,
     .max_inputs = 10000000,
     .own_signals = true,
+    .check = check_integrate,
     .run = run_integrate,
 };

@@ -95,6 +95,8 @@ struct integration {
     size_t files; /* of --per-rank, which the result is spread over; 0: one */
 };
 
+/* Refuse values that no stack can have a meaning for: wrong use. Exit code. */
+int integration_check(const struct integrate_params *params);
 /*
  * Open stack, geometry, masks, corrections, device and integrator. Exit code; integration_close in
  * any case.
@@ -175,9 +177,11 @@ int integrate_failed(const struct common *common, airy_status status);
 /* Inputs that are streams: "tcp://HOST:PORT" or "ipc://PATH". */
 extern const struct opt stream_options[];
 bool live_is_stream(const struct integrate_params *params);
-/* Options of streams are refused where the input is none. Exit code. */
+/* Of the options alone; those of streams are refused where the input is none. Exit codes. */
 int live_stream_check(const struct integrate_params *p);
 int live_stream_unused(const struct integrate_params *params);
+/* As integrate_check_place. */
+int live_stream_check_place(const struct integrate_params *params);
 /* The whole run. Exit code. */
 int live_stream_run(const struct integrate_params *params, const airy_geometry *replayed);
 

@@ -214,13 +214,20 @@ static int check_axes(const struct integrate_params *p)
                           "--azimuth-range %g,%g: expected degrees from -720 to 720, and 360 at "
                           "most between them",
                           a[0], a[1]);
-    if (airy_unit_turn(second) < 360 && fabs(a[0]) < 6.3 && fabs(a[1]) < 6.3)
-        tool_say(common, "--azimuth-range %g,%g: these are degrees, also with --azimuthal %s", a[0],
-                 a[1], airy_unit_name(second));
     return AIRY_EXIT_OK;
 }
 
-static int check_params(const struct integrate_params *p)
+static void say_degrees(const struct integrate_params *p)
+{
+    const airy_unit second = p->pattern.azimuthal ? p->pattern.azimuthal : AIRY_UNIT_CHI_DEG;
+    const double *a = p->azimuth_range, turn = airy_unit_turn(second);
+    if (p->has_azimuth_range && turn != 0 && turn < 360 && fabs(a[0]) < 6.3 && fabs(a[1]) < 6.3)
+        tool_say(&p->geometry.common,
+                 "--azimuth-range %g,%g: these are degrees, also with --azimuthal %s", a[0], a[1],
+                 airy_unit_name(second));
+}
+
+int integration_check(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
     if (p->bad.mask && p->mask_only)
@@ -237,8 +244,10 @@ static int check_params(const struct integrate_params *p)
         return tool_usage(common, "--split pseudo is for two dimensions: --bins RADIUSxAZIMUTH");
     if (bad_pixels_check(common, &p->bad) != AIRY_EXIT_OK)
         return AIRY_EXIT_USAGE;
-    const int code = check_axes(p);
-    return code == AIRY_EXIT_OK ? pattern_check(common, &p->pattern) : code;
+    int code = check_axes(p);
+    if (code == AIRY_EXIT_OK)
+        code = pattern_check(common, &p->pattern);
+    return code == AIRY_EXIT_OK ? around_check(p) : code;
 }
 
 static void fill_params(struct integration *job)
@@ -360,11 +369,8 @@ int integration_open_source(struct integration *job, const struct integrate_para
     job->source = source;
     job->params = params;
     job->common = &params->geometry.common;
-    int code = check_params(params);
-    if (code == AIRY_EXIT_OK)
-        code = around_check(params);
-    if (code == AIRY_EXIT_OK)
-        code = open_stack(job);
+    say_degrees(params);
+    int code = open_stack(job);
     if (code == AIRY_EXIT_OK && replayed && !geometry_given(&params->geometry)) {
         job->replayed = true;
         const bool marks = job->meta.geometry.detector.dectris_dummy;

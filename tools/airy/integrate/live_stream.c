@@ -912,7 +912,7 @@ int live_stream_run(const struct integrate_params *p, const airy_geometry *repla
     airy_stream_receiver *receiver = NULL;
     struct curve curve = {.list = NULL};
     char hosts[4096];
-    int code = live_stream_check(p);
+    int code = live_stream_check_place(p);
     if (code != AIRY_EXIT_OK)
         return code;
     const int length = snprintf(hosts, sizeof(hosts), "%s", p->stream.allow ? p->stream.allow : "");

@@ -160,11 +160,14 @@ int live_stream_check(const struct integrate_params *p)
     if (p->stream.bind && p->stream.sockets > 1)
         return tool_usage(common, "--bind: the sender decides how often it connects; leave out "
                                   "--sockets");
-    const int keys =
-        curve_check(common, &p->stream.curve, !p->stream.bind, p->stream.bind || p->stream.publish);
-    if (keys != AIRY_EXIT_OK)
-        return keys;
-    if (p->output && !named && !resume_is_complete(p)) {
+    return curve_check(common, &p->stream.curve, !p->stream.bind,
+                       p->stream.bind || p->stream.publish);
+}
+
+int live_stream_check_place(const struct integrate_params *p)
+{
+    const struct common *common = &p->geometry.common;
+    if (p->output && !strstr(p->output, "{series}") && !resume_is_complete(p)) {
         const int code = integrate_check_place(p, p->output);
         if (code != AIRY_EXIT_OK)
             return code;

@@ -139,6 +139,8 @@ void oct_sink_close(struct oct_sink *sink);
 
 /* Pictures (oct/pictures.c). */
 struct oct_map; /* a projection that grows by results */
+/* Bins of --enface that do not rise are wrong use. Exit code. */
+int oct_enface_check(const struct common *common, const char *text);
 /*
  * --enface OUT[,z0:z1] (mean of the bins z0 to z1 - 1) and --mip OUT[,depth|frames] (largest value
  * along depth, or of all results). Exit code; NULL where text is NULL.

@@ -67,6 +67,14 @@ static bool is_reversed(const char *text)
            sscanf(text, "%zu:%zu%n", &first, &last, &end) == 2 && !text[end] && first >= last;
 }
 
+int oct_enface_check(const struct common *common, const char *text)
+{
+    const char *comma = text ? strrchr(text, ',') : NULL;
+    return comma && is_reversed(comma + 1)
+               ? tool_usage(common, "--enface %s: Z0 is not below Z1 of ,Z0:Z1", text)
+               : AIRY_EXIT_OK;
+}
+
 /* PNG holds integers. */
 static airy_dtype dtype_of_map(const struct oct_map *m)
 {
@@ -93,8 +101,6 @@ static int parse_map(struct oct_map *m, const char *option, const char *text, si
         m->last = last - depth_first;
         n = (int)(comma - text);
     }
-    if (comma && !m->max && is_reversed(comma + 1))
-        return tool_usage(common, "--%s %s: Z0 is not below Z1 of ,Z0:Z1", option, text);
     if (n == 0 || (size_t)n >= sizeof(m->path))
         return tool_usage(common, "--%s %s: expected the name of an image", option, text);
     snprintf(m->path, sizeof(m->path), "%.*s", n, text);

@@ -30,6 +30,8 @@ int oct_sink_check(const struct oct_params *p)
                           "--frame %zu chooses the picture of --plot or of -o OUT.png; "
                           "neither is given",
                           p->frame);
+    if (oct_enface_check(common, p->enface) != AIRY_EXIT_OK)
+        return AIRY_EXIT_USAGE;
     if (!p->plot)
         return AIRY_EXIT_OK;
     const int code = gnuplot_check_name(common, p->plot);

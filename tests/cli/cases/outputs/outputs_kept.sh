@@ -8,7 +8,7 @@ try 1 stats im.npy --mask m.npy --profile=m.npy --force
 try 1 stats im.npy --profile=m.npy
 try 1 clip im.npy --profile=im.npy --force
 try 1 integrate $small --profile=g.poni --frames 0 -o n.xy
-try 1 integrate $small --poni g.poni --plot g.poni --frames 0 -o n.xy --force
+try 2 integrate $small --poni g.poni --plot g.poni --frames 0 -o n.xy --force
 try 1 threshold im.npy --above 0 -o m.npy
 try 2 label im.npy --table m.npy
 try 1 blur im.npy --sigma 1 -o ./im.npy --force

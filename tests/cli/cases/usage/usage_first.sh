@@ -38,6 +38,23 @@ try 'oct needs a plan' 2 oct im.npy -o there.h5
 try 'oct calibrate takes a distance between two mirrors only' 2 oct calibrate im.npy --distance 1 -o there.png
 try 'simulate takes a background with a calibrant only' 2 simulate diffraction there.h5 --background 1
 try 'a comparison needs two devices' 2 blur im.npy --sigma 1 -o there.npy --compare cpu
+for file in there.h5 there.xye; do
+    [ -e $file ] || cp there.npy $file
+    try "limits of radii rise, beside $file" 2 integrate $small -o $file --radial-range 5,2
+    try "pseudo splitting has two dimensions, beside $file" 2 integrate $small -o $file --split pseudo --error-model poisson
+    try "a mask is one of two, beside $file" 2 integrate $small -o $file --mask im.npy --mask-only im.npy
+done
+try 'a text with errors has a model of them' 2 integrate $small -o there.xye
+try 'chi begins at zero in angles about the beam' 2 integrate $small -o there.h5 --chi-zero --azimuthal qoop_nm^-1
+try 'options of streams are for streams' 2 integrate $small -o there.h5 --drop
+try 'a region of interest has limits that rise' 2 integrate $small -o there.h5 --roi 2,1
+try 'limits of radii of peaks rise' 2 peaks $small -o there.h5 --radial-range 5,2
+try 'neighbours of peaks lie in their patch' 2 peaks $small -o there.h5 --connected 20
+try 'sums of frames are none of a growing stack' 2 integrate $small -o there.h5 --follow --sum 2
+try 'files of ranks hold no map' 2 integrate $small -o there.h5 --per-rank --grid 2x4
+try 'depths of a map rise' 2 oct $small --plan there.h5 -o there.h5 --enface there.png,5:2
+try 'a reflector has a reflectivity' 2 simulate oct there.h5 --reflectors 5
+try 'wavelengths of a polynomial are above 0' 2 simulate oct there.h5 --wavelengths 0
 try 'a right command does not replace its output' 1 blur im.npy --sigma 1 -o there.npy
 try 'a right comparison does not replace its output' 1 filter median im.npy -o there.npy --compare cpu,cpu
 expect 'no output was touched'
