@@ -52,6 +52,8 @@ typedef enum airy_hint {
     AIRY_HINT_STATED,         /**< the sentence says it itself */
     AIRY_HINT_OVERWRITE,      /**< allow the output to be replaced */
     AIRY_HINT_INTERRUPTED,    /**< go on with an interrupted run, or begin anew */
+    AIRY_HINT_FOLLOW,         /**< resume as it was begun: without a number of frames */
+    AIRY_HINT_NO_FOLLOW,      /**< the same: with a number of frames */
     AIRY_HINT_UNFINISHED,     /**< finish the run that makes the file */
     AIRY_HINT_PARTIAL,        /**< wait for a result, or read what there is of it, PATH.partial */
     AIRY_HINT_PATH,           /**< check the path */

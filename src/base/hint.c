@@ -18,6 +18,9 @@ static const char *const templates[AIRY_HINT_COUNT] = {
     [AIRY_HINT_OVERWRITE] = "{force=on} overwrites it|?choose another name",
     [AIRY_HINT_INTERRUPTED] = "{resume=on} continues it|{force=on} starts anew|"
                               "?remove it, or choose another name",
+    [AIRY_HINT_FOLLOW] = "resume it by {follow=on}|?resume it by a live run without a number of "
+                         "frames",
+    [AIRY_HINT_NO_FOLLOW] = "resume it without {follow=on}|?resume it with the number of frames",
     [AIRY_HINT_UNFINISHED] = "wait until its run has ended, or continue that run by resume",
     [AIRY_HINT_PARTIAL] = "wait until its run has ended, or give that name to read what there is",
     [AIRY_HINT_PATH] = "check the path",

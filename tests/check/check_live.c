@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "airy/error.h"
 #include "airy/live.h"
 #include "check_pipeline.h"
 
@@ -338,6 +339,13 @@ static void check_lost(struct check *c)
         CHECK(c, strcmp(info.first_error, "the channel closed") == 0);
         airy_live_destroy(&live);
         params.run.resume = true;
+        params.frames = 0;
+        airy_error error;
+        CHECK_FAILS(c, airy_live_create(&live, played.out, played.integrators, 1, &params),
+                    AIRY_ERR_FORMAT, "begun with a known number of frames");
+        airy_error_get(&error);
+        CHECK(c, error.hint == AIRY_HINT_NO_FOLLOW && error.subject == AIRY_SUBJECT_FILE);
+        params.frames = FRAMES;
         if (CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
             for (size_t i = 0; i < FRAMES; i++)
                 CHECK_OK(c, put(live, &played, i));
@@ -516,6 +524,17 @@ static void check_growing_resume(struct check *c)
         CHECK_FAILS(c, airy_live_create(&live, played.out, played.integrators, 1, &params),
                     AIRY_ERR_FORMAT, "its configuration differs");
         params.run.configuration = NULL;
+        /* A run over the stack knows how many frames there are. */
+        const airy_run_params known = {.resume = true};
+        airy_error error;
+        airy_stack *stack = NULL;
+        CHECK_OK(c, airy_stack_create(&stack, &played.stack, 1));
+        CHECK_FAILS(c, airy_integrate_stack(played.out, stack, played.integrators, 1, &known, NULL),
+                    AIRY_ERR_FORMAT, "begun by a live run or --follow, which did not know");
+        airy_stack_destroy(&stack);
+        airy_error_get(&error);
+        CHECK(c, error.hint == AIRY_HINT_FOLLOW && error.subject == AIRY_SUBJECT_FILE &&
+                     strcmp(error.name, partial) == 0);
         if (CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
             CHECK_OK(c, give_all(live, &played));
             CHECK_FAILS(c, put(live, &played, 4), AIRY_ERR_PARAM, "given before");

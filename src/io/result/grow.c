@@ -431,6 +431,7 @@ static airy_status open_old(struct old_file *old, const airy_pattern_growing *fi
                             const struct airy_pattern_spec *spec)
 {
     AIRY_TRY(airy_hdf5_open(&old->file, file->partial));
+    AIRY_TRY(airy_pattern_check_growth(old->file, true));
     AIRY_TRY(airy_pattern_fits(old->file, spec));
     for (int f = 0; f < AIRY_PATTERN_FIELDS; f++)
         if (file->datasets[f] >= 0)
@@ -520,8 +521,10 @@ static airy_status take_over(airy_pattern_growing *file, const struct airy_patte
         status = copy_rows(file, &old);
     close_old(&old);
     airy_hdf5_unlock();
-    return status == AIRY_OK ? AIRY_OK
-                             : airy_fail_context(status, "cannot resume '%s'", file->partial);
+    return status == AIRY_OK
+               ? AIRY_OK
+               : airy_about(AIRY_SUBJECT_FILE, file->partial,
+                            airy_fail_context(status, "cannot resume '%s'", file->partial));
 }
 
 /* Under a name of its own until it is locked and has all that is taken over. */

@@ -873,9 +873,31 @@ airy_status airy_pattern_fits(hid_t file, const struct airy_pattern_spec *spec)
     return compare_configuration(file, spec);
 }
 
+airy_status airy_pattern_check_growth(hid_t file, bool grows)
+{
+    const hid_t rows = airy_hdf5_dataset(file, "entry/integrate/frame/status"),
+                space = rows < 0 ? -1 : H5Dget_space(rows);
+    hsize_t most = 0;
+    const bool known = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
+                       H5Sget_simple_extent_dims(space, NULL, &most) == 1;
+    if (space >= 0)
+        H5Sclose(space);
+    if (rows >= 0)
+        H5Dclose(rows);
+    AIRY_FAIL_HINT_IF(known && most == H5S_UNLIMITED && !grows, AIRY_ERR_FORMAT, AIRY_HINT_FOLLOW,
+                      AIRY_SUBJECT_NONE,
+                      "it was begun by a live run or --follow, which did not know the number of "
+                      "frames, and this run has one");
+    AIRY_FAIL_HINT_IF(known && most != H5S_UNLIMITED && grows, AIRY_ERR_FORMAT, AIRY_HINT_NO_FOLLOW,
+                      AIRY_SUBJECT_NONE,
+                      "it was begun with a known number of frames, and this run has none");
+    return AIRY_OK;
+}
+
 static airy_status open_partial(struct airy_pattern_layout *layout, int fd, hid_t file,
                                 const struct airy_pattern_spec *spec)
 {
+    AIRY_TRY(airy_pattern_check_growth(file, false));
     AIRY_FAIL_IF(!read_roots(layout, fd), AIRY_ERR_FORMAT,
                  "it was not made by this program, or changed by another one");
     const hid_t roots[2] = {H5Oopen_by_addr(file, layout->roots[0]),
@@ -921,5 +943,7 @@ airy_status airy_pattern_layout_open(struct airy_pattern_layout *layout, const c
         airy_hdf5_unlock();
     }
     close(fd);
-    return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "cannot resume '%s'", path);
+    return status == AIRY_OK ? AIRY_OK
+                             : airy_about(AIRY_SUBJECT_FILE, path,
+                                          airy_fail_context(status, "cannot resume '%s'", path));
 }

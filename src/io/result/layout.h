@@ -76,6 +76,8 @@ hid_t airy_pattern_field_type(int field);
 void airy_pattern_field_path(char path[128], int field);
 herr_t airy_pattern_put_growing(hid_t datasets[AIRY_PATTERN_FIELDS], hid_t file,
                                 const struct airy_pattern_spec *spec);
+/* The rows of a partial result were begun as this run's: growing, or of a known number. */
+airy_status airy_pattern_check_growth(hid_t file, bool grows);
 airy_status airy_pattern_fits(hid_t file, const struct airy_pattern_spec *spec);
 
 /*
