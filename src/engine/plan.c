@@ -178,7 +178,7 @@ static size_t choose_readers(const struct airy_run *run)
 
 static size_t choose_cpu_batch(const struct airy_run *run)
 {
-    return run->params->batch      ? run->params->batch
+    return run->params->batch     ? run->params->batch
            : run->work->cpu_batch ? run->work->cpu_batch
                                   : tuned(run, AIRY_TUNE_BATCH_FRAMES).current;
 }
