@@ -133,9 +133,10 @@ AIRY_API void airy_error_clear(void);
  *   name "info()",   value "FILE":    a function and what it is given:  'airy info FILE'
  *   name "info()",   value "detectors=on":                              'airy info --detectors'
  *
- * The names that hints refer to are those of the parameters force, resume, on-error, frames, raw,
- * mask-only, wavelength, energy, attenuation, memory-limit, batch, threads, device, max-pixels,
- * max-peaks, connect and inputs, and of the functions info(), convert(), devices() and integrate().
+ * The names that hints refer to are those of the parameters force, resume, follow, on-error,
+ * frames, raw, mask-only, wavelength, energy, attenuation, memory-limit, batch, threads, device,
+ * bins, split, max-pixels, max-peaks, connect and inputs, and of the functions info(), convert(),
+ * devices() and integrate().
  *
  * @param user the caller's, as given to airy_hint_render
  * @param size bytes of text with its end, at least 64
@@ -152,9 +153,10 @@ AIRY_API bool airy_hint_keyword(void *user, char *text, size_t size, const char 
                                 const char *value);
 
 /**
- * Name a parameter as C programs do, "on_error", or "on_error" = "skip". Functions of the library
- * for files and devices have other names and arguments, so that this style has none. user: as for
- * airy_hint_keyword. Any thread.
+ * Name an argument or member as C programs have it: skip_bad = true, memory_limit. What the
+ * library's functions and structs lack, such as several inputs in one text, is not named. user:
+ * NULL, or the names that a program sets by text, as for airy_hint_keyword, which then are named
+ * "on_error", or "on_error" = "skip". Any thread.
  */
 AIRY_API bool airy_hint_c(void *user, char *text, size_t size, const char *name, const char *value);
 

@@ -135,9 +135,38 @@ bool airy_hint_keyword(void *user, char *text, size_t size, const char *name, co
     return true;
 }
 
+/* Arguments and members of the library's own functions and structs; what is not here C lacks. */
+static const struct {
+    const char *name, *value, *text;
+} in_c[] = {{"force", "on", "force = true"},
+            {"resume", "on", "resume = true"},
+            {"on-error", "skip", "skip_bad = true"},
+            {"raw", NULL, "airy_stack_params.raw"},
+            {"memory-limit", NULL, "memory_limit"},
+            {"batch", NULL, "batch"},
+            {"threads", NULL, "threads"},
+            {"device", NULL, "device"},
+            {"bins", NULL, "bins"},
+            {"split", "no", "AIRY_SPLIT_NO"},
+            {"max-pixels", NULL, "max_pixels"},
+            {"max-peaks", NULL, "max_peaks"}};
+
+static bool name_in_c(char *text, size_t size, const char *name, const char *value)
+{
+    for (size_t i = 0; i < sizeof(in_c) / sizeof(in_c[0]); i++)
+        if (strcmp(in_c[i].name, name) == 0 && !in_c[i].value == !value &&
+            (!value || strcmp(in_c[i].value, value) == 0)) {
+            snprintf(text, size, "%s", in_c[i].text);
+            return true;
+        }
+    return false;
+}
+
 bool airy_hint_c(void *user, char *text, size_t size, const char *name, const char *value)
 {
     char spelled[REFERENCE];
+    if (!user)
+        return name_in_c(text, size, name, value);
     if (name[strlen(name) - 1] == ')' || !has_name(user, name))
         return false;
     spell(spelled, sizeof(spelled), name);

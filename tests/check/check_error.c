@@ -8,6 +8,7 @@
 
 #include "airy/codec.h"
 #include "airy/image.h"
+#include "airy/peaks.h"
 #include "airy/pipeline.h"
 #include "airy/ring.h"
 #include "airy/stack.h"
@@ -281,10 +282,21 @@ static void check_hint(struct check *c, int line, airy_hint hint, airy_hint_styl
 }
 #define HINT(...) check_hint(c, __LINE__, __VA_ARGS__)
 
+/* What hints name in C is there. */
+enum {
+    MEMBERS_OF_HINTS = sizeof((airy_run_params){.skip_bad = true, .resume = true, .force = true}) +
+                       sizeof((airy_run_params){.batch = 1}) +
+                       sizeof((airy_device_params){.memory_limit = 1, .threads = 1}) +
+                       sizeof((airy_integrator_params){.bins = 1, .split = AIRY_SPLIT_NO}) +
+                       sizeof((airy_peak_params){.max_pixels = 1, .max_peaks = 1}) +
+                       sizeof((airy_stack_params){.raw = NULL})
+};
+
 static void check_hints(struct check *c)
 {
     static const airy_hint_style styles[] = {airy_hint_keyword, airy_hint_c, nothing, overlong};
-    static const char *const few[] = {"batch", "threads", "info()", NULL}, *const none[] = {NULL};
+    static const char *const few[] = {"batch", "threads", "info()", NULL}, *const none[] = {NULL},
+                             *const skips[] = {"on-error", NULL};
     char text[AIRY_HINT_TEXT], cut[8];
     if (!check_case(c, "error_hints"))
         return;
@@ -300,13 +312,26 @@ static void check_hints(struct check *c)
             CHECK(c, strpbrk(text, "{}|?&") == NULL);
         }
     HINT(AIRY_HINT_OVERWRITE, airy_hint_keyword, NULL, "force=True overwrites it");
-    HINT(AIRY_HINT_OVERWRITE, airy_hint_c, NULL, "\"force\" overwrites it");
+    HINT(AIRY_HINT_OVERWRITE, airy_hint_c, NULL, "force = true overwrites it");
+    HINT(AIRY_HINT_FOLDER, airy_hint_c, NULL, "give a file");
+    HINT(AIRY_HINT_RAW, airy_hint_c, NULL,
+         "check the file, or say by airy_stack_params.raw what its frames are");
+    HINT(AIRY_HINT_MEMORY, airy_hint_c, NULL,
+         "raise memory_limit, lower batch or threads, or choose another device");
+    HINT(
+        AIRY_HINT_MATRIX, airy_hint_c, NULL,
+        "raise memory_limit, use fewer bins, split pixels less by AIRY_SPLIT_NO, or choose another "
+        "device");
+    HINT(AIRY_HINT_FOLLOW, airy_hint_c, NULL, "resume it by a live run without a number of frames");
+    HINT(AIRY_HINT_FOLLOW, airy_hint_keyword, NULL, "resume it by follow=True");
     HINT(AIRY_HINT_OVERWRITE, airy_hint_c, few, "choose another name");
     HINT(AIRY_HINT_DATA_FRAMES, airy_hint_keyword, NULL,
          "put the whole file beside its master, or leave its frames out by on_error=\"skip\"");
-    HINT(
-        AIRY_HINT_DATA_FRAMES, airy_hint_c, NULL,
-        "put the whole file beside its master, or leave its frames out by \"on_error\" = \"skip\"");
+    HINT(AIRY_HINT_DATA_FRAMES, airy_hint_c, NULL,
+         "put the whole file beside its master, or leave its frames out by skip_bad = true");
+    HINT(AIRY_HINT_DATA_FRAMES, airy_hint_c, skips,
+         "put the whole file beside its master, or leave its frames out by \"on_error\" = "
+         "\"skip\"");
     HINT(AIRY_HINT_DATA_FRAMES, airy_hint_keyword, none, "put the whole file beside its master");
     HINT(AIRY_HINT_GROWING, airy_hint_keyword, NULL,
          "it may still be written, or its copy was cut");
