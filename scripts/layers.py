@@ -32,7 +32,8 @@ import tempfile
 #   - A back end (cpu, opencl) executes the operations of all families but sources, which calls the operations of other families.
 #     Neither back end knows the other one.
 #   - io reads files into host memory and writes them from it; it knows no device. stream does the same with messages of a detector.
-#   - engine moves frames of io through devices; what is done with them is a table of functions that a job gives it.
+#   - engine moves frames from where they come from to where they go; it knows no operation but decoding: what is done with frames
+#     on devices is a table of functions that a job gives it.
 #   - pipeline gives families to the engine. stream and pipeline do not know each other.
 #   - A tool includes the public headers and its own headers, nothing else.
 FAMILIES = ["codec", "fft", "element", "reduce", "label", "filter", "background", "integrate", "peaks", "oct", "sources"]
@@ -66,7 +67,7 @@ LAYERS = {
     "src/io": ["base", "io/file", "io/hdf5", "io/image", "io/stack"],
     "src/io/geometry": ["base", "integrate", "io", "io/file", "io/hdf5"],
     "src/stream": ["base", "shared", "codec", "integrate"],
-    "src/engine": ["base", "shared", "core", "codec", "io/stack"],
+    "src/engine": ["base", "shared", "core", "codec", "io/file", "io/hdf5", "io/stack"],
     "src/pipeline": ["base", "shared", "core", "engine", "io/file", "io/stack", "io/sparse", "io/result"] + FAMILIES,
     "tools/airy/cli": [],
     "tools/airy/plot": ["cli"],

@@ -8,18 +8,12 @@
 #include "airy/integrate.h"
 #include "airy/log.h"
 #include "airy/merge.h"
+#include "airy/progress.h"
 #include "airy/stack.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/**
- * Progress of a run, called from a thread of the pipeline, never from two at once. Return false to
- * stop: frames in flight are finished and written, unless reading them takes long. It must not call
- * libhdf5 unless that is built thread-safe.
- */
-typedef bool (*airy_progress_fn)(void *user, size_t done, size_t total);
 
 /**
  * Hands out rows of the file, each once among all processes of a run: *count rows from *first on,

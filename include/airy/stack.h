@@ -333,7 +333,8 @@ AIRY_API airy_status airy_hdf5_text(char **text, const char *path, const char *o
 /**
  * A stack being written, chunk = frame: one dataset of one file, or of several files under a
  * master. Thread-safety: any number of threads may add, place and put, different frames at the same
- * time; create, finish and destroy are alone.
+ * time; create, finish and destroy are alone. airy_stack_writer_fill of stack_write.h does all that
+ * for frames that come from a function, from memory or from another stack.
  */
 typedef struct airy_stack_writer airy_stack_writer;
 
@@ -391,8 +392,14 @@ AIRY_API airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t f
 AIRY_API airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_place *place,
                                            const void *chunk, size_t size);
 /**
- * All frames must have been added: AIRY_ERR_PARAM names the first that was not, and the writer
- * stays open. Others as above.
+ * Leave a frame out: its chunk is never written, so that airy_stack_read refuses it with
+ * AIRY_ERR_UNWRITTEN, and other programs read the fill value, 0. The frame counts as added.
+ * Errors: as airy_stack_writer_place and airy_stack_writer_put.
+ */
+AIRY_API airy_status airy_stack_writer_skip(airy_stack_writer *writer, size_t frame);
+/**
+ * All frames must have been added or left out: AIRY_ERR_PARAM names the first that was not, and the
+ * writer stays open. Others as above.
  */
 AIRY_API airy_status airy_stack_writer_finish(airy_stack_writer *writer);
 /** Without finish the partial files are removed. */

@@ -3,6 +3,7 @@
  * nothing happens.
  */
 #include "airy/pipeline.h"
+#include "airy/stack_write.h"
 #include "check.h"
 
 #include <math.h>
@@ -215,11 +216,15 @@ static void check_null_files(struct check *c)
     if (CHECK_OK(c, airy_stack_writer_create(&writer, path, &params)))
         REFUSES(airy_stack_writer_add(writer, 0, NULL, 4), "chunk");
     airy_frame_place place = {0};
+    const airy_stack_fill_params fill = {0};
     REFUSES(airy_stack_writer_place(NULL, 0, pixels, 4, &place), "writer");
     REFUSES(airy_stack_writer_place(writer, 0, pixels, 4, NULL), "place");
     REFUSES(airy_stack_writer_put(NULL, &place, pixels, 4), "writer");
     REFUSES(airy_stack_writer_put(writer, NULL, pixels, 4), "place");
     REFUSES(airy_stack_writer_put(writer, &place, NULL, 4), "chunk");
+    REFUSES(airy_stack_writer_skip(NULL, 0), "writer");
+    REFUSES(airy_stack_writer_fill(writer, NULL, NULL), "params is NULL");
+    REFUSES(airy_stack_writer_fill(NULL, &fill, NULL), "no writer");
     airy_stack_writer_destroy(&writer);
     airy_stack_writer_destroy(&writer);
     airy_stack_writer_destroy(NULL);

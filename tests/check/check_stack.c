@@ -177,6 +177,7 @@ void check_stack(struct check *c)
         return; /* files and host memory only */
     check_golden_files(c);
     check_stack_write(c);
+    check_stack_fill(c);
     check_stack_master(c);
     check_stack_layout(c);
     check_stack_chunks(c);

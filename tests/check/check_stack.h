@@ -13,6 +13,7 @@ airy_status stack_open(airy_stack **stack, const char *path);
 
 /* Parts of check_stack. */
 void check_stack_write(struct check *c);
+void check_stack_fill(struct check *c);
 void check_stack_layout(struct check *c);
 void check_stack_chunks(struct check *c);
 void check_stack_master(struct check *c);

@@ -33,6 +33,9 @@ airy_status airy_stack_file_complete(struct airy_stack_file *f);
 /* Closed, and removed where it is made. */
 void airy_stack_file_discard(struct airy_stack_file *f);
 
+/* What an open writer was created with, complete but for geometry and mask, which are NULL. */
+const airy_stack_writer_params *airy_stack_writer_get_params(const airy_stack_writer *writer);
+
 /*
  * AIRY_ERR_EXISTS where BASE.h5 and BASE_master.h5 would be masters of the same data files, and the
  * other one is.

@@ -162,6 +162,13 @@ airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *pat
     return AIRY_OK;
 }
 
+static airy_status check_frame(const airy_stack_writer *w, size_t frame)
+{
+    AIRY_FAIL_ON_IF(frame >= w->params.frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, the stack has %zu", "frame", frame, w->params.frames);
+    return AIRY_OK;
+}
+
 /* A chunk that no reader could decode is refused here, where its maker can be found. */
 static airy_status check_chunk(const airy_stack_writer *w, size_t frame, const void *chunk,
                                size_t size)
@@ -202,29 +209,56 @@ static airy_status place_chunk(struct airy_stack_file *f, const void *chunk,
                     : AIRY_OK;
 }
 
+/* A frame is placed once, in a file that is open from then on. Lock held. */
+static airy_status begin_frame(airy_stack_writer *writer, size_t frame)
+{
+    struct airy_stack_file *file = file_of(writer, frame);
+    const uint8_t bit = (uint8_t)(1u << frame % 8);
+    AIRY_FAIL_IF(writer->placed[frame / 8] & bit, AIRY_ERR_PARAM, "frame %zu has its place already",
+                 frame);
+    if (!file->made)
+        AIRY_TRY(airy_stack_file_begin(file, &writer->params, true));
+    writer->placed[frame / 8] |= bit;
+    return AIRY_OK;
+}
+
+/* The last frame of a file completes it. */
+static airy_status end_frame(airy_stack_writer *writer, size_t frame)
+{
+    struct airy_stack_file *file = file_of(writer, frame);
+    const uint8_t bit = (uint8_t)(1u << frame % 8),
+                  before = __atomic_fetch_or(&writer->added[frame / 8], bit, __ATOMIC_RELAXED);
+    if (before & bit || __atomic_sub_fetch(&file->left, 1, __ATOMIC_ACQ_REL) > 0)
+        return AIRY_OK;
+    return airy_stack_file_complete(file);
+}
+
 airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t frame, const void *chunk,
                                     size_t size, airy_frame_place *place)
 {
     AIRY_FAIL_IF(!writer || !chunk || !place || writer->finished, AIRY_ERR_PARAM,
                  "airy_stack_writer_place: no open writer, no chunk or no place");
-    AIRY_FAIL_ON_IF(frame >= writer->params.frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s = %zu, the stack has %zu", "frame", frame, writer->params.frames);
+    AIRY_TRY(check_frame(writer, frame));
     AIRY_TRY(check_chunk(writer, frame, chunk, size));
-    struct airy_stack_file *file = file_of(writer, frame);
-    const uint8_t bit = (uint8_t)(1u << frame % 8);
-    airy_status status = AIRY_OK;
     AIRY_TRY(airy_hdf5_lock());
-    if (writer->placed[frame / 8] & bit)
-        status = airy_fail(AIRY_ERR_PARAM, "frame %zu has its place already", frame);
-    if (status == AIRY_OK && !file->made)
-        status = airy_stack_file_begin(file, &writer->params, true);
+    airy_status status = begin_frame(writer, frame);
     if (status == AIRY_OK) {
-        writer->placed[frame / 8] |= bit;
         *place = (airy_frame_place){.frame = frame, .size = size};
-        status = place_chunk(file, chunk, place);
+        status = place_chunk(file_of(writer, frame), chunk, place);
     }
     airy_hdf5_unlock();
     return status;
+}
+
+airy_status airy_stack_writer_skip(airy_stack_writer *writer, size_t frame)
+{
+    AIRY_FAIL_IF(!writer || writer->finished, AIRY_ERR_PARAM,
+                 "airy_stack_writer_skip: no open writer");
+    AIRY_TRY(check_frame(writer, frame));
+    AIRY_TRY(airy_hdf5_lock());
+    const airy_status status = begin_frame(writer, frame);
+    airy_hdf5_unlock();
+    return status == AIRY_OK ? end_frame(writer, frame) : status;
 }
 
 airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_place *place,
@@ -245,12 +279,7 @@ airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_pl
             return airy_fail_context(status, "'%s'", file->partial);
         airy_writeback_add(file->writeback, place->offset, place->offset + size);
     }
-    const uint8_t bit = (uint8_t)(1u << place->frame % 8),
-                  before =
-                      __atomic_fetch_or(&writer->added[place->frame / 8], bit, __ATOMIC_RELAXED);
-    if (before & bit || __atomic_sub_fetch(&file->left, 1, __ATOMIC_ACQ_REL) > 0)
-        return AIRY_OK;
-    return airy_stack_file_complete(file);
+    return end_frame(writer, place->frame);
 }
 
 airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const void *chunk,
@@ -259,6 +288,11 @@ airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const
     airy_frame_place place;
     AIRY_TRY(airy_stack_writer_place(writer, frame, chunk, size, &place));
     return airy_stack_writer_put(writer, &place, chunk, size);
+}
+
+const airy_stack_writer_params *airy_stack_writer_get_params(const airy_stack_writer *writer)
+{
+    return &writer->params;
 }
 
 static size_t first_missing(const airy_stack_writer *w)
