@@ -164,9 +164,7 @@ static int write_case(struct bench *bench, const char *path, const struct bench_
                    .codec = {.codec = AIRY_CODEC_BSLZ4,
                              .elem_size = (uint32_t)airy_dtype_size(made->dtype)},
                    .geometry = &bench->geometry},
-        .make = simulated_frame,
-        .user = s,
-        .period = simulated_period(s),
+        .fill = {.make = simulated_frame, .source = s, .period = simulated_period(s)},
         .passing = true};
     return stack_out_run(&out);
 }

@@ -40,18 +40,17 @@ static int write_stack(struct tune_data *d)
     if (status == AIRY_OK)
         status = simulated_draw(&made, base, tool_threads(d->common));
     made.base = base;
-    struct stack_out out = {.common = d->common,
-                            .path = d->path,
-                            .writer = {.dtype = AIRY_DTYPE_U32,
-                                       .frames = STACK_FRAMES,
-                                       .height = d->geometry.detector.height,
-                                       .width = d->geometry.detector.width,
-                                       .codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4},
-                                       .geometry = &d->geometry},
-                            .make = simulated_frame,
-                            .user = &made,
-                            .period = simulated_period(&made),
-                            .passing = true};
+    struct stack_out out = {
+        .common = d->common,
+        .path = d->path,
+        .writer = {.dtype = AIRY_DTYPE_U32,
+                   .frames = STACK_FRAMES,
+                   .height = d->geometry.detector.height,
+                   .width = d->geometry.detector.width,
+                   .codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4},
+                   .geometry = &d->geometry},
+        .fill = {.make = simulated_frame, .source = &made, .period = simulated_period(&made)},
+        .passing = true};
     if (status == AIRY_OK)
         code = stack_out_run(&out);
     else

@@ -115,8 +115,7 @@ static airy_status write_stack(void *user)
                    .width = info->width,
                    .codec = job->codec,
                    .frames_per_file = job->files ? job->frames / job->files : 0},
-        .lend = lend_frame,
-        .user = job,
+        .fill = {.lend = lend_frame, .source = job},
         .passing = true};
     if (stack_out_run(&out) == AIRY_EXIT_OK)
         return AIRY_OK;

@@ -3,7 +3,7 @@
 # Runs small commands with LIBRARY (faults.c) preloaded, or for opencl (cl_faults.c) as a layer of OpenCL, which makes one call
 # of one kind fail, and looks at what is left:
 #   exit code 0 or 1, in time; at most one line on standard error, "airy COMMAND: ..."; outputs under their names only with exit
-#   code 0 and then those of an undisturbed run (of several outputs those that were complete stay); nothing else but OUT.partial of `airy integrate`, from which --resume makes the
+#   code 0 (with --on-error skip also 3) and then those of an undisturbed run (of several outputs those that were complete stay); nothing else but OUT.partial of `airy integrate`, from which --resume makes the
 #   undisturbed output.
 # world: what a machine does to files rather than to calls: a limit of their size, a disk that is full (where root may mount one),
 # a file that is slow, one that FILES (bounds_files.c) is still writing.
@@ -96,6 +96,11 @@ judge() {
             *) [ "$outputs" -gt 1 ] && same "$file" "$3/${file##*/}" || echo "${file##*/} is left" ;;
             esac
         done
+        ;;
+    3) # a frame that could not be read was left out; the output is complete but for it
+        case $arguments in *--on-error\ skip*) ;; *) echo "exit code 3" ;; esac
+        [ "$(ls "$2")" = "$(ls "$3")" ] || echo "there is $(ls "$2"), not $(ls "$3")"
+        "$airy" info "$2/out.h5" >/dev/null || echo "the output cannot be read"
         ;;
     124 | 137) echo "it hangs" ;;
     *) echo "exit code $1" ;;
@@ -531,6 +536,9 @@ commands)
     fault reduce_median reduce '$in/small.h5 --by median -o out.h5'
     fault peaks peaks '$in/small.h5 -o out.h5 --threads 2'
     fault densify densify '$in/peaks.h5 -o out.h5'
+    fault compress_some compress '$in/small.h5 out.h5 --frames 1:8:2 --memory-limit 3M --threads 3'
+    fault decompress_skip decompress '$in/packed.h5 out.h5 --on-error skip --threads 2'
+    fault densify_skip densify '$in/peaks.h5 -o out.h5 --on-error skip --threads 2 --profile=p.json'
     fault replay integrate '$in/small.h5 --config $in/patterns.h5 --threads 2 -o out.h5'
     fault watch watch '$in/patterns.h5 --count 1 --json'
     fault merge merge '$in/patterns.h5 $in/patterns.h5 -o out.h5'

@@ -49,6 +49,15 @@ const char *stack_parse_raw(void *field, const char *text)
     return raw->given ? NULL : wrong;
 }
 
+const char *stack_parse_on_error(void *field, const char *text)
+{
+    static const char *const words[] = {"stop", "skip", NULL};
+    int skip = 0;
+    const char *expected = opt_word(text, words, &skip);
+    *(bool *)field = skip;
+    return expected;
+}
+
 static airy_status open_as(airy_stack **stack, const struct opt_list *inputs,
                            const struct raw_opt *raw, bool growing)
 {

@@ -10,6 +10,35 @@ struct raw_opt {
     const char *channel; /* --channel; NULL: not given */
 };
 
+struct frames_opt {
+    size_t frames[3]; /* first, last (0: end), step */
+    bool given, skip_bad;
+};
+
+/* An opt_parse_fn: stop|skip into a bool. */
+const char *stack_parse_on_error(void *field, const char *text);
+
+/* Rows of an option table for a range of frames, with a bool of its own, and for frames that fail. */
+#define STACK_FRAMES_OPTION(params, range, seen_member)                                            \
+    {                                                                                              \
+        .name = "frames", .type = OPT_PARSED, .offset = offsetof(params, range),                   \
+        .seen = offsetof(params, seen_member), .parse = opt_frames, .argument = "A:B[:S]",         \
+        .fallback = "all",                                                                         \
+        .help = "frames from A up to, not including, B, by S; one number: that frame"              \
+    }
+#define STACK_ON_ERROR_OPTION(params, member, skip_help)                                           \
+    {                                                                                              \
+        .name = "on-error", .type = OPT_PARSED, .offset = offsetof(params, member),                \
+        .parse = stack_parse_on_error, .argument = "stop|skip", .fallback = "stop",                \
+        .help = skip_help                                                                          \
+    }
+/* Both, into a struct frames_opt, of commands that write stacks. */
+#define STACK_FRAMES_OPTIONS(params, member)                                                       \
+    STACK_FRAMES_OPTION(params, member.frames, member.given),                                      \
+        STACK_ON_ERROR_OPTION(params, member.skip_bad,                                             \
+                              "skip: a frame that cannot be read or made is counted and never "    \
+                              "written to the output, exit code 3")
+
 /* An opt_parse_fn for WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big] into a struct raw_opt. */
 const char *stack_parse_raw(void *field, const char *text);
 

@@ -1,26 +1,23 @@
 /*
- * A stack written by several threads: each makes a frame and encodes it, a file gets them in order.
- * With writer.frames_per_file a thread fills a file by itself as long as there are files for all.
+ * A stack that a command writes: airy_stack_writer_fill (airy/stack_write.h) with the options of the
+ * command, data files of the stack that was there before, and the report.
  */
 #ifndef AIRY_TOOLS_CLI_STACK_OUT_H
 #define AIRY_TOOLS_CLI_STACK_OUT_H
 
-#include "cli/tool.h"
+#include "airy/stack_write.h"
+#include "cli/stack_opt.h"
 
 struct stack_out {
     const struct common *common;
     const char *path;
-    airy_stack_writer_params writer;                            /* force is taken from common */
-    airy_status (*make)(void *user, size_t index, void *frame); /* called by several threads */
-    const void *(*lend)(void *user, size_t index); /* instead: where the frame lies in memory */
-    void *user;
-    const airy_stack *source; /* where frames are read from, whose files must stay; or NULL */
-    size_t period;   /* frame i is the same as frame i + period, so that chunks may be kept and
-                        written again; 0: frames differ */
-    bool passing;    /* a file of the command's own, for a while: who stops says so itself */
-    uint64_t stored; /* out: bytes of all chunks */
-    size_t files;    /* out: data files; 0: frames are in path itself */
-    double seconds;  /* out */
+    airy_stack_writer_params writer; /* force is taken from common */
+    airy_stack_fill_params fill;     /* its source; the files of a stack stay */
+    bool skips;                      /* the command has --on-error */
+    bool passing; /* a file of the command's own, for a while: who stops says so itself */
+    airy_stack_fill_info info; /* out */
+    size_t files;              /* out: data files; 0: frames are in path itself */
+    double seconds;            /* out: with the beginning and the end of the files */
 };
 
 /* A row of an option table: writer.frames_per_file. */
@@ -33,9 +30,17 @@ struct stack_out {
                 "of this name links to"                                                            \
     }
 
+/*
+ * The frames that --frames chooses of what has so many, which is how many the stack gets, and
+ * --on-error. Exit code.
+ */
+int stack_out_choose(struct stack_out *out, const struct frames_opt *chosen, size_t there);
 /* Exit code; nothing is left under path unless all went well. */
 int stack_out_run(struct stack_out *out);
-/* The line or JSON object that says what was written. */
+/*
+ * Print the line or JSON object about what was written. Exit code, AIRY_EXIT_PARTLY where frames
+ * were left out.
+ */
 int stack_out_report(const struct stack_out *out);
 
 #endif

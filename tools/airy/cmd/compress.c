@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/stack_opt.h"
 #include "cli/stack_out.h"
 
 struct compress_params {
@@ -12,6 +11,7 @@ struct compress_params {
     size_t frames_per_file;
     bool has_codec;
     const char *output;
+    struct frames_opt frames;
 };
 
 static const char *parse_filter(void *field, const char *text)
@@ -34,6 +34,8 @@ static const struct opt output_options[] = {
      .argument = "OUT.h5",
      .help = "the same as OUT.h5 without a letter"},
     STACK_FILES_OPTION(struct compress_params, frames_per_file),
+    {.heading = "Run"},
+    STACK_FRAMES_OPTIONS(struct compress_params, frames),
     {0},
 };
 
@@ -55,17 +57,6 @@ static const struct opt compress_options[] = {
      .help = "bytes of a block, a multiple of 8 elements"},
     {0},
 };
-
-struct copy {
-    const airy_stack *stack;
-    size_t frame_size;
-};
-
-static airy_status copy_frame(void *user, size_t index, void *frame)
-{
-    const struct copy *copy = user;
-    return airy_stack_read(copy->stack, index, frame, copy->frame_size);
-}
 
 /*
  * Same shape of frames and element type: data of the stack itself, which a master links to or
@@ -167,12 +158,9 @@ static int copy_stack(const struct compress_params *p, const airy_codec_params *
         const char *dataset = strstr(info.dataset, "::");
         dataset = dataset ? dataset + 2 : "/entry/data/data";
         const bool usual = p->frames_per_file || info.files > 1 || strstr(dataset, "data_0");
-        struct copy copy = {.stack = stack,
-                            .frame_size = info.height * info.width * airy_dtype_size(info.dtype)};
         struct stack_out out = {.common = common,
                                 .path = output,
                                 .writer = {.dtype = info.dtype,
-                                           .frames = info.frames,
                                            .height = info.height,
                                            .width = info.width,
                                            .codec = *codec,
@@ -180,15 +168,15 @@ static int copy_stack(const struct compress_params *p, const airy_codec_params *
                                            .frames_per_file = p->frames_per_file,
                                            .geometry = meta.has_geometry ? &meta.geometry : NULL,
                                            .mask = mask},
-                                .make = copy_frame,
-                                .user = &copy,
-                                .source = stack};
+                                .fill = {.stack = stack}};
         if (codec->codec != AIRY_CODEC_NONE)
             out.writer.codec.elem_size = (uint32_t)airy_dtype_size(info.dtype);
-        code = stack_out_run(&out);
+        code = stack_out_choose(&out, &p->frames, info.frames);
+        if (code == AIRY_EXIT_OK)
+            code = stack_out_run(&out);
         if (code == AIRY_EXIT_OK)
             code = stack_out_report(&out);
-        if (code == AIRY_EXIT_OK)
+        if (code == AIRY_EXIT_OK || code == AIRY_EXIT_PARTLY)
             say_left_out(common, input, &info);
     }
     free(mask);
@@ -225,7 +213,7 @@ const struct command cmd_compress = {
                 "  airy compress plain.h5::/entry/data/data small.h5 --filter lz4\n"
                 "  airy compress plain.h5 run_master.h5 --frames-per-file 1000\n",
     .tables = {compress_options, output_options},
-    .takes = TAKES_THREADS,
+    .takes = TAKES_THREADS | TAKES_MEMORY | TAKES_PROFILE,
     .params_size = sizeof(struct compress_params),
     .min_inputs = 1,
     .max_inputs = 2,
@@ -241,7 +229,7 @@ const struct command cmd_decompress = {
     .details = CARRIED,
     .examples = "  airy decompress series_master.h5 plain.h5\n",
     .tables = {output_options},
-    .takes = TAKES_THREADS,
+    .takes = TAKES_THREADS | TAKES_MEMORY | TAKES_PROFILE,
     .params_size = sizeof(struct compress_params),
     .min_inputs = 1,
     .max_inputs = 2,

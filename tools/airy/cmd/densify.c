@@ -1,6 +1,4 @@
 /* airy densify: sparse frames to a stack again. */
-#include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +11,9 @@ struct densify_params {
     const char *output;
     airy_densify_noise noise;
     uint64_t seed;
-    size_t frames[3], frames_per_file;
-    bool has_seed, has_frames, skip_bad;
+    size_t frames_per_file;
+    struct frames_opt frames;
+    bool has_seed;
 };
 
 static const char *const noises[] = {"none", "poisson", "gaussian", NULL};
@@ -48,21 +47,7 @@ static const struct opt densify_options[] = {
      .fallback = "0",
      .help = "of the noise; a pixel's depends on seed, frame and pixel alone"},
     {.heading = "Run"},
-    {.name = "frames",
-     .type = OPT_PARSED,
-     FIELD(frames),
-     SEEN(has_frames),
-     .parse = opt_frames,
-     .argument = "A:B[:S]",
-     .fallback = "all",
-     .help = "frames from A up to, not including, B, by S; one number: that frame"},
-    {.name = "on-error",
-     .type = OPT_PARSED,
-     FIELD(skip_bad),
-     .parse = integrate_parse_on_error,
-     .argument = "stop|skip",
-     .fallback = "stop",
-     .help = "skip: a frame that cannot be made has the dummy value in all pixels, exit code 3"},
+    STACK_FRAMES_OPTIONS(struct densify_params, frames),
     {0},
 };
 
@@ -71,45 +56,13 @@ struct densify {
     const airy_sparse *sparse;
     airy_sparse_info info;
     airy_densify_params how;
-    size_t first, step, size;
-    atomic_size_t bad;
+    size_t size;
 };
 
-static void fill_dummy(const struct densify *d, void *frame)
+static airy_status make_frame(void *source, size_t frame, void *pixels)
 {
-    const size_t elem = airy_dtype_size(d->info.dtype), count = d->size / elem;
-    uint8_t one[8] = {0};
-    switch (d->info.dtype) {
-    case AIRY_DTYPE_F32: {
-        const float v = (float)d->info.dummy;
-        memcpy(one, &v, sizeof(v));
-        break;
-    }
-    case AIRY_DTYPE_F64:
-        memcpy(one, &d->info.dummy, sizeof(double));
-        break;
-    default: { /* of 32 bits at most; low bytes come first */
-        const double held = fmin(fmax(d->info.dummy, INT32_MIN), UINT32_MAX);
-        const int64_t v = isnan(held) ? 0 : (int64_t)held;
-        memcpy(one, &v, sizeof(v));
-        break;
-    }
-    }
-    for (size_t i = 0; i < count; i++)
-        memcpy((char *)frame + i * elem, one, elem);
-}
-
-static airy_status make_frame(void *user, size_t index, void *frame)
-{
-    struct densify *d = user;
-    const airy_status status =
-        airy_sparse_densify(d->sparse, d->first + index * d->step, frame, d->size, &d->how);
-    if (!airy_status_is_of_frame(status) || !d->params->skip_bad)
-        return status;
-    if (atomic_fetch_add(&d->bad, 1) == 0)
-        tool_say(&d->params->common, "%s", airy_last_error());
-    fill_dummy(d, frame);
-    return AIRY_OK;
+    const struct densify *d = source;
+    return airy_sparse_densify(d->sparse, frame, pixels, d->size, &d->how);
 }
 
 /* The geometry that the configuration tells, if it does. */
@@ -124,7 +77,14 @@ static bool find_geometry(airy_geometry *geometry, const airy_sparse_info *info)
     return found;
 }
 
-static int write_stack(struct densify *d, size_t frames)
+/* Bytes that a frame takes beside its pixels, with as many kept ones as frames have on average. */
+static size_t part_bytes(const airy_sparse_info *info)
+{
+    const size_t kept = info->frames ? (size_t)(info->pixels / info->frames) + 1 : 1;
+    return kept * (sizeof(int64_t) + airy_dtype_size(info->dtype)) + 2 * info->bins * sizeof(float);
+}
+
+static int write_stack(struct densify *d)
 {
     const struct densify_params *p = d->params;
     const airy_sparse_info *info = &d->info;
@@ -138,7 +98,6 @@ static int write_stack(struct densify *d, size_t frames)
         .common = &p->common,
         .path = p->output,
         .writer = {.dtype = info->dtype,
-                   .frames = frames,
                    .height = info->height,
                    .width = info->width,
                    .codec = {.codec = AIRY_CODEC_BSLZ4,
@@ -146,31 +105,15 @@ static int write_stack(struct densify *d, size_t frames)
                    .geometry = find_geometry(&geometry, info) ? &geometry : NULL,
                    .mask = mask,
                    .frames_per_file = p->frames_per_file},
-        .make = make_frame,
-        .user = d};
-    int code = status == AIRY_OK ? stack_out_run(&out) : tool_failed(&p->common, status);
+        .fill = {.make = make_frame, .source = d, .make_bytes = part_bytes(info)}};
+    int code = status == AIRY_OK ? stack_out_choose(&out, &p->frames, info->frames)
+                                 : tool_failed(&p->common, status);
+    if (code == AIRY_EXIT_OK)
+        code = stack_out_run(&out);
     if (code == AIRY_EXIT_OK)
         code = stack_out_report(&out);
     free(mask);
-    const size_t bad = atomic_load(&d->bad);
-    if (code == AIRY_EXIT_OK && bad)
-        tool_say(&p->common, "%zu of %zu frames failed", bad, frames);
-    return code == AIRY_EXIT_OK && bad ? AIRY_EXIT_PARTLY : code;
-}
-
-static int densify(struct densify *d)
-{
-    const struct densify_params *p = d->params;
-    const size_t last = p->has_frames && p->frames[1] ? p->frames[1] : d->info.frames;
-    d->first = p->frames[0];
-    d->step = p->has_frames ? p->frames[2] : 1;
-    d->size = d->info.height * d->info.width * airy_dtype_size(d->info.dtype);
-    d->how = (airy_densify_params){.noise = p->noise, .seed = p->seed};
-    if (last > d->info.frames || d->first >= last)
-        return tool_fail(&p->common, "--frames %s: %s has %zu frame%s, numbered from 0",
-                         opt_given(&p->common, "frames", "all"), p->common.inputs.items[0],
-                         d->info.frames, tool_s(d->info.frames));
-    return write_stack(d, (last - d->first - 1) / d->step + 1);
+    return code;
 }
 
 static int check_densify(void *user)
@@ -197,7 +140,9 @@ static int run_densify(void *user)
     if (status == AIRY_OK)
         status = airy_sparse_get_info(sparse, &d.info);
     d.sparse = sparse;
-    const int code = status == AIRY_OK ? densify(&d) : tool_failed(common, status);
+    d.size = d.info.height * d.info.width * airy_dtype_size(d.info.dtype);
+    d.how = (airy_densify_params){.noise = p->noise, .seed = p->seed};
+    const int code = status == AIRY_OK ? write_stack(&d) : tool_failed(common, status);
     airy_sparse_destroy(&sparse);
     return code;
 }
@@ -213,7 +158,7 @@ const struct command cmd_densify = {
     .examples = "  airy densify sparse.h5 -o again.h5\n"
                 "  airy densify sparse.h5 -o again.h5 --noise poisson --seed 7 --frames 0:10\n",
     .tables = {densify_options},
-    .takes = TAKES_THREADS,
+    .takes = TAKES_THREADS | TAKES_MEMORY | TAKES_PROFILE,
     .params_size = sizeof(struct densify_params),
     .min_inputs = 1,
     .max_inputs = 1,

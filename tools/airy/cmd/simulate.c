@@ -289,20 +289,19 @@ static int prepare(struct simulated *s, const struct simulate_params *p,
 static int write_stack(struct simulated *s, const struct simulate_params *p,
                        const airy_geometry *geometry, const char *path)
 {
-    struct stack_out out = {.common = &p->geometry.common,
-                            .path = path,
-                            .writer = {.dtype = p->dtype,
-                                       .frames = p->frames,
-                                       .height = geometry->detector.height,
-                                       .width = geometry->detector.width,
-                                       .codec = {.codec = AIRY_CODEC_BSLZ4,
-                                                 .elem_size = (uint32_t)airy_dtype_size(p->dtype)},
-                                       .geometry = geometry->detector.file[0] ? NULL : geometry,
-                                       .mask = s->mask,
-                                       .frames_per_file = p->frames_per_file},
-                            .make = simulated_frame,
-                            .user = s,
-                            .period = simulated_period(s)};
+    struct stack_out out = {
+        .common = &p->geometry.common,
+        .path = path,
+        .writer = {.dtype = p->dtype,
+                   .frames = p->frames,
+                   .height = geometry->detector.height,
+                   .width = geometry->detector.width,
+                   .codec = {.codec = AIRY_CODEC_BSLZ4,
+                             .elem_size = (uint32_t)airy_dtype_size(p->dtype)},
+                   .geometry = geometry->detector.file[0] ? NULL : geometry,
+                   .mask = s->mask,
+                   .frames_per_file = p->frames_per_file},
+        .fill = {.make = simulated_frame, .source = s, .period = simulated_period(s)}};
     const int code = stack_out_run(&out);
     return code == AIRY_EXIT_OK ? stack_out_report(&out) : code;
 }

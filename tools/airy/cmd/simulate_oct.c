@@ -600,8 +600,7 @@ static int write_stack(const struct oct_sim_params *p, struct simulated_oct *m, 
                    .frames = p->frames,
                    .height = p->lines,
                    .width = simulated_oct_line_bytes(m) / airy_dtype_size(m->dtype)},
-        .make = make_frame,
-        .user = m};
+        .fill = {.make = make_frame, .source = m}};
     return stack_out_run(&out);
 }
 

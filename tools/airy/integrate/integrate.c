@@ -21,15 +21,6 @@ const char *integrate_parse_polarization(void *field, const char *text)
     return fabs(pair[1]) <= 3600 ? NULL : "expected an angle from -3600 to 3600 degrees";
 }
 
-const char *integrate_parse_on_error(void *field, const char *text)
-{
-    static const char *const words[] = {"stop", "skip", NULL};
-    int skip = 0;
-    const char *expected = opt_word(text, words, &skip);
-    *(bool *)field = skip;
-    return expected;
-}
-
 static const char *const formats[] = {"airy", "nxazint", NULL};
 
 /* N, or all. */
@@ -190,14 +181,7 @@ static const struct opt integrate_options[] = {
      FIELD(mask_saturated),
      .help = "and left out of the frame, as dummies are"},
     {.heading = "Run"},
-    {.name = "frames",
-     .type = OPT_PARSED,
-     FIELD(frames),
-     SEEN(has_frames),
-     .parse = opt_frames,
-     .argument = "A:B[:S]",
-     .fallback = "all",
-     .help = "frames from A up to, not including, B, by S; one number: that frame"},
+    STACK_FRAMES_OPTION(struct integrate_params, frames, has_frames),
     {.name = "average",
      .type = OPT_PARSED,
      FIELD(average),
@@ -255,14 +239,9 @@ static const struct opt integrate_options[] = {
      .type = OPT_FLAG,
      FIELD(per_rank),
      .help = "each of them writes a file of its own, which OUT.h5 shows as one stack"},
-    {.name = "on-error",
-     .type = OPT_PARSED,
-     FIELD(skip_bad),
-     .parse = integrate_parse_on_error,
-     .argument = "stop|skip",
-     .fallback = "stop",
-     .help =
-         "skip: a frame that cannot be read or decoded becomes NaN with a message, exit code 3"},
+    STACK_ON_ERROR_OPTION(
+        struct integrate_params, skip_bad,
+        "skip: a frame that cannot be read or decoded becomes NaN with a message, exit code 3"),
     {.name = "resume",
      .type = OPT_FLAG,
      FIELD(resume),

@@ -134,9 +134,8 @@ int around_fit(const struct integration *job);
 void around_close(struct integration *job);
 /* An opt_parse_fn: NxM into size_t[2]. */
 const char *around_grid(void *field, const char *text);
-/* opt_parse_fns: F[,DEG] into double[2], stop|skip into a bool. */
+/* An opt_parse_fn: F[,DEG] into double[2]. */
 const char *integrate_parse_polarization(void *field, const char *text);
-const char *integrate_parse_on_error(void *field, const char *text);
 /* .h5, .hdf5 or .nxs */
 bool integrate_is_hdf5_name(const char *path);
 /* Neither the output nor what an interrupted run left of it is in the way. Exit code. */

@@ -25,7 +25,7 @@ struct simulated {
 void simulated_begin(struct simulated *s, airy_dtype dtype, const airy_geometry *geometry);
 /* The counts of stream 0, for base, by so many threads. */
 airy_status simulated_draw(const struct simulated *s, uint32_t *counts, unsigned threads);
-/* Make one frame: `make` of struct stack_out, user is the struct simulated. */
+/* Make one frame: an airy_frame_make_fn (airy/stack_write.h) of a struct simulated. */
 airy_status simulated_frame(void *user, size_t index, void *frame);
 /* Frame i is the same as frame i + period; 0: there is no period. */
 size_t simulated_period(const struct simulated *s);
