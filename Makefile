@@ -1,8 +1,9 @@
 # Everything on a fresh Debian 12 or Ubuntu 24.04:
 #   make demo    install what is missing, build, simulate a stack, integrate it, print a table, draw a plot
 #   make test    install what is missing, build, run the tests (make test TESTS= also those that only .ci/run runs: faults, installation,
-#                scripts)
-# Also: make (build only; it installs nothing and says what is missing), make deps (install what the build needs), make install,
+#                scripts); of the cases on OpenCL devices one in 16
+# Also: make (build only; it installs nothing and says what is missing), make test-all (all tests with all cases on OpenCL devices:
+# more than an hour on two cores), make deps (install what the build needs), make install,
 # make deb (Debian packages in deb/), make dist (the source in dist/), make bundle (a folder that runs elsewhere),
 # make fuzz (each fuzzer for FUZZ_SECONDS, at random), make soak (streams for SECONDS and looks whether anything grows or changes),
 # make bounds (images and stacks beyond 2^31 pixels, 10^6 frames: 8 GB of memory, minutes),
@@ -18,9 +19,9 @@ FUZZ_SECONDS ?= 60
 SECONDS ?= 3600
 WALK ?= walk
 # Arguments of meson test.
-TESTS ?= --no-suite ci
+TESTS ?= --no-suite ci --no-suite release
 
-.PHONY: all build deps demo test install bundle deb dist fuzz soak bounds coverage oclgrind api gallery walk clean
+.PHONY: all build deps demo test test-all install bundle deb dist fuzz soak bounds coverage oclgrind api gallery walk clean
 
 all: build
 
@@ -41,6 +42,9 @@ test:
 	@scripts/deps.sh build test
 	@$(MAKE) --no-print-directory build
 	@scripts/test.sh $(BUILD) $(TESTS)
+
+test-all:
+	@CHECK_SLICE=all $(MAKE) --no-print-directory test TESTS=
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

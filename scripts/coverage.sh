@@ -11,7 +11,7 @@ source=$(cd "$(dirname "$0")/.." && pwd)
 [ -f "$build/build.ninja" ] || meson setup "$build" "$source" --buildtype=debugoptimized -Db_coverage=true >/dev/null || exit 1
 ninja -C "$build" -j "${JOBS:-$(nproc)}" >/dev/null || exit 1
 find "$build" -name '*.gcda' -delete
-"$source/scripts/test.sh" "$build" --timeout-multiplier 5 --no-suite fault --no-suite install "$@" >"$build/coverage.log" 2>&1
+CHECK_SLICE=${CHECK_SLICE:-all} "$source/scripts/test.sh" "$build" --timeout-multiplier 5 --no-suite fault --no-suite install "$@" >"$build/coverage.log" 2>&1
 tail -n 1 "$build/coverage.log"
 mkdir -p "$build/coverage"
 # Only what was compiled for the library, not what a test compiles again.
