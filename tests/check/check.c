@@ -152,7 +152,7 @@ static bool is_sampled(struct check_state *s, const char *spec)
 {
     const unsigned every = s->every                          ? s->every
                            : strncmp(spec, "opencl", 6) == 0 ? s->opencl_every
-                                                             : 0;
+                                                             : s->cpu_every;
     return !every || s->met++ % every == s->slice % every;
 }
 
@@ -398,7 +398,8 @@ static void print_usage(void)
            "  --part I/N      part I of N, 1 to N: every N-th family\n"
            "  --every N       one of every N cases of each family: the first, or the one after\n"
            "                  $CHECK_SLICE modulo N others\n"
-           "  --opencl-every N  the same on OpenCL devices alone; all cases if CHECK_SLICE=all\n"
+           "  --cpu-every N, --opencl-every N\n"
+           "                  the same on these devices alone; all cases if CHECK_SLICE=all\n"
            "  --threads N     size of the CPU pool\n"
            "  --bench         time the cases that have timings\n"
            "  --json FILE     write results, timings and each case's processor time\n"
@@ -437,6 +438,7 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
                                           {"shared", no_argument, NULL, 'm'},
                                           {"part", required_argument, NULL, 'p'},
                                           {"every", required_argument, NULL, 'e'},
+                                          {"cpu-every", required_argument, NULL, 'c'},
                                           {"opencl-every", required_argument, NULL, 'o'},
                                           {"threads", required_argument, NULL, 't'},
                                           {"bench", no_argument, NULL, 'b'},
@@ -466,10 +468,11 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
                 return 3;
             s->every = (unsigned)number;
             break;
+        case 'c':
         case 'o':
             if (!parse_count(optarg, 1000, &number))
                 return 3;
-            s->opencl_every = (unsigned)number;
+            *(option == 'c' ? &s->cpu_every : &s->opencl_every) = (unsigned)number;
             break;
         case 't':
             if (!parse_count(optarg, 1024, &number))
@@ -501,7 +504,7 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
     s->filter_count = (size_t)(argc - optind);
     const char *slice = getenv("CHECK_SLICE");
     if (slice && strcmp(slice, "all") == 0)
-        s->opencl_every = 0;
+        s->cpu_every = s->opencl_every = 0;
     else if (slice && !parse_count(slice, UINT_MAX, &s->slice))
         return 3;
     return 0;

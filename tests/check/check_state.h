@@ -33,9 +33,9 @@ struct check_state {
     /* options */
     char **filters;
     size_t filter_count;
-    unsigned every;        /* of a family every such case that is meant; 0: all */
-    unsigned opencl_every; /* the same on OpenCL devices alone */
-    uint64_t slice;        /* modulo every: the first of these cases */
+    unsigned every;                   /* of a family every such case that is meant; 0: all */
+    unsigned cpu_every, opencl_every; /* the same on these devices alone */
+    uint64_t slice;                   /* modulo every: the first of these cases */
     bool list, shared;
     unsigned threads; /* of the CPU pool; 0: as many as the CPU has */
     const char *program;

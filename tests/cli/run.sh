@@ -6,6 +6,7 @@
 # is kept, and its place is printed. AIRY and HELPER are programs, by default those of build/. How a case is written: README.md beside
 # this file.
 #   --part I/N      every N-th case from the I-th on
+#   --every N       of these one of every N: the first, or the one after $CHECK_SLICE modulo N others; all if CHECK_SLICE=all
 #   --without FILE  skip the cases of FILE: TOPIC/NAME and why, one a line
 #   --debug[=N]     run the N-th (1) call of airy in a case under gdb, or under the command in $GDB; the calls are printed
 #   --wrap COMMAND  run every call of airy under COMMAND, such as 'valgrind -q' or 'strace -f -o trace'
@@ -14,6 +15,7 @@
 #   --exit          with --update, also write the exit code
 here=$(cd "$(dirname "$0")" && pwd)
 part=1/1
+every=1
 without=/dev/null
 debug=
 wrap=
@@ -22,6 +24,7 @@ update_exit=
 while :; do
     case $1 in
     --part) part=$2 && shift ;;
+    --every) every=$2 && shift ;;
     --without) without=$2 && shift ;;
     --debug) debug=1 ;;
     --debug=*) debug=${1#*=} ;;
@@ -276,7 +279,9 @@ all=$(
     [ $# -gt 0 ] || set -- *
     for name; do find_cases "$name" || exit 1; done
 ) || exit 2
-part=$(printf '%s\n' "$all" | awk -v first="${part%/*}" -v step="${part#*/}" '!seen[$0]++ && ++number % step == first % step')
+[ "$CHECK_SLICE" != all ] || every=1
+part=$(printf '%s\n' "$all" | awk -v first="${part%/*}" -v step="${part#*/}" -v slice="${CHECK_SLICE:-0}" -v every="$every" '
+    !seen[$0]++ && ++number % step == first % step && met++ % every == slice % every')
 # shellcheck disable=SC2086
 set -- $part
 number=0

@@ -198,7 +198,7 @@ check_slices() (
     done
     "$check" --list formats table >"$top/all" || exit 2
     [ "$(grep '/' "$top/slices" | sort)" = "$(grep '/' "$top/all" | sort)" ] || exit 3
-    CHECK_SLICE=all "$check" --opencl-every 3 --list formats table | diff "$top/all" - || exit 4
+    CHECK_SLICE=all "$check" --cpu-every 3 --list formats table | diff "$top/all" - || exit 4
     CHECK_SLICE=none "$check" --list table 2>/dev/null && exit 5
     (ulimit -n 5 && AIRY_CPU=portable "$check" --threads 2 --seed 5 error_run) >"$top/log" 2>&1 && exit 6
     again=$(sed -n 's/.*; run it again: //p' "$top/log")
@@ -206,7 +206,20 @@ check_slices() (
     sh -c "$again"
 )
 
+cli_slices() (
+    mkdir -p "$top/sliced/cases/topic" "$top/golden" && cd "$top/sliced" && cp "$source/tests/cli/run.sh" . || exit 1
+    for name in a b c d e; do echo true >cases/topic/$name.sh; done
+    names() { # SLICE OPTION...
+        slice=$1
+        shift
+        CHECK_SLICE=$slice TMPDIR=$top sh run.sh "$@" "$airy" "$airy" | sed -n 's,^ok .*topic/,,p' | tr -d '\n'
+    }
+    [ "$(names 0 --every 2) $(names 7 --every 2) $(names all --every 2)" = "ace bd abcde" ] &&
+        [ "$(names 0 --part 1/2 --every 2) $(names 1 --part 1/2 --every 2) $(names 0 --part 2/2)" = "ae c bd" ]
+)
+
 one parse parse
+one cli_slices cli_slices
 one check_slices check_slices
 one cli_assertions cli_assertions
 one cli_update cli_update
