@@ -198,6 +198,12 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, 
 {
     struct lister *l = user;
     const size_t length = strlen(l->path);
+    /* Of a result's two names for the standard errors, results are read by this one. */
+    H5L_info_t sem;
+    if (strcmp(name, "intensity_errors") == 0 && H5Lexists(group, "sem", H5P_DEFAULT) > 0 &&
+        H5Lget_info(group, "sem", &sem, H5P_DEFAULT) >= 0 &&
+        visit_link(group, "sem", &sem, user) < 0)
+        return -1;
     if (length + strlen(name) + 2 > sizeof(l->path))
         return 0;
     snprintf(l->path + length, sizeof(l->path) - length, "/%s", name);
