@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/size.h"
 
-enum { LONGEST = 63, SHORTEST_START = 3 };
+enum { LONGEST = 63, SHORTEST_START = 3, MOST_BEGUN = 16 };
 
 static int lower(char letter)
 {
@@ -105,10 +105,20 @@ airy_status airy_unknown_word(const char *what, const char *word, const char *co
                               size_t count)
 {
     char list[1024];
-    const char *near = airy_suggest_word(word, words, count);
+    const char *near = airy_suggest_word(word, words, count), *begun[MOST_BEGUN];
     if (near)
         return airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                             "%s '%.64s' is unknown, did you mean '%s'?", what, word, near);
+    const size_t length = strlen(word);
+    size_t found = 0;
+    for (size_t i = 0; i < count && length && found < MOST_BEGUN; i++)
+        if (strncasecmp(words[i], word, length) == 0 && words[i][length] == '_')
+            begun[found++] = words[i];
+    if (found) { /* a unit without its scale */
+        airy_join_words(list, sizeof(list), begun, found);
+        return airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                            "%s '%.64s' is not complete, expected %s", what, word, list);
+    }
     airy_join_words(list, sizeof(list), words, count);
     return airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                         "%s '%.64s' is unknown; there are %s", what, word, list);

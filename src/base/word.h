@@ -23,7 +23,8 @@ const char *airy_suggest_word(const char *word, const char *const *words, size_t
 /* "a, b or c", cut where it does not fit. */
 void airy_join_words(char *text, size_t size, const char *const *words, size_t count);
 
-/* AIRY_ERR_PARAM "<what> 'word' is unknown, did you mean 'near'?", or "...; there are a, b or c". */
+/* AIRY_ERR_PARAM "<what> 'word' is unknown, did you mean 'near'?", or "...; there are a, b or c". Of
+ * words that go on behind it with '_': "... is not complete, expected q_nm^-1 or q_A^-1". */
 airy_status airy_unknown_word(const char *what, const char *word, const char *const *words,
                               size_t count);
 

@@ -168,6 +168,8 @@ static void check_near_words(struct check *c)
     CHECK_FAILS(
         c, airy_find_word(&index, "border", "wrap", words, count), AIRY_ERR_PARAM,
         "border 'wrap' is unknown; there are q_nm^-1, 2th_deg, d_nm, reflect, reflected, no or x");
+    CHECK_FAILS(c, airy_find_word(&index, "unit", "q", words, count), AIRY_ERR_PARAM,
+                "unit 'q' is not complete, expected q_nm^-1");
     CHECK_FAILS(c, airy_find_word(&index, "border", NULL, words, count), AIRY_ERR_PARAM, "NULL");
     CHECK(c, index == 3);
     char text[8];

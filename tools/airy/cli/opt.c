@@ -276,10 +276,14 @@ const char *opt_frames(void *field, const char *text)
         text++;
     }
     uint64_t value[3] = {0, 0, 1};
-    if (*text || !opt_whole(part[0], &value[0]) ||
-        (*part[1] && (!opt_whole(part[1], &value[1]) || value[1] <= value[0])) ||
-        !opt_whole(part[2], &value[2]) || value[2] < 1)
+    if (*text || !opt_whole(part[0], &value[0]) || (*part[1] && !opt_whole(part[1], &value[1])) ||
+        !opt_whole(part[2], &value[2]))
         return expected;
+    if (*part[1] && value[1] <= value[0])
+        return "LAST is not above FIRST; FIRST:LAST are the frames from FIRST to LAST - 1, and N "
+               "alone is one frame";
+    if (value[2] < 1)
+        return "STEP is 0, expected at least 1";
     for (size_t i = 0; i < 3; i++)
         frames[i] = (size_t)value[i];
     return NULL;

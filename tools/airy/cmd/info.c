@@ -36,7 +36,12 @@ static const char *parse_planned(void *field, const char *text)
     strcpy(copy, text);
     char *comma = strchr(copy, ',');
     if (!comma)
-        return wrong;
+        return copy[strspn(copy, "0123456789x")] ? wrong
+                                                 : "no type is given behind a comma, expected "
+                                                   "SHAPE,DTYPE such as 100x1024x1024,float32";
+    if (strchr(comma + 1, ',') || !comma[1 + strspn(comma + 1, "0123456789x")])
+        return "axes have commas between them, expected an x, and a type behind the only comma: "
+               "SHAPE,DTYPE such as 2048x2048,float32";
     *comma = 0;
     if (airy_dtype_parse(&p->dtype, comma + 1) != AIRY_OK)
         return airy_last_error();

@@ -30,3 +30,8 @@ for level in loud '' warn; do
 done
 expect 'an unknown level of messages is reported once'
 AIRY_LOG=loud $airy --version 2>&1 | grep -c AIRY_LOG
+try 'frames rise' 5:2 convert $small --frames 5:2 -o o.npy
+try 'a step of frames is at least 1' 0 convert $small --frames 0:4:0 -o o.npy
+try 'axes have an x between them' , info --fits 2048,2048
+try 'images that are to fit have a type' none info --fits 2048x2048
+try 'a unit has its scale' q integrate $small --unit q -o o.h5
