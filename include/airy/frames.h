@@ -69,7 +69,8 @@ AIRY_API airy_status airy_frame_reader_get_info(const airy_frame_reader *reader,
  * The next frames, one behind the other.
  * @param got  out: how many, fewer than count only at the end
  * Errors: AIRY_ERR_IO, AIRY_ERR_CORRUPT (also a pipe that ends inside a frame, once all whole ones
- *         were read).
+ *         were read). A call for one frame (count 1) of a file passes over a frame that is bad
+ *         (airy_status_is_of_frame): the next call gives the one behind it.
  */
 AIRY_API airy_status airy_frame_reader_read(airy_frame_reader *reader, void *frames, size_t count,
                                             size_t *got);

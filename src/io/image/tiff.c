@@ -468,10 +468,8 @@ airy_status airy_tiff_read(struct airy_tiff_pages *pages, void *pixels)
         more = TIFFReadDirectory(tiff);
     AIRY_FAIL_IF(!more, AIRY_ERR_FORMAT, "TIFF: no page behind %zu", pages->done);
     const airy_status status = read_page(pixels, &pages->page, &pages->f);
-    if (status != AIRY_OK)
-        return airy_fail_context(status, "page %zu", pages->done + 1);
-    pages->done++;
-    return AIRY_OK;
+    pages->done++; /* the next call reads the page behind it in any case */
+    return status == AIRY_OK ? status : airy_fail_context(status, "page %zu", pages->done);
 }
 
 /* The description of the first page, which is the current one. */

@@ -365,8 +365,10 @@ airy_status airy_frame_reader_read(airy_frame_reader *reader, void *frames, size
         const uint64_t left = r->info.frames - r->next;
         found = left < count ? (size_t)left : count;
         status = r->stored ? read_converted(r, frames, found) : read_stored(r, frames, found);
-        if (status != AIRY_OK)
+        if (status != AIRY_OK) {
+            r->next += found == 1 && airy_status_is_of_frame(status);
             return airy_fail_path(status, r->path);
+        }
         r->next += r->stored ? 0 : found;
     }
     *got = found;

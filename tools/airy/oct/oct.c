@@ -1,5 +1,6 @@
 /* airy oct: raw spectra of a camera to depth profiles. */
 #include "oct/oct.h"
+#include "cli/stack_opt.h"
 #include "images/image_util.h"
 
 #include <math.h>
@@ -29,6 +30,10 @@ static const struct opt oct_options[] = {
      .argument = "A:B",
      .fallback = "all",
      .help = "raw frames from A up to, not including, B; one number: that frame"},
+    STACK_ON_ERROR_OPTION(struct oct_params, skip_bad,
+                          "skip: results of a frame that cannot be read are NaN (0 in integers), "
+                          "exit code 3; a file only, not one of the first frames where the plan "
+                          "learns from them"),
     {.name = "compat",
      .type = OPT_WORD,
      FIELD(compat),
@@ -206,6 +211,12 @@ static int prepare_oct(struct oct_job *job)
     const void *frames = NULL;
     airy_array *src = NULL, *first = NULL;
     airy_status status = want ? oct_source_peek(&job->source, &frames, want, &got) : AIRY_OK;
+    if (status != AIRY_OK && job->source.bad_count)
+        return tool_fail(common,
+                         "%s; the plan learns from the first %zu frame%s, so that none of these is "
+                         "left out; --frames %llu: begins behind it",
+                         job->source.first_bad.text, want, tool_s(want),
+                         (unsigned long long)job->source.bad[job->source.bad_count - 1] + 1);
     if (status == AIRY_OK && got < want)
         return tool_fail(common,
                          "%s has %zu frame%s, expected %zu: fixed_pattern = %zu, %zu for a "
@@ -322,13 +333,29 @@ static int feed(struct oct_job *job, void *buffer, bool *ended)
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(job->common, status);
 }
 
+/* Results of frames of which some may have been bad: those are not numbers. */
+static int add_results(struct oct_job *job, const airy_oct_result *result)
+{
+    const size_t group = job->info.frames_per_result, count = result->frames / group;
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
+        const char *data = (const char *)result->data + i * job->info.result_bytes;
+        code = oct_source_was_bad(&job->source, result->first_frame + i * group, group)
+                   ? oct_sink_add_nothing(&job->sink)
+                   : oct_sink_add(&job->sink, data, 1);
+    }
+    return code;
+}
+
 static int take_result(struct oct_job *job, const airy_oct_result *result)
 {
     if (result->status != AIRY_OK)
         return tool_fail(job->common, "frames from %llu: %s",
                          (unsigned long long)result->first_frame, result->message);
     const int code =
-        oct_sink_add(&job->sink, result->data, result->frames / job->info.frames_per_result);
+        job->source.bad_count > job->source.bad_seen
+            ? add_results(job, result)
+            : oct_sink_add(&job->sink, result->data, result->frames / job->info.frames_per_result);
     const airy_status status = airy_oct_stream_release(job->stream, result);
     return code != AIRY_EXIT_OK ? code
            : status == AIRY_OK  ? AIRY_EXIT_OK
@@ -600,6 +627,8 @@ static int check_oct(void *user)
 {
     const struct oct_params *p = user;
     const int code = oct_sink_check(p);
+    if (code == AIRY_EXIT_OK && p->skip_bad && (oct_is_live(p) || p->feed))
+        return tool_usage(&p->common, "--on-error skip is for files, not for a camera's frames");
     return code == AIRY_EXIT_OK ? oct_live_check(p) : code;
 }
 
@@ -612,6 +641,8 @@ static int run_oct(void *user)
         (void)tool_fail(job.common, "%s", job.source.cut);
         code = AIRY_EXIT_PARTLY;
     }
+    if (code == AIRY_EXIT_OK && job.source.bad_count)
+        code = AIRY_EXIT_PARTLY;
     airy_oct_stream_destroy(&job.stream);
     airy_host_destroy(&job.memory);
     oct_sink_close(&job.sink);

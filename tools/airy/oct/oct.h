@@ -26,7 +26,8 @@ struct oct_params {
     struct oct_repeat repeat;
     size_t batch, buffers; /* raw frames of a buffer; buffers; 0: chosen */
     bool has_frames, has_frame, has_compat, has_rate, has_repeat;
-    bool pairs; /* --complex-as-pairs */
+    bool skip_bad; /* --on-error skip */
+    bool pairs;    /* --complex-as-pairs */
 };
 
 /* Raw frames and the plan that says what they are (oct/source.c). Zeroed is closed. */
@@ -47,6 +48,11 @@ struct oct_source {
     const atomic_bool *stop; /* true: nobody wants frames of it any more; NULL: never */
     uint64_t whole;          /* frames that a pipe gave */
     char cut[512];           /* what is wrong with the end of a pipe whose frames are kept */
+    /* Of --on-error skip: numbers of frames that were bad, in their order, and are zeros. */
+    uint64_t *bad, number; /* [bad_count]; number: of the next frame */
+    size_t bad_count, bad_room, bad_seen;
+    airy_error first_bad;
+    bool skip_bad;
 };
 
 /* Exit code; close it in any case. */
@@ -63,6 +69,8 @@ airy_status oct_source_read(struct oct_source *source, void *frames, size_t coun
 airy_status oct_source_peek(struct oct_source *source, const void **frames, size_t count,
                             size_t *got);
 void oct_source_close(struct oct_source *source);
+/* Whether one of these frames was bad. Asked for frames in their order, each once. */
+bool oct_source_was_bad(struct oct_source *source, uint64_t first, size_t count);
 /* Of a packed sample; 0: samples are not packed. */
 size_t oct_packed_bits(const airy_oct_params *plan);
 /* The NAME of ring:NAME, or NULL. */
@@ -133,6 +141,8 @@ int oct_sink_adapt(const struct oct_params *p, airy_oct_params *plan);
 int oct_sink_open(struct oct_sink *sink, const struct oct_sink_open *open);
 /* Results one behind the other. Exit code. */
 int oct_sink_add(struct oct_sink *sink, const void *results, size_t count);
+/* The next result, of a bad frame: not numbers, 0 where they are integers. Exit code. */
+int oct_sink_add_nothing(struct oct_sink *sink);
 /* Files take their names. Exit code. */
 int oct_sink_finish(struct oct_sink *sink);
 void oct_sink_close(struct oct_sink *sink);

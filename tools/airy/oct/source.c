@@ -131,6 +131,8 @@ static int choose_frames(struct oct_source *s, const struct oct_params *p)
         return tool_fail(common, "--frames %s: %s has %llu frame%s, numbered from 0",
                          opt_given(common, "frames", "all"), s->path, there, tool_s(there));
     s->frames = last == UINT64_MAX ? last : last - s->first;
+    s->number = s->first;
+    s->skip_bad = p->skip_bad && info->frames != UINT64_MAX;
     const airy_status status = airy_frame_reader_skip(s->reader, s->first);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
@@ -218,10 +220,57 @@ static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_
     return AIRY_OK;
 }
 
+/* The calling thread's last failure is that of the next frame. */
+static airy_status note_bad(struct oct_source *s)
+{
+    if (s->bad_count == s->bad_room) {
+        const size_t room = s->bad_room ? 2 * s->bad_room : 16;
+        uint64_t *bad = realloc(s->bad, room * sizeof(*bad));
+        if (!bad)
+            return AIRY_ERR_MEMORY;
+        s->bad = bad;
+        s->bad_room = room;
+    }
+    if (s->bad_count == 0)
+        airy_error_get(&s->first_bad);
+    s->bad[s->bad_count++] = s->number;
+    tool_say(s->common, "frame %llu was left out: %s", (unsigned long long)s->number,
+             airy_last_error());
+    return AIRY_OK;
+}
+
+/* Frames one by one: those that are bad are zeros. */
+static airy_status read_leaving_out(struct oct_source *s, char *frames, size_t count, size_t *got)
+{
+    size_t one = 1;
+    for (*got = 0; *got < count && one; *got += one, s->number += one) {
+        char *frame = frames + *got * s->info.frame_bytes;
+        airy_status status = airy_frame_reader_read(s->reader, frame, 1, &one);
+        if (airy_status_is_of_frame(status)) {
+            status = note_bad(s);
+            memset(frame, 0, s->info.frame_bytes);
+            one = 1;
+        }
+        if (status != AIRY_OK)
+            return status;
+    }
+    return AIRY_OK;
+}
+
+bool oct_source_was_bad(struct oct_source *s, uint64_t first, size_t count)
+{
+    const size_t seen = s->bad_seen;
+    while (s->bad_seen < s->bad_count && s->bad[s->bad_seen] < first + count)
+        s->bad_seen++;
+    return s->bad_seen > seen;
+}
+
 static airy_status read_frames(struct oct_source *s, void *frames, size_t count, size_t *got)
 {
     if (s->ring)
         return read_ring(s, frames, count, got);
+    if (s->skip_bad)
+        return read_leaving_out(s, frames, count, got);
     const airy_status status = airy_frame_reader_read(s->reader, frames, count, got);
     const bool pipe = s->info.frames == UINT64_MAX;
     if (status != AIRY_ERR_CORRUPT || !pipe || s->whole == 0) {
@@ -279,6 +328,8 @@ airy_status oct_source_peek(struct oct_source *s, const void **frames, size_t co
     if (!s->head)
         return AIRY_ERR_MEMORY;
     const airy_status status = read_frames(s, s->head, most, &s->head_count);
+    if (status == AIRY_OK && s->bad_count)
+        return AIRY_ERR_CORRUPT; /* what is learned from them would be wrong */
     *frames = s->head;
     *got = s->head_count;
     return status;
@@ -308,5 +359,6 @@ void oct_source_close(struct oct_source *s)
     airy_ring_destroy(&s->ring);
     airy_oct_config_free(&s->config);
     free(s->head);
+    free(s->bad);
     *s = (struct oct_source){.common = NULL};
 }
