@@ -18,22 +18,24 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-/* One thread of each kind, and readers; what cannot be started fails the run. */
+/* One thread of each kind, more readers and writers; what cannot be started fails the run. */
 static void start_threads(struct airy_lane *lane)
 {
     static void *(*const others[])(void *) = {airy_run_writer, airy_run_submitter, airy_run_waiter};
     const size_t readers = lane->run->feed ? 0 : lane->readers;
-    const size_t other = lane->device->backend->in_place ? 2 : 3;
-    const size_t needed = other + (readers ? 1 : 0);
-    const airy_status status = airy_memory_calloc((void **)&lane->threads, readers + other,
+    const size_t other = lane->device->backend->in_place ? 2 : 3, more = lane->run->writers - 1;
+    const size_t needed = other + (readers ? 1 : 0), threads = other + readers + more;
+    const airy_status status = airy_memory_calloc((void **)&lane->threads, threads,
                                                   sizeof(lane->threads[0]), "threads of a run");
     if (status != AIRY_OK) {
         airy_run_fail(lane, status);
         return;
     }
-    for (size_t i = 0; i < readers + other; i++) {
+    for (size_t i = 0; i < threads; i++) {
         struct airy_run_thread *thread = &lane->threads[i];
-        thread->body = i < other ? others[i] : airy_run_reader;
+        thread->body = i < other             ? others[i]
+                       : i < other + readers ? airy_run_reader
+                                             : airy_run_writer;
         thread->lane = lane;
         if (pthread_create(&thread->thread, NULL, run_thread, thread) != 0) {
             if (i < needed)
@@ -107,7 +109,10 @@ airy_status airy_run_prepare(struct airy_run *run)
     const size_t count = claimed ? run->total_rows : run->row_count;
     AIRY_TRY(airy_run_plan_make(&run->plan, run, rows, count, NULL));
     for (;;) {
-        run->in_turn = run->work->in_turn || (run->group > 1 && run->plan.batch % run->group != 0);
+        run->in_turn = run->work->in_turn || run->ordered ||
+                       (run->group > 1 && run->plan.batch % run->group != 0);
+        if (run->in_turn || run->writers == 0)
+            run->writers = 1;
         const airy_status status = open_lanes(run);
         if (status != AIRY_ERR_MEMORY) {
             run->batches = count_batches(run);

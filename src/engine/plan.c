@@ -18,6 +18,7 @@
 enum {
     MAX_SLOTS = 64,
     MAX_READERS = 256,
+    MAX_WRITERS = 64,
     MAX_PARTS = 65536,
     TEAM_SLOTS = 8,  /* of several devices together, */
     LEAST_SLOTS = 3, /* but of each: one is filled, one copied, one summed */
@@ -451,6 +452,8 @@ airy_status airy_run_check(const airy_run_params *params)
                     "%s = %zu, expected at most %d", "slots", params->slots, MAX_SLOTS);
     AIRY_FAIL_ON_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %zu, expected at most %d", "readers", params->readers, MAX_READERS);
+    AIRY_FAIL_ON_IF(params->writers > MAX_WRITERS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at most %d", "writers", params->writers, MAX_WRITERS);
     AIRY_FAIL_ON_IF(params->parts > MAX_PARTS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %zu, expected at most %d", "parts", params->parts, MAX_PARTS);
     AIRY_FAIL_ON_IF(params->part >= airy_max_size(params->parts, 1), AIRY_ERR_PARAM,

@@ -10,7 +10,8 @@
  * Readers take the next batch of the run when their lane has a free slot and memory to read into,
  * and fill it; a thread submits full slots in order; another waits for the device and hands the
  * memory on to the next batch; a writer takes the results and frees the slot. There are more slots
- * than memory, so that the device goes on while the disk keeps the writer waiting.
+ * than memory, so that the device goes on while the disk keeps the writer waiting. A lane may have several
+ * writers (run->writers), which take its slots one after the other.
  * So frames go to whichever device has room, and a slow one holds up nobody. Errors of
  * frames are values in the slot. Where one ends the run, all batches before it are done first: the
  * frame that is reported does not depend on threads or devices.
@@ -51,7 +52,8 @@ struct airy_work_need {
 
 /*
  * What is done with the frames. All are called by one thread of a lane at a time, and not while the
- * run's lock is held, unless it says so. NULL is allowed where it says so.
+ * run's lock is held, unless it says so; take is called by each writer of a lane, for a slot of its
+ * own. NULL is allowed where it says so.
  */
 struct airy_work {
     void (*need)(const struct airy_run *run, size_t batch, struct airy_work_need *need);
@@ -133,6 +135,7 @@ struct airy_slot {
     size_t *sizes;                 /* [batch] */
     const size_t *rows;            /* [frames] of the run */
     void *work;                    /* the job's own */
+    size_t writer;                 /* which of the lane's has it, from 0 */
     /* Of a run that is fed: rows, arrival of each frame, and whether more may come. */
     size_t *own_rows;  /* [batch] */
     int64_t *received; /* [batch] CLOCK_MONOTONIC, ns */
@@ -182,7 +185,8 @@ struct airy_lane {
      */
     airy_batch **batches, **idle; /* [batch_count], [idle_count of batch_count] */
     size_t batch_count, idle_count;
-    size_t started, submitted, done, written;
+    size_t started, submitted, done, claimed, written; /* claimed: by a writer */
+    size_t writers;                                    /* that have begun */
     /* For its readers, submitter, waiter, writer; with the run's lock. */
     pthread_cond_t room, full, sent, made;
     void *work; /* the job's own */
@@ -208,7 +212,9 @@ struct airy_run {
     bool claiming;                 /* a reader is asking for rows */
     bool exhausted;                /* there are no more to claim */
     size_t group;                  /* frames of a group */
-    bool in_turn;                  /* the work's, or groups go on in the next batch */
+    bool in_turn;                  /* the work's, or groups go on in the next batch, or ordered */
+    bool ordered;                  /* this run's slots are taken in the order of their batches */
+    size_t writers;                /* of a lane; 0: one, as where slots are taken in that order */
     size_t turn;                   /* whose it is then; with the lock */
     bool skip_bad;                 /* a bad frame does not end the run */
     struct airy_lane *lanes;       /* [team.lanes] */
@@ -230,6 +236,7 @@ struct airy_run {
 struct airy_tally {
     size_t frames, bad, lost; /* lost: of the bad ones, given up */
     bool ends;                /* one of them ends the run */
+    bool refused;             /* the caller failed to take a row, which ends the run as well */
     uint64_t stored;          /* bytes of the good ones */
     double max;               /* largest pixel of the good ones */
     size_t empty, empty_row;  /* good frames in which no pixel counts; the first of them */

@@ -157,10 +157,11 @@ static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
     book(run, &tally);
     if (run->work->booked)
         run->work->booked(lane, slot, &tally);
-    if (status != AIRY_OK && tally.ends)
+    const bool ends = tally.ends || tally.refused;
+    if (status != AIRY_OK && ends)
         end_by(run, slot->number, &error);
     pthread_mutex_unlock(&run->lock);
-    if (status != AIRY_OK && !tally.ends)
+    if (status != AIRY_OK && !ends)
         airy_run_fail(lane, status);
     else if (status == AIRY_OK)
         airy_run_show(run);
@@ -183,9 +184,10 @@ void *airy_run_writer(void *arg)
     struct airy_run *run = lane->run;
     airy_numa_bind(lane->device->node);
     pthread_mutex_lock(&run->lock);
+    const size_t writer = lane->writers++;
     for (;;) {
-        struct airy_slot *slot = &lane->slots[lane->written % lane->slot_count];
-        const bool begun = lane->written < lane->started;
+        struct airy_slot *slot = &lane->slots[lane->claimed % lane->slot_count];
+        const bool begun = lane->claimed < lane->started;
         if (run->failed || (!begun && airy_run_ends(run)))
             break;
         if (run->feed && run->feed->due) {
@@ -198,7 +200,9 @@ void *airy_run_writer(void *arg)
             pthread_cond_wait(&lane->made, &run->lock);
             continue;
         }
+        lane->claimed++;
         if (slot->number < run->bad_batch) {
+            slot->writer = writer;
             pthread_mutex_unlock(&run->lock);
             take_slot(lane, slot);
             pthread_mutex_lock(&run->lock);
@@ -212,6 +216,7 @@ void *airy_run_writer(void *arg)
         if (run->feed)
             pthread_cond_broadcast(&run->feed->room);
     }
+    pthread_cond_broadcast(&lane->made); /* the lane's other writers have nothing to do either */
     pthread_mutex_unlock(&run->lock);
     return NULL;
 }
