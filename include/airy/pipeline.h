@@ -1,6 +1,18 @@
 /**
- * A stack of frames to a file of patterns: readers, device and writer overlapped, memory bounded
- * by slots.
+ * A stack of frames to patterns: readers, device and writers overlapped, memory bounded by slots.
+ * The rows go to a file, to the caller's memory, to a function of the caller, or are fetched one by
+ * one; any of these may be used together.
+ *
+ *   airy_integrate_stack("out.h5", stack, &integrator, 1, NULL, NULL);            to a file
+ *
+ *   const airy_row_arrays arrays = {.rows = frames, .intensity = intensity};      to memory
+ *   const airy_run_params params = {.arrays = &arrays};
+ *   airy_integrate_stack(NULL, stack, &integrator, 1, &params, NULL);
+ *
+ *   airy_rows_open(&rows, stack, &integrator, 1, NULL);                           one by one
+ *   while (airy_rows_next(rows, &row, UINT64_MAX) == AIRY_OK && row)
+ *       printf("frame %zu: %g\n", row->frame, row->intensity[0]);
+ *   airy_rows_close(&rows, NULL);
  */
 #ifndef AIRY_PIPELINE_H
 #define AIRY_PIPELINE_H
@@ -30,6 +42,59 @@ AIRY_API bool airy_monitor_is_usable(double monitor);
  * is. It is the monitor of a row that is a group of such frames. Any thread.
  */
 AIRY_API double airy_monitor_mean(const double *monitor, size_t count, size_t step);
+
+/** A finished row of a run: the pattern of a frame, or of a group of frames. */
+typedef struct airy_run_row {
+    size_t number;          /**< of the row in the result, from 0 */
+    size_t frame;           /**< its frame in the stack, from 0; of a group the first one */
+    size_t frames;          /**< good frames that were added up in it; 0: the row is bad */
+    size_t bins;            /**< of the integrator, in two dimensions azimuth_bins * radial_bins */
+    const float *intensity; /**< [bins], as airy_integrator_finish; NaN where the row is bad */
+    const float *std, *sem; /**< [bins] in the unit of intensity; NaN where the row is bad; NULL
+                                  where the integrator has no error model */
+    const double *signal;   /**< [bins] sums, as the dataset sum_signal; 0 where the row is bad */
+    const double *variance; /**< [bins] as sum_variance; NULL where there is no error model */
+    const double *normalization, *normalization2; /**< [bins] as sum_normalization, ...2 */
+    const double *count;    /**< [bins] pixels, as count; a split pixel counts in parts */
+    double monitor;         /**< the factor of params->monitor that the intensity was divided by; 1
+                                  without monitors and of a group, in whose sums it is already */
+    airy_frame_stats stats; /**< of its pixels; of a group of all its good frames */
+    airy_status status;     /**< AIRY_OK, or of a bad row what was wrong with its (first) frame */
+    const char *message;    /**< "", or why the row is bad, or which frames a group lacks */
+} airy_run_row;
+
+/**
+ * Take a finished row. What the row points at is valid during the call.
+ *
+ * Threads:  it is called on the writer threads of the run, for several rows at once and in no order;
+ *           with params->in_order for one row at a time, in the order of the rows. While it works
+ *           its writer does nothing else: where it is slow, the run waits for it.
+ * Errors:   return AIRY_OK to go on. AIRY_ERR_CANCELLED ends the run at once, with that status.
+ *           Any other status ends it as a bad frame does: rows of batches before this one are all
+ *           given, and airy_integrate_stack returns the status of the lowest batch that failed, with
+ *           the record that a call of the library, or airy_error_restore, has left on this thread.
+ * It must not call libhdf5 unless that is built thread-safe, and not use the run it is called from.
+ */
+typedef airy_status (*airy_row_fn)(void *user, const airy_run_row *row);
+
+/**
+ * Memory of the caller for the rows of a run, each of it NULL or with room for all rows: `rows` is
+ * at least the number of the run's frames, in groups of airy_run_params.group. The bins of a row
+ * follow one another, and a row follows the one before. A row that is bad is NaN in intensity, std
+ * and sem, and 0 in the sums. A row that was not made stays as the caller has left it: one that
+ * `resume` found done in the file, one of another part, one behind the failure that ended the run;
+ * its status is AIRY_ERR_INCOMPLETE.
+ */
+typedef struct airy_row_arrays {
+    size_t rows;                                    /**< room for so many */
+    float *intensity, *std, *sem;                   /**< [rows, bins]; std, sem: only with
+                                                                  an error model */
+    double *signal, *variance;                      /**< [rows, bins] */
+    double *normalization, *normalization2, *count; /**< [rows, bins] */
+    size_t *frames;                                 /**< [rows] good frames */
+    airy_frame_stats *stats;                        /**< [rows] */
+    airy_status *status;                            /**< [rows] as airy_run_row.status */
+} airy_row_arrays;
 
 /** Zeroed is the default. */
 typedef struct airy_run_params {
@@ -96,6 +161,18 @@ typedef struct airy_run_params {
      * files have them that this one is to be linked with (airy_patterns_link).
      */
     bool own_normalizations;
+    /**
+     * airy_integrate_stack, airy_run_work, airy_rows_open: where the rows go beside the file. They
+     * are filled by several threads of the run; read them when the call has returned. NULL: nowhere.
+     */
+    const airy_row_arrays *arrays;
+    /** airy_integrate_stack, airy_run_work: it is called with each finished row, or NULL. */
+    airy_row_fn row;
+    void *row_user; /**< of row */
+    /** Rows are finished one at a time, in order: row needs no lock, and there is one writer. */
+    bool in_order;
+    size_t writers; /**< threads of a device that finish rows and call row, at most 64; 0: chosen.
+                         Groups of frames that go on in the next batch have one */
 } airy_run_params;
 
 typedef struct airy_run_info {
@@ -132,7 +209,7 @@ AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *
  * resumed, and the sentence names the first parameter that differs: AIRY_ERR_FORMAT. The
  * fingerprint does not cover the frames themselves: resume with the same stack.
  *
- * @param path         NULL: nothing is written, for benchmarks
+ * @param path         NULL: no file is written; the rows go to params->arrays and params->row
  * @param integrators  one a device, all of the same parameters and geometry: batches of frames go
  *                     to whichever device has room; which one it was changes a result by no more
  *                     than airy_integrate says of devices, and nothing on devices of one kind
@@ -141,12 +218,48 @@ AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *
  * Errors: AIRY_ERR_EXISTS (with force, too: a PATH.partial that is no partial result), AIRY_ERR_IO,
  *         AIRY_ERR_CORRUPT (the first bad frame, without skip_bad; all rows before it are in the
  *         partial file), AIRY_ERR_MEMORY, AIRY_ERR_CANCELLED (by progress; the partial file stays),
- *         AIRY_ERR_PARAM (integrators that differ). A device that fails ends the run; with several
- *         the sentence names it.
+ *         AIRY_ERR_PARAM (integrators that differ; params->arrays with too few rows, or with std,
+ *         sem or variance without an error model), what params->row returned. A device that fails
+ *         ends the run; with several the sentence names it.
  */
 AIRY_API airy_status airy_integrate_stack(const char *path, const airy_stack *stack,
                                           airy_integrator *const *integrators, size_t count,
                                           const airy_run_params *params, airy_run_info *info);
+
+/**
+ * Rows of a stack one by one, in order. A thread runs airy_integrate_stack without a file; up to 64
+ * finished rows, or 16 MiB of them, wait in a queue. Where the reader is slow the queue is full and
+ * the run waits: its memory does not grow with the stack.
+ */
+typedef struct airy_rows airy_rows;
+
+/**
+ * Start the run. The stack, the integrators and all that params points at are used until
+ * airy_rows_close; params itself may go. params->progress and params->message are called on threads
+ * of the run. params->arrays are filled too, before the row is given.
+ *
+ * Errors: AIRY_ERR_PARAM (rows or stack is NULL; params->row is set), AIRY_ERR_MEMORY. Whatever else
+ *         airy_integrate_stack may find wrong is an error of airy_rows_next.
+ */
+AIRY_API airy_status airy_rows_open(airy_rows **rows, const airy_stack *stack,
+                                    airy_integrator *const *integrators, size_t count,
+                                    const airy_run_params *params);
+/**
+ * Fetch the next row. It is valid until the next call or airy_rows_close.
+ *
+ * @param row        out; NULL after the last one
+ * @param timeout_ns how long to wait for a row; UINT64_MAX: without end
+ * Errors: AIRY_ERR_TIMED_OUT, after which the next call waits again; those of airy_integrate_stack
+ *         with the run's record (airy_error_get), when all rows before the failure have been given,
+ *         and again at each call after it.
+ * Threads: one at a time.
+ */
+AIRY_API airy_status airy_rows_next(airy_rows *rows, const airy_run_row **row, uint64_t timeout_ns);
+/**
+ * End the run and release the rows; before the last row it is cancelled, and frames that are being
+ * read are waited for. *rows becomes NULL. info: out, or NULL.
+ */
+AIRY_API void airy_rows_close(airy_rows **rows, airy_run_info *info);
 
 /**
  * The same by several processes: one calls airy_run_create; then each calls airy_run_work with its

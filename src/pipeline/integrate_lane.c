@@ -30,10 +30,11 @@ static void find_need(const struct airy_run *run, size_t batch, struct airy_work
 {
     const struct airy_integrate_job *job = run->job;
     const size_t plane = job->integrators[0]->bins * sizeof(double);
+    const size_t writers = airy_max_size(run->writers, 1);
     *need = (struct airy_work_need){
         .results = batch * (AIRY_SUM_PLANES * plane + sizeof(airy_frame_stats)),
         .copied = batch * (job->planes * plane + sizeof(airy_frame_stats)),
-        .beside = job->planes < AIRY_SUM_PLANES ? batch * AIRY_RUN_NORMS * plane : 0,
+        .beside = job->planes < AIRY_SUM_PLANES ? writers * batch * AIRY_RUN_NORMS * plane : 0,
         .frame = job->planes * plane,
         /* The CPU needs whole frames only for what goes through them bin by bin. */
         .decodes = job->integrators[0]->ring.kind != AIRY_RING_NONE,
@@ -42,15 +43,12 @@ static void find_need(const struct airy_run *run, size_t batch, struct airy_work
     };
 }
 
-static airy_status open_lane(struct airy_lane *lane)
+static airy_status open_writer(struct airy_lane *lane, struct integrate_lane *own)
 {
     struct airy_integrate_job *job = lane->run->job;
     const struct airy_run *run = lane->run;
     const airy_integrator *it = job->integrators[lane->member];
     const size_t bins = it->bins, batch = run->plan.batch;
-    struct integrate_lane *own = NULL;
-    AIRY_TRY(airy_memory_calloc(&lane->work, 1, sizeof(*own), "a lane"));
-    own = lane->work;
     own->job = job;
     own->integrator = it;
     AIRY_TRY(
@@ -63,8 +61,7 @@ static airy_status open_lane(struct airy_lane *lane)
     if (run->params->roi_count)
         AIRY_TRY(airy_memory_calloc((void **)&own->regions, batch,
                                     2 * run->params->roi_count * sizeof(double), "regions"));
-    AIRY_TRY(
-        airy_memory_calloc((void **)&own->done_rows, batch, sizeof(own->done_rows[0]), "patterns"));
+    AIRY_TRY(airy_memory_calloc((void **)&own->done, batch, sizeof(own->done[0]), "patterns"));
     struct integrate_group *group = run->in_turn ? &job->spread : &own->group;
     if (run->group > 1 && !group->sums)
         AIRY_TRY(airy_accumulator_create(&group->sums, bins, it->params.error_model));
@@ -73,18 +70,29 @@ static airy_status open_lane(struct airy_lane *lane)
                : AIRY_OK;
 }
 
+static airy_status open_lane(struct airy_lane *lane)
+{
+    const size_t writers = lane->run->writers;
+    struct integrate_lane *own = NULL;
+    AIRY_TRY(airy_memory_calloc(&lane->work, writers, sizeof(*own), "a lane"));
+    own = lane->work;
+    for (size_t i = 0; i < writers; i++)
+        AIRY_TRY(open_writer(lane, &own[i]));
+    return AIRY_OK;
+}
+
 static void close_lane(struct airy_lane *lane)
 {
     struct integrate_lane *own = lane->work;
-    if (!own)
-        return;
-    airy_accumulator_destroy(&own->group.sums);
-    airy_queue_destroy(&own->fetch);
-    free(own->patterns);
-    free(own->values);
-    free(own->norms);
-    free(own->regions);
-    free(own->done_rows);
+    for (size_t i = 0; own && i < lane->run->writers; i++) {
+        airy_accumulator_destroy(&own[i].group.sums);
+        airy_queue_destroy(&own[i].fetch);
+        free(own[i].patterns);
+        free(own[i].values);
+        free(own[i].norms);
+        free(own[i].regions);
+        free(own[i].done);
+    }
     free(own);
     lane->work = NULL;
 }
@@ -253,6 +261,40 @@ static airy_status check_monitor(const struct airy_run *run)
     return AIRY_OK;
 }
 
+/* Memory of the caller that has room for the rows. */
+static airy_status check_arrays(const struct airy_integrate_job *job)
+{
+    const airy_row_arrays *arrays = job->run.params->arrays;
+    const size_t rows = airy_run_groups(&job->run);
+    if (!arrays)
+        return AIRY_OK;
+    AIRY_FAIL_ON_IF(arrays->rows < rows, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %zu, expected at least %zu, the rows of the run", "arrays.rows",
+                    arrays->rows, rows);
+    AIRY_FAIL_IF((arrays->std || arrays->sem || arrays->variance) &&
+                     job->integrators[0]->params.error_model == AIRY_ERROR_MODEL_NONE,
+                 AIRY_ERR_PARAM,
+                 "arrays have std, sem or variance, but the integrator has no error model");
+    return AIRY_OK;
+}
+
+/*
+ * Writers of a lane: one keeps up with files of patterns, and what callers do with rows takes more;
+ * then half of the threads write, for the others are to read and to compute.
+ */
+static size_t choose_writers(const struct airy_run *run)
+{
+    enum { MOST = 8 };
+    const struct airy_run_team *team = &run->team;
+    const airy_device *device = team->devices[0];
+    const size_t threads = device->backend->in_place ? airy_pool_size(device->pool)
+                                                     : airy_thread_limit();
+    size_t of_device = run->params->writers;
+    if (of_device == 0 && run->params->row)
+        of_device = airy_min_size(threads / (2 * team->count), MOST);
+    return airy_max_size(of_device / (team->lanes / team->count), 1);
+}
+
 static airy_status open_team(struct airy_integrate_job *job, const char *call)
 {
     struct airy_run *run = &job->run;
@@ -275,7 +317,11 @@ airy_status airy_integrate_open(struct airy_integrate_job *job, const char *call
     struct airy_run *run = &job->run;
     AIRY_TRY(airy_run_begin(run, call));
     AIRY_TRY(open_team(job, call));
+    run->ordered = run->params->in_order;
     AIRY_TRY(airy_run_open(run));
+    if (!run->feed) /* whose hooks are for one */
+        run->writers = choose_writers(run);
+    AIRY_TRY(check_arrays(job));
     return check_monitor(run);
 }
 

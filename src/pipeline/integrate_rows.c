@@ -10,6 +10,12 @@
 #include "core/objects.h"
 #include "integrate/integrator.h"
 
+/* What the writer that has the slot works with. */
+static struct integrate_lane *of_writer(const struct airy_lane *lane, const struct airy_slot *slot)
+{
+    return (struct integrate_lane *)lane->work + slot->writer;
+}
+
 /* Where a slot's results are on the host. */
 struct results {
     double *sums; /* [batch][planes][bins] */
@@ -99,7 +105,7 @@ static struct airy_pattern_row *begin_row(struct integrate_lane *lane, size_t k,
     const bool errors = it->params.error_model != AIRY_ERROR_MODEL_NONE;
     float *intensity = lane->values + k * 3 * bins;
     struct airy_pattern_row *pattern = &lane->patterns[k];
-    lane->done_rows[k] = row;
+    lane->done[k] = (struct integrate_done){row, taken->problem ? taken->error.status : AIRY_OK};
     *pattern = (struct airy_pattern_row){
         .intensity = intensity,
         .std = errors ? intensity + bins : NULL,
@@ -204,6 +210,7 @@ static airy_status make_group(struct integrate_lane *lane, struct airy_slot *slo
     const size_t frames = airy_accumulator_frames(group->sums);
     char *message = slot->fates[taken->i].error.text;
     struct airy_pattern_row *pattern = begin_row(lane, k, taken->row / run->group, taken);
+    lane->done[k].status = frames ? AIRY_OK : group->status;
     pattern->frames = (uint32_t)airy_min_size(frames, UINT32_MAX);
     AIRY_TRY(airy_accumulator_get(group->sums, run->params->merge, taken->sums, &pattern->stats));
     if (group->bad) {
@@ -230,8 +237,10 @@ static airy_status add_to_group(struct integrate_lane *lane, struct airy_slot *s
     if (!taken->problem)
         AIRY_TRY(airy_accumulator_add(group->sums, taken->sums, &taken->stats,
                                       monitor_of(run, taken->row)));
-    else if (group->bad++ == 0)
+    else if (group->bad++ == 0) {
+        group->status = taken->error.status;
         snprintf(group->message, sizeof(group->message), "%.159s", taken->problem);
+    }
     if ((taken->row + 1) % run->group != 0 && taken->row + 1 != run->total_rows)
         return AIRY_OK;
     AIRY_TRY(make_group(lane, slot, taken, group, *count));
@@ -258,26 +267,105 @@ static void note_empty(struct airy_tally *tally, const struct taken *taken, cons
 static airy_status flush_rows(const struct integrate_lane *lane, size_t end)
 {
     const struct airy_integrate_job *job = lane->job;
-    const size_t *rows = lane->done_rows;
     size_t first = 0;
     while ((job->file || job->growing) && first < end) {
+        const size_t row = lane->done[first].number;
         size_t next = first + 1;
-        while (next < end && rows[next] == rows[next - 1] + 1)
+        while (next < end && lane->done[next].number == row + next - first)
             next++;
         const struct airy_pattern_row *some = &lane->patterns[first];
-        AIRY_TRY(job->growing
-                     ? airy_pattern_growing_write(job->growing, rows[first], some, next - first)
-                     : airy_pattern_file_write_rows(job->file, rows[first], some, next - first));
+        AIRY_TRY(job->growing ? airy_pattern_growing_write(job->growing, row, some, next - first)
+                              : airy_pattern_file_write_rows(job->file, row, some, next - first));
         first = next;
     }
     return AIRY_OK;
+}
+
+/* Row k of those made, as callers see it. */
+static airy_run_row describe_row(const struct integrate_lane *lane, size_t k)
+{
+    const struct airy_run *run = &lane->job->run;
+    const struct airy_pattern_row *pattern = &lane->patterns[k];
+    const struct integrate_done *done = &lane->done[k];
+    const size_t bins = lane->integrator->bins;
+    return (airy_run_row){
+        .number = done->number,
+        .frame = airy_run_frame(run->params, done->number * run->group),
+        .frames = run->group > 1 ? pattern->frames : done->status == AIRY_OK,
+        .bins = bins,
+        .intensity = pattern->intensity,
+        .std = pattern->std,
+        .sem = pattern->sem,
+        .signal = pattern->signal,
+        .variance = pattern->variance,
+        .normalization = pattern->norms,
+        .normalization2 = pattern->norms + bins,
+        .count = pattern->norms + 2 * bins,
+        .monitor = run->group > 1 ? 1 : monitor_of(run, done->number),
+        .stats = pattern->stats,
+        .status = done->status,
+        .message = pattern->message ? pattern->message : "",
+    };
+}
+
+static void copy_plane(void *array, size_t row, const void *plane, size_t size)
+{
+    if (array)
+        memcpy((char *)array + row * size, plane, size);
+}
+
+static void fill_arrays(const airy_row_arrays *arrays, const airy_run_row *row)
+{
+    const size_t f32 = row->bins * sizeof(float), f64 = row->bins * sizeof(double);
+    copy_plane(arrays->intensity, row->number, row->intensity, f32);
+    copy_plane(arrays->std, row->number, row->std, f32);
+    copy_plane(arrays->sem, row->number, row->sem, f32);
+    copy_plane(arrays->signal, row->number, row->signal, f64);
+    copy_plane(arrays->variance, row->number, row->variance, f64);
+    copy_plane(arrays->normalization, row->number, row->normalization, f64);
+    copy_plane(arrays->normalization2, row->number, row->normalization2, f64);
+    copy_plane(arrays->count, row->number, row->count, f64);
+    copy_plane(arrays->frames, row->number, &row->frames, sizeof(row->frames));
+    copy_plane(arrays->stats, row->number, &row->stats, sizeof(row->stats));
+    copy_plane(arrays->status, row->number, &row->status, sizeof(row->status));
+}
+
+void airy_integrate_clear_arrays(const struct airy_integrate_job *job)
+{
+    const airy_row_arrays *arrays = job->run.params->arrays;
+    const size_t rows = airy_run_groups(&job->run);
+    for (size_t i = 0; arrays && arrays->status && i < rows; i++)
+        arrays->status[i] = AIRY_ERR_INCOMPLETE;
+}
+
+/* Rows that are made go to the caller. A failure is the caller's, and ends the run. */
+static airy_status hand_on_rows(struct integrate_lane *lane, size_t end, struct airy_tally *tally)
+{
+    struct airy_run *run = &lane->job->run;
+    const airy_run_params *params = run->params;
+    airy_status status = AIRY_OK;
+    for (size_t k = 0; (params->arrays || params->row) && k < end && status == AIRY_OK; k++) {
+        const airy_run_row row = describe_row(lane, k);
+        if (params->arrays)
+            fill_arrays(params->arrays, &row);
+        if (params->row)
+            status = params->row(params->row_user, &row);
+    }
+    if (status == AIRY_ERR_CANCELLED) {
+        pthread_mutex_lock(&run->lock);
+        run->stopped = true;
+        pthread_mutex_unlock(&run->lock);
+    } else if (status != AIRY_OK) {
+        tally->refused = true;
+    }
+    return status;
 }
 
 /* Rows of a slot's frames. */
 static airy_status make_rows(struct airy_lane *lane, struct airy_slot *slot,
                              struct airy_tally *tally, size_t *count)
 {
-    struct integrate_lane *own = lane->work;
+    struct integrate_lane *own = of_writer(lane, slot);
     const size_t bins = own->integrator->bins;
     while (tally->frames < slot->frames) {
         struct taken taken = {.i = tally->frames, .row = slot->rows[tally->frames]};
@@ -301,7 +389,7 @@ static airy_status make_rows(struct airy_lane *lane, struct airy_slot *slot,
 airy_status airy_integrate_take(struct airy_lane *lane, struct airy_slot *slot,
                                 struct airy_tally *tally)
 {
-    struct integrate_lane *own = lane->work;
+    struct integrate_lane *own = of_writer(lane, slot);
     const struct integrate_hooks *hooks = own->job->hooks;
     size_t count = 0;
     airy_error error = {.status = AIRY_OK};
@@ -317,13 +405,14 @@ airy_status airy_integrate_take(struct airy_lane *lane, struct airy_slot *slot,
         tally->stored = 0;
         return written;
     }
+    AIRY_TRY(hand_on_rows(own, count, tally));
     return made == AIRY_OK ? AIRY_OK : airy_error_restore(&error);
 }
 
 void airy_integrate_booked(struct airy_lane *lane, struct airy_slot *slot,
                            const struct airy_tally *tally)
 {
-    const struct integrate_lane *own = lane->work;
+    const struct integrate_lane *own = of_writer(lane, slot);
     const struct integrate_hooks *hooks = own->job->hooks;
     if (hooks)
         hooks->written(hooks->user, slot, own->patterns, tally->frames);

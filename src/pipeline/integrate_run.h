@@ -10,7 +10,8 @@
 struct integrate_group {
     airy_accumulator *sums; /* NULL: none has more than one frame */
     size_t bad;             /* frames that are no part of it */
-    char message[160];      /* of the first of them */
+    airy_status status;     /* of the first of them */
+    char message[160];
 };
 
 /* Planes from AIRY_SUM_NORMALIZATION on, as the file has them. */
@@ -47,18 +48,24 @@ struct airy_integrate_job {
     airy_pattern_growing *growing;       /* of a fed run whose rows nobody has counted */
 };
 
-/* What a lane has of its own. */
+/* A row of the file that is made. */
+struct integrate_done {
+    size_t number;
+    airy_status status; /* AIRY_OK, or of its first bad frame, where it has no good one */
+};
+
+/* What each writer of a lane has of its own; a lane's work is an array of these. */
 struct integrate_lane {
     struct airy_integrate_job *job;
     const airy_integrator *integrator;
-    /* Of the writer, for a slot's frames: patterns, whose intensity, std and sem are in values. */
+    /* For a slot's frames: patterns, whose intensity, std and sem are in values. */
     struct airy_pattern_row *patterns; /* [batch] */
     float *values;                     /* [batch][3][bins] */
     double *regions;                   /* [batch][2][regions]: sums and means */
     /* For frames with invalid pixels, where not all planes are copied back. */
     airy_queue *fetch;
     double *norms;                /* [batch][AIRY_RUN_NORMS][bins] */
-    size_t *done_rows;            /* [batch] of the file, those of patterns */
+    struct integrate_done *done;  /* [batch] those of patterns */
     struct integrate_group group; /* being added up, where groups end with batches */
 };
 
@@ -72,6 +79,9 @@ struct integrate_slot {
 airy_status airy_integrate_open(struct airy_integrate_job *job, const char *call);
 /* keep: the partial file stays, where there is one. */
 void airy_integrate_close(struct airy_integrate_job *job, bool keep);
+
+/* Rows of params->arrays are marked as not made. */
+void airy_integrate_clear_arrays(const struct airy_integrate_job *job);
 
 /* Parts of the work. */
 airy_status airy_integrate_take(struct airy_lane *lane, struct airy_slot *slot,

@@ -21,6 +21,7 @@ static airy_status integrate_alone(struct airy_integrate_job *job, const char *p
     AIRY_TRY(airy_run_plan_make(&plan, run, NULL, run->total_rows, NULL));
     if (path)
         AIRY_TRY(airy_integrate_file_open(job, path, AIRY_RUN_ALONE));
+    airy_integrate_clear_arrays(job);
     AIRY_TRY(airy_run_execute(run));
     return job->file ? airy_integrate_file_finish(job) : AIRY_OK;
 }
@@ -50,6 +51,7 @@ static airy_status work_on_part(struct airy_integrate_job *job, const char *path
 {
     if (path)
         AIRY_TRY(airy_integrate_file_open(job, path, AIRY_RUN_JOIN));
+    airy_integrate_clear_arrays(job);
     return airy_run_execute(&job->run);
 }
 

@@ -101,6 +101,9 @@ static airy_status check_live(const airy_live_params *p, airy_integrator *const 
                  "run.group = %zu: a live run has one row for each frame; group those of the "
                  "finished stack by airy_integrate_stack",
                  p->run.group);
+    AIRY_FAIL_IF(p->run.arrays || p->run.row, AIRY_ERR_UNSUPPORTED,
+                 "run.arrays and run.row are for the rows of a stack; a live run writes a file and "
+                 "calls params->pattern");
     AIRY_FAIL_IF(p->run.parts > 1, AIRY_ERR_UNSUPPORTED,
                  "run.parts = %zu: a live run is in one process; give it more integrators",
                  p->run.parts);

@@ -39,6 +39,7 @@ static const struct {
     {"pattern", check_pattern},
     {"pipeline", check_pipeline},
     {"run", check_pipeline_parts},
+    {"rows", check_rows},
     {"live", check_live},
     {"log", check_log},
     {"merge", check_merge},

@@ -152,6 +152,7 @@ void check_oct(struct check *c);
 void check_peaks(struct check *c);
 void check_pipeline(struct check *c);
 void check_pipeline_parts(struct check *c);
+void check_rows(struct check *c);
 void check_live(struct check *c);
 void check_log(struct check *c);
 void check_merge(struct check *c);
