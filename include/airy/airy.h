@@ -31,6 +31,7 @@
 #include "airy/progress.h"
 #include "airy/random.h"
 #include "airy/reduce.h"
+#include "airy/reduce_stack.h"
 #include "airy/result.h"
 #include "airy/ring.h"
 #include "airy/sky.h"

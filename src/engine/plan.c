@@ -142,12 +142,10 @@ static struct airy_tune_entry tuned(const struct airy_run *run, enum airy_tune w
 }
 
 /* Slots and readers are of a device, whatever its lanes. */
-static size_t choose_slots(const struct airy_run *run)
+static size_t tuned_slots(const struct airy_run *run)
 {
     const struct airy_run_team *team = &run->team;
     const struct airy_tune_entry size = tuned(run, AIRY_TUNE_SLOTS);
-    if (run->params->slots)
-        return run->params->slots;
     if (size.source != AIRY_TUNING_DEFAULT || team->count == 1)
         return size.current;
     /*
@@ -157,6 +155,12 @@ static size_t choose_slots(const struct airy_run *run)
     if (team->count >= MANY_DEVICES)
         return MANY_SLOTS;
     return airy_min_size(size.current, airy_max_size(TEAM_SLOTS / team->count, LEAST_SLOTS));
+}
+
+static size_t choose_slots(const struct airy_run *run)
+{
+    const size_t most = run->work->slots ? run->work->slots : SIZE_MAX;
+    return run->params->slots ? run->params->slots : airy_min_size(tuned_slots(run), most);
 }
 
 /*
@@ -199,7 +203,7 @@ static unsigned most_threads(const struct airy_run_team *team)
 void airy_run_set_lanes(struct airy_run *run, size_t rows)
 {
     struct airy_run_team *team = &run->team;
-    const bool two = team->count == 1 && is_cpu(team) &&
+    const bool two = !run->work->one_lane && team->count == 1 && is_cpu(team) &&
                      own_share(run->params, rows) > choose_cpu_batch(run) &&
                      choose_slots(run) != 1 && choose_readers(run) != 1 &&
                      airy_pool_size(team->devices[0]->pool) > 1;
@@ -462,6 +466,22 @@ airy_status airy_run_check(const airy_run_params *params)
     return AIRY_OK;
 }
 
+airy_status airy_run_check_plain(const airy_run_params *p, const char *call)
+{
+    const char *set = p->monitor     ? "monitor"
+                      : p->resume    ? "resume"
+                      : p->parts > 1 ? "parts"
+                      : p->claim     ? "claim"
+                      : p->group > 1 ? "group"
+                      : p->roi_count ? "rois"
+                      : p->grid[0]   ? "grid"
+                      : p->arrays    ? "arrays"
+                      : p->row       ? "row"
+                                     : NULL;
+    AIRY_FAIL_IF(set, AIRY_ERR_PARAM, "%s: %s is for integration only", call, set);
+    return AIRY_OK;
+}
+
 /* What is chosen where the caller has not. */
 static struct airy_run_plan choose(const struct airy_run *run, const size_t *rows, size_t row_count)
 {
@@ -470,9 +490,10 @@ static struct airy_run_plan choose(const struct airy_run *run, const size_t *row
     const size_t share = team->lanes / team->count; /* each lane has a slot and a reader */
     const size_t mean = mean_size(run, rows, row_count);
     struct airy_run_plan plan = {
-        .batch = params->batch  ? params->batch
-                 : is_cpu(team) ? airy_min_size(choose_cpu_batch(run), BATCH_CPU_BYTES / mean)
-                                : device_batch(run, mean, row_count),
+        .batch = params->batch      ? params->batch
+                 : run->work->batch ? run->work->batch
+                 : is_cpu(team)     ? airy_min_size(choose_cpu_batch(run), BATCH_CPU_BYTES / mean)
+                                    : device_batch(run, mean, row_count),
         .slots = choose_slots(run),
         .readers = choose_readers(run),
         .threads = most_threads(team),

@@ -86,7 +86,10 @@ struct airy_work {
     /* Whether a row, which is a group of frames, is done since an earlier run. Or NULL: none is. */
     bool (*is_done)(const struct airy_run *run, size_t group);
     bool in_turn;     /* slots are taken in the order of their batches */
-    size_t cpu_batch; /* frames of a batch on a CPU; 0: as tuned */
+    bool one_lane;    /* of a device: slots are submitted in that order, too */
+    size_t batch;     /* frames of a batch, fewer where memory is short; 0: as tuned */
+    size_t cpu_batch; /* the same on a CPU only */
+    size_t slots;     /* at most; 0: as tuned */
 };
 
 /* How a run is cut: worked out before anything is allocated. The same for every lane. */
@@ -267,6 +270,8 @@ airy_status airy_run_plan_make(struct airy_run_plan *plan, const struct airy_run
 void airy_run_tell_plan(airy_run_info *info, const struct airy_run_plan *plan);
 /* Parameters of every run. */
 airy_status airy_run_check(const airy_run_params *params);
+/* No parameter is set that only a run that integrates has. */
+airy_status airy_run_check_plain(const airy_run_params *params, const char *call);
 
 /*
  * The life of a run whose stack, or feed and info, params and out are set. begin: the frames have a

@@ -438,21 +438,9 @@ static airy_status check_finders(const struct job *job)
 static airy_status open_job(struct job *job)
 {
     struct airy_run *run = &job->run;
-    const airy_run_params *p = run->params;
     AIRY_FAIL_IF(!run->stack || !job->finders || job->count == 0 || !job->finders[0],
                  AIRY_ERR_PARAM, "airy_peaks_stack: stack or finders is missing");
-    AIRY_FAIL_IF(p->monitor || p->resume || p->parts > 1 || p->group > 1 || p->roi_count ||
-                     p->grid[0] || p->claim || p->arrays || p->row,
-                 AIRY_ERR_PARAM, "airy_peaks_stack: %s is for integration only",
-                 p->monitor     ? "monitor"
-                 : p->resume    ? "resume"
-                 : p->parts > 1 ? "parts"
-                 : p->group > 1 ? "group"
-                 : p->roi_count ? "rois"
-                 : p->grid[0]   ? "grid"
-                 : p->claim     ? "claim"
-                 : p->arrays    ? "arrays"
-                                : "row");
+    AIRY_TRY(airy_run_check_plain(run->params, "airy_peaks_stack"));
     AIRY_TRY(check_finders(job));
     AIRY_TRY(airy_memory_calloc((void **)&job->devices, job->count, sizeof(*job->devices),
                                 "devices of a run"));

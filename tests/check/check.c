@@ -47,6 +47,7 @@ static const struct {
     {"quote", check_quote},
     {"sparse", check_sparse_files},
     {"reduce", check_reduce},
+    {"reduce_stack", check_reduce_stack},
     {"label", check_label},
     {"element", check_element},
     {"move", check_move},

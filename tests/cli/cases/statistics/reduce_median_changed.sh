@@ -11,8 +11,8 @@ swapped() { # FILE
     cp five.h5 new.h5 && mv new.h5 source.h5
     cp "$1" new.h5
     : >err
-    "$airy" reduce series.h5 --by median -o out.npy --force --memory-limit 1330k --threads 1 2>err &
-    while kill -0 $! 2>/dev/null && ! grep -q 'left out' err; do sleep 0.01; done
+    "$airy" reduce series.h5 --by median -o out.npy --force --memory-limit 2100k --threads 1 --verbose 2>err &
+    while kill -0 $! 2>/dev/null && ! grep -q 'pass 2 of' err; do sleep 0.01; done
     mv new.h5 source.h5
     wait $!
 }
