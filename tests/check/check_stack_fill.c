@@ -107,7 +107,7 @@ static bool check_row(struct check *c, const airy_stack *stack, size_t row, size
 }
 
 /* A stack of all frames of which some are missing. */
-static bool check_rows(struct check *c, const char *path, uint32_t missing)
+static bool check_filled(struct check *c, const char *path, uint32_t missing)
 {
     airy_stack *stack = NULL;
     if (!CHECK_OK(c, stack_open(&stack, path)))
@@ -133,7 +133,7 @@ static void check_copy(struct check *c, airy_codec codec)
     CHECK_OK(c, fill_stack(from, &all, &params, &info));
     CHECK(c, info.frames == FRAMES && info.bad == 0 && info.files == 1 && info.threads == 4 &&
                  info.first_error[0] == 0 && info.stored_bytes > 0);
-    check_rows(c, from, 0);
+    check_filled(c, from, 0);
     if (!CHECK_OK(c, stack_open(&stack, from)))
         return;
     params = (airy_stack_fill_params){.stack = stack, .first = 2, .last = 9, .step = 3};
@@ -188,7 +188,7 @@ static void check_bad(struct check *c, size_t each, uint32_t bits)
     CHECK(c, strcmp(info.first_error, "number 3 is broken") == 0);
     CHECK(c, heard.count == bad && !heard.elsewhere && !heard.other_level);
     CHECK(c, strcmp(heard.first, "frame 3 was left out: number 3 is broken") == 0);
-    check_rows(c, path, bits);
+    check_filled(c, path, bits);
     /* A copy of what has missing frames has the same ones missing, or stops at the first. */
     airy_stack *stack = NULL;
     if (!CHECK_OK(c, stack_open(&stack, path)))
@@ -198,7 +198,7 @@ static void check_bad(struct check *c, size_t each, uint32_t bits)
     params.skip_bad = true;
     CHECK_OK(c, fill_stack(again, &format, &params, &info));
     CHECK_COUNT(c, info.bad, bad);
-    check_rows(c, again, bits);
+    check_filled(c, again, bits);
     airy_stack_destroy(&stack);
 }
 
@@ -316,7 +316,7 @@ static void check_files(struct check *c)
         params.threads = threads;
         CHECK_OK(c, fill_stack(path, &format, &params, &info));
         CHECK(c, info.files == 3 && info.frames == FRAMES);
-        check_rows(c, path, 0);
+        check_filled(c, path, 0);
         for (int i = 0; i < 3; i++) {
             char *data = NULL;
             size_t size;
