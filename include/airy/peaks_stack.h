@@ -14,7 +14,7 @@ extern "C" {
 
 /** What a run of airy_peaks_stack came to. */
 typedef struct airy_peaks_run_info {
-    airy_run_info run; /**< slots: batches in flight on a device; readers: 0, each reads its own */
+    airy_run_info run;
     uint64_t pixels, peaks; /**< listed of all frames */
 } airy_peaks_run_info;
 
@@ -24,7 +24,8 @@ typedef struct airy_peaks_run_info {
  *
  * @param path     NULL: nothing is written, for benchmarks
  * @param finders  one a device, of integrators of the same parameters and geometry
- * @param params   monitor, resume, parts, group, rois and grid must not be set; carried is not used
+ * @param params   monitor, resume, parts, claim, group, rois, grid, arrays and row must not be set;
+ *                 carried is not used
  * @param info     out, also on failure; may be NULL
  * A frame that cannot be read or decoded, or of which more pixels stand out than the finder lists,
  * is bad: without skip_bad it ends the run, and there is no file.
