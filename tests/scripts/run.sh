@@ -199,6 +199,7 @@ check_slices() (
     "$check" --list formats table >"$top/all" || exit 2
     [ "$(grep '/' "$top/slices" | sort)" = "$(grep '/' "$top/all" | sort)" ] || exit 3
     CHECK_SLICE=all "$check" --cpu-every 3 --list formats table | diff "$top/all" - || exit 4
+    CHECK_SLICE=1 "$check" --every 3 --list runner | grep -q memory_given_back || exit 8
     CHECK_SLICE=none "$check" --list table 2>/dev/null && exit 5
     (ulimit -n 5 && AIRY_CPU=portable "$check" --threads 2 --seed 5 error_run) >"$top/log" 2>&1 && exit 6
     again=$(sed -n 's/.*; run it again: //p' "$top/log")
