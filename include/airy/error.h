@@ -36,7 +36,7 @@ typedef enum airy_subject {
     AIRY_SUBJECT_NONE = 0,  /**< nothing that has a name */
     AIRY_SUBJECT_FILE,      /**< a file; the name is its path */
     AIRY_SUBJECT_DATASET,   /**< a dataset or group of an HDF5 file; "FILE::DATASET" or "DATASET" */
-    AIRY_SUBJECT_FRAME,     /**< a frame; its number from 0, or file and number */
+    AIRY_SUBJECT_FRAME,     /**< a frame; as airy_stack_where names it, "frame N" of no stack */
     AIRY_SUBJECT_PARAMETER, /**< a parameter of the call; its name, such as "run.group" */
     AIRY_SUBJECT_ADDRESS,   /**< a network address, "tcp://HOST:PORT", or a ring buffer's name */
     AIRY_SUBJECT_DEVICE,    /**< a device, as the caller named it or as airy_device_spec does */

@@ -126,10 +126,11 @@ airy_status airy_background_create(airy_background **background, airy_queue *que
                                    const airy_background_params *params, airy_background_info *info)
 {
     airy_background_params p = params ? *params : (airy_background_params){.compat_sep = false};
-    AIRY_FAIL_IF(!background || !queue || !image, AIRY_ERR_PARAM, "%s is NULL",
-                 !background ? "background"
-                 : queue     ? "image"
-                             : "queue");
+    AIRY_FAIL_ON_IF(!background || !queue || !image, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s is NULL",
+                    !background ? "background"
+                    : queue     ? "image"
+                                : "queue");
     AIRY_TRY(fill_params(&p));
     AIRY_TRY(check_image(queue, image, mask));
     struct airy_background_plan plan = {
@@ -166,11 +167,13 @@ static airy_status check_map(const airy_queue *queue, const airy_background *b,
     if (!array)
         return AIRY_OK;
     AIRY_TRY(airy_check_device(queue, array, name));
-    AIRY_FAIL_IF(array->ndim != 2 || memcmp(array->shape, b->shape, sizeof(b->shape)) != 0,
-                 AIRY_ERR_SHAPE, "%s is %s, expected the shape of the image, [%zu, %zu]", name,
-                 airy_array_describe(array, text), b->shape[0], b->shape[1]);
-    AIRY_FAIL_IF(out && !airy_dtype_is_float(array->dtype), AIRY_ERR_DTYPE,
-                 "%s is %s, expected float32 or float64", name, airy_array_describe(array, text));
+    AIRY_FAIL_ON_IF(array->ndim != 2 || memcmp(array->shape, b->shape, sizeof(b->shape)) != 0,
+                    AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s is %s, expected the shape of the image, [%zu, %zu]", name,
+                    airy_array_describe(array, text), b->shape[0], b->shape[1]);
+    AIRY_FAIL_ON_IF(out && !airy_dtype_is_float(array->dtype), AIRY_ERR_DTYPE,
+                    AIRY_SUBJECT_PARAMETER, "%s is %s, expected float32 or float64", name,
+                    airy_array_describe(array, text));
     return AIRY_OK;
 }
 
@@ -200,8 +203,8 @@ static airy_status run_map(airy_queue *queue, const struct airy_background_map_p
 airy_status airy_background_map(airy_queue *queue, const airy_background *background,
                                 airy_array *level, airy_array *noise)
 {
-    AIRY_FAIL_IF(!queue || !background, AIRY_ERR_PARAM, "%s is NULL",
-                 queue ? "background" : "queue");
+    AIRY_FAIL_ON_IF(!queue || !background, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    queue ? "background" : "queue");
     AIRY_FAIL_IF(!level && !noise, AIRY_ERR_PARAM, "level and noise are NULL");
     AIRY_TRY(check_map(queue, background, level, "level", true));
     AIRY_TRY(check_map(queue, background, noise, "noise", true));
@@ -214,11 +217,12 @@ airy_status airy_background_map(airy_queue *queue, const airy_background *backgr
 airy_status airy_background_subtract(airy_queue *queue, const airy_background *background,
                                      airy_array *dst, const airy_array *src, airy_array *noise)
 {
-    AIRY_FAIL_IF(!queue || !background || !dst || !src, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue        ? "queue"
-                 : !background ? "background"
-                 : dst         ? "src"
-                               : "dst");
+    AIRY_FAIL_ON_IF(!queue || !background || !dst || !src, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s is NULL",
+                    !queue        ? "queue"
+                    : !background ? "background"
+                    : dst         ? "src"
+                                  : "dst");
     AIRY_TRY(check_map(queue, background, dst, "dst", true));
     AIRY_TRY(check_map(queue, background, src, "src", false));
     AIRY_TRY(check_map(queue, background, noise, "noise", true));

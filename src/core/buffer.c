@@ -33,9 +33,9 @@ airy_status airy_device_book(airy_device *device, uint64_t size, const char *wha
     if (device->memory.in_use > device->memory.peak)
         device->memory.peak = device->memory.in_use;
     pthread_mutex_unlock(&device->lock);
-    AIRY_FAIL_IF(!fits, AIRY_ERR_MEMORY,
-                 "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu",
-                 device->info.spec, what, (ull)size, (ull)used, (ull)limit);
+    AIRY_FAIL_ON_IF(!fits, AIRY_ERR_MEMORY, AIRY_SUBJECT_DEVICE,
+                    "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu",
+                    device->info.spec, what, (ull)size, (ull)used, (ull)limit);
     return AIRY_OK;
 }
 
@@ -70,14 +70,16 @@ static airy_status book(airy_device *device, size_t size, const char *what)
         m.largest = find_largest(device);
     }
     pthread_mutex_unlock(&device->lock);
-    AIRY_FAIL_IF(!fits && most && size > most, AIRY_ERR_MEMORY,
-                 "out of memory on %s for %s: wanted %llu bytes, largest single allocation of the "
-                 "device %llu",
-                 device->info.spec, what, (ull)size, (ull)most);
-    AIRY_FAIL_IF(!fits, AIRY_ERR_MEMORY,
-                 "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, largest "
-                 "block %llu",
-                 device->info.spec, what, (ull)size, (ull)used, (ull)m.limit, (ull)m.largest);
+    AIRY_FAIL_ON_IF(
+        !fits && most && size > most, AIRY_ERR_MEMORY, AIRY_SUBJECT_DEVICE,
+        "out of memory on %s for %s: wanted %llu bytes, largest single allocation of the "
+        "device %llu",
+        device->info.spec, what, (ull)size, (ull)most);
+    AIRY_FAIL_ON_IF(
+        !fits, AIRY_ERR_MEMORY, AIRY_SUBJECT_DEVICE,
+        "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, largest "
+        "block %llu",
+        device->info.spec, what, (ull)size, (ull)used, (ull)m.limit, (ull)m.largest);
     return AIRY_OK;
 }
 
@@ -97,11 +99,11 @@ static airy_status report(airy_device *device, airy_status status, size_t size, 
     give_back(device, size);
     airy_memory_info m;
     AIRY_TRY(airy_device_memory(device, &m));
-    return airy_fail(status,
-                     "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, "
-                     "largest block %llu: %s",
-                     device->info.spec, what, (ull)size, (ull)m.in_use, (ull)m.limit,
-                     (ull)m.largest, reason.text);
+    return airy_fail_on(status, AIRY_SUBJECT_DEVICE,
+                        "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, "
+                        "largest block %llu: %s",
+                        device->info.spec, what, (ull)size, (ull)m.in_use, (ull)m.limit,
+                        (ull)m.largest, reason.text);
 }
 
 static void link_buffer(airy_device *device, airy_buffer *b)

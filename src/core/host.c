@@ -19,10 +19,10 @@ static airy_status book(airy_device *device, size_t size)
     if (m->host_in_use > m->host_peak)
         m->host_peak = m->host_in_use;
     pthread_mutex_unlock(&device->lock);
-    AIRY_FAIL_IF(!fits, AIRY_ERR_MEMORY,
-                 "out of page-locked memory of %s: wanted %llu bytes, in use %llu, limit %llu",
-                 device->info.spec, (unsigned long long)size, (unsigned long long)in_use,
-                 (unsigned long long)limit);
+    AIRY_FAIL_ON_IF(!fits, AIRY_ERR_MEMORY, AIRY_SUBJECT_DEVICE,
+                    "out of page-locked memory of %s: wanted %llu bytes, in use %llu, limit %llu",
+                    device->info.spec, (unsigned long long)size, (unsigned long long)in_use,
+                    (unsigned long long)limit);
     return AIRY_OK;
 }
 

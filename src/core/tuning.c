@@ -459,9 +459,9 @@ airy_status airy_tuning_set(airy_device *device, const char *name, uint32_t valu
     struct airy_tune_entry *e = &device->tuning.entries[which];
     char admitted[128];
     say_admitted(admitted, sizeof(admitted), &device->tuning, which);
-    AIRY_FAIL_IF(value && !admits(&device->tuning, which, value), AIRY_ERR_PARAM,
-                 "%s = %u, expected %s on %s", definitions[which].name, value, admitted,
-                 device->info.spec);
+    AIRY_FAIL_ON_IF(value && !admits(&device->tuning, which, value), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = %u, expected %s on %s", definitions[which].name,
+                    value, admitted, device->info.spec);
     e->pixels = 0;
     e->current = value ? value : e->standard;
     e->source = value ? source : AIRY_TUNING_DEFAULT;

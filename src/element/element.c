@@ -18,10 +18,11 @@ static airy_status check_operand(const airy_queue *queue, const airy_array *dst,
                                  const airy_array *operand, const char *name)
 {
     char text[96], other[96];
-    AIRY_FAIL_IF(!operand, AIRY_ERR_PARAM, "%s is NULL", name);
+    AIRY_FAIL_ON_IF(!operand, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL", name);
     AIRY_TRY(airy_check_device(queue, operand, name));
-    AIRY_FAIL_IF(!same_shape(dst, operand), AIRY_ERR_SHAPE, "%s is %s, expected the shape of %s",
-                 name, airy_array_describe(operand, text), airy_array_describe(dst, other));
+    AIRY_FAIL_ON_IF(!same_shape(dst, operand), AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s is %s, expected the shape of %s", name, airy_array_describe(operand, text),
+                    airy_array_describe(dst, other));
     const bool itself = dst->offset == operand->offset &&
                         airy_dtype_size(dst->dtype) == airy_dtype_size(operand->dtype) &&
                         memcmp(dst->pitch, operand->pitch, (size_t)dst->ndim * sizeof(size_t)) == 0;
@@ -32,7 +33,8 @@ static airy_status check_operand(const airy_queue *queue, const airy_array *dst,
 
 static airy_status check_dst(const airy_queue *queue, const airy_array *dst)
 {
-    AIRY_FAIL_IF(!queue || !dst, AIRY_ERR_PARAM, "%s is NULL", queue ? "dst" : "queue");
+    AIRY_FAIL_ON_IF(!queue || !dst, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    queue ? "dst" : "queue");
     return airy_check_device(queue, dst, "dst");
 }
 
@@ -228,8 +230,9 @@ airy_status airy_convert(airy_queue *queue, airy_array *dst, const airy_array *s
     AIRY_FAIL_ON_IF((unsigned)conversion >= AIRY_CONVERSION_COUNT, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_conversion", "conversion",
                     (int)conversion);
-    AIRY_FAIL_IF(!isfinite(scale) || !isfinite(offset), AIRY_ERR_PARAM, "%s = %g, expected finite",
-                 isfinite(scale) ? "offset" : "scale", isfinite(scale) ? offset : scale);
+    AIRY_FAIL_ON_IF(!isfinite(scale) || !isfinite(offset), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected finite", isfinite(scale) ? "offset" : "scale",
+                    isfinite(scale) ? offset : scale);
     AIRY_TRY(check_dst(queue, dst));
     AIRY_TRY(check_operand(queue, dst, src, "src"));
     const bool as_it_is = scale == 1 && offset == 0;

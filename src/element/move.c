@@ -19,10 +19,10 @@ static airy_status check_arrays(const airy_queue *queue, const airy_array *dst,
                                 const airy_array *src)
 {
     char text[96], other[96];
-    AIRY_FAIL_IF(!queue || !dst || !src, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue ? "queue"
-                 : !dst ? "dst"
-                        : "src");
+    AIRY_FAIL_ON_IF(!queue || !dst || !src, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    !queue ? "queue"
+                    : !dst ? "dst"
+                           : "src");
     AIRY_TRY(airy_check_device(queue, dst, "dst"));
     AIRY_TRY(airy_check_device(queue, src, "src"));
     AIRY_FAIL_IF(dst->ndim != src->ndim, AIRY_ERR_SHAPE,
@@ -180,8 +180,8 @@ const char *airy_projection_name(airy_projection projection)
 
 airy_status airy_projection_parse(airy_projection *projection, const char *name)
 {
-    AIRY_FAIL_IF(!projection || !name, AIRY_ERR_PARAM, "%s is NULL",
-                 projection ? "name" : "projection");
+    AIRY_FAIL_ON_IF(!projection || !name, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    projection ? "name" : "projection");
     int i = 0;
     AIRY_TRY(airy_find_word(&i, "projection", name, projection_names, AIRY_PROJECTION_COUNT));
     *projection = (airy_projection)i;

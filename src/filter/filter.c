@@ -76,7 +76,8 @@ airy_status airy_convolve_shape(size_t *shape, airy_convolve_mode mode, int ndim
                                 const size_t *src_shape, int kernel_ndim,
                                 const size_t *kernel_shape)
 {
-    AIRY_FAIL_IF(!shape || !src_shape, AIRY_ERR_PARAM, "%s is NULL", shape ? "src_shape" : "shape");
+    AIRY_FAIL_ON_IF(!shape || !src_shape, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    shape ? "src_shape" : "shape");
     AIRY_FAIL_ON_IF((unsigned)mode >= AIRY_CONVOLVE_MODE_COUNT, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_convolve_mode", "mode",
                     (int)mode);
@@ -418,10 +419,10 @@ airy_status airy_convolve(airy_queue *queue, airy_array *dst, const airy_array *
     size_t shape[AIRY_MAX_DIMS], n = 1;
     struct airy_convolve_plan plan = {.dst = dst, .src = src};
     airy_convolve_info made = {.rank = 0};
-    AIRY_FAIL_IF(!queue || !dst || !src, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue ? "queue"
-                 : dst  ? "src"
-                        : "dst");
+    AIRY_FAIL_ON_IF(!queue || !dst || !src, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    !queue ? "queue"
+                    : dst  ? "src"
+                           : "dst");
     AIRY_TRY(check_params(&p));
     AIRY_TRY(airy_check_device(queue, src, "src"));
     AIRY_TRY(airy_convolve_shape(shape, p.mode, src->ndim, src->shape, kernel_ndim, kernel_shape));
@@ -548,11 +549,12 @@ airy_status airy_filter_product(airy_queue *queue, airy_array *dst, const airy_a
 airy_status airy_filter_check_given(const airy_queue *queue, const airy_array *dst,
                                     const airy_array *src, const void *params)
 {
-    AIRY_FAIL_IF(!queue || !dst || !src || !params, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue    ? "queue"
-                 : !dst    ? "dst"
-                 : !params ? "params"
-                           : "src");
+    AIRY_FAIL_ON_IF(!queue || !dst || !src || !params, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s is NULL",
+                    !queue    ? "queue"
+                    : !dst    ? "dst"
+                    : !params ? "params"
+                              : "src");
     return AIRY_OK;
 }
 

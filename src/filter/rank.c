@@ -248,8 +248,8 @@ airy_status airy_hampel_run(airy_queue *queue, airy_array *dst, const airy_array
 airy_status airy_footprint_ball(uint8_t **footprint, size_t *length, int axes, double radius)
 {
     void *block;
-    AIRY_FAIL_IF(!footprint || !length, AIRY_ERR_PARAM, "%s is NULL",
-                 footprint ? "length" : "footprint");
+    AIRY_FAIL_ON_IF(!footprint || !length, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    footprint ? "length" : "footprint");
     AIRY_FAIL_ON_IF(axes < 1 || axes > 3, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %d, expected 1 to 3", "axes", axes);
     AIRY_FAIL_ON_IF(!(radius >= 0 && radius <= 512), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,

@@ -130,8 +130,9 @@ static airy_status check_stencil(struct stencil *s)
         first = first || p->sigma[i] > 0;
         second = second || p->sigma2[i] > 0;
     }
-    AIRY_FAIL_IF(p->stencil == AIRY_STENCIL_DOG && !(first && second), AIRY_ERR_PARAM,
-                 "%s = 0 on every axis, expected one above 0", first ? "sigma2" : "sigma");
+    AIRY_FAIL_ON_IF(p->stencil == AIRY_STENCIL_DOG && !(first && second), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s = 0 on every axis, expected one above 0",
+                    first ? "sigma2" : "sigma");
     return AIRY_OK;
 }
 

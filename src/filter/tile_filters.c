@@ -53,7 +53,8 @@ static airy_status run_hampel(void *user, airy_queue *queue, airy_array *dst, co
 static airy_status start_params(airy_tile_params *params, const airy_image *src,
                                 const airy_tile_target *target, bool has_params)
 {
-    AIRY_FAIL_IF(!src || !has_params, AIRY_ERR_PARAM, "%s is NULL", src ? "params" : "src");
+    AIRY_FAIL_ON_IF(!src || !has_params, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    src ? "params" : "src");
     AIRY_FAIL_IF(src->ndim < 1 || src->ndim > AIRY_MAX_DIMS, AIRY_ERR_SHAPE,
                  "the image has %d dimensions, expected 1 to %d", src->ndim, AIRY_MAX_DIMS);
     *params = (airy_tile_params){.dtype = target ? target->dtype : AIRY_DTYPE_F32,

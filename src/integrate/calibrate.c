@@ -45,16 +45,16 @@ static airy_status check_params(const airy_calibrate_params *p)
                  "airy_calibrate: there is no calibrant");
     AIRY_TRY(airy_geometry_check(&p->guess));
     const airy_geometry *g = &p->guess;
-    AIRY_FAIL_IF(g->detector.height == 0, AIRY_ERR_PARAM, "detector '%s' has no shape",
-                 g->detector.name);
+    AIRY_FAIL_ON_IF(g->detector.height == 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' has no shape", "detector", g->detector.name);
     AIRY_FAIL_HINT_IF(!(g->wavelength > 0), AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
                       "a calibration needs a wavelength, the geometry has none");
     AIRY_FAIL_IF(g->parallax, AIRY_ERR_UNSUPPORTED,
                  "parallax: a calibration takes the detector for thin");
-    AIRY_FAIL_IF(g->detector.corners || airy_detector_needs_arrays(&g->detector),
-                 AIRY_ERR_UNSUPPORTED,
-                 "detector '%s' is no plane of equal rectangles: a calibration takes it for one",
-                 g->detector.name);
+    AIRY_FAIL_ON_IF(g->detector.corners || airy_detector_needs_arrays(&g->detector),
+                    AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' is no plane of equal rectangles: a calibration takes it for one",
+                    "detector", g->detector.name);
     AIRY_FAIL_ON_IF(p->refine >> AIRY_CALIBRATE_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %#x, expected bits below %#x", "refine", p->refine,
                     1u << AIRY_CALIBRATE_COUNT);

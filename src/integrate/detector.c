@@ -151,10 +151,9 @@ airy_status airy_detector_find(airy_detector *detector, const char *name)
                           (int)strcspn(nearest, "|"), nearest);
     }
     const char *obstacle = airy_detector_obstacle(entry);
-    AIRY_FAIL_IF(
-        obstacle, AIRY_ERR_UNSUPPORTED,
-        "detector '%.64s' %s: a NeXus detector file with its pixel_corners can stand for it", name,
-        obstacle);
+    AIRY_FAIL_ON_IF(obstacle, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
+                    "%s '%.64s' %s: a NeXus detector file with its pixel_corners can stand for it",
+                    "detector", name, obstacle);
     fill_detector(detector, entry);
     return AIRY_OK;
 }
@@ -376,13 +375,14 @@ airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask)
     AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_mask: detector is NULL");
     AIRY_FAIL_IF(!mask, AIRY_ERR_PARAM, "airy_detector_mask: mask is NULL");
     const size_t h = detector->height, w = detector->width;
-    AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_SHAPE, "detector '%s' has no shape", detector->name);
+    AIRY_FAIL_ON_IF(h == 0 || w == 0, AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' has no shape", "detector", detector->name);
     if (detector->bad) {
         memcpy(mask, detector->bad, h * w);
         return AIRY_OK;
     }
-    AIRY_FAIL_IF(detector->file[0], AIRY_ERR_PARAM,
-                 "detector '%s' has no mask: airy_detector_open reads it", detector->name);
+    AIRY_FAIL_ON_IF(detector->file[0], AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' has no mask: airy_detector_open reads it", "detector", detector->name);
     memset(mask, 0, h * w);
     const struct airy_detector_entry *entry = airy_detector_entry_find(detector->name);
     const bool masked = entry && (entry->rows || entry->columns || entry->chips ||
@@ -397,9 +397,10 @@ airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask)
         mask_round(mask, h, w);
         return AIRY_OK;
     }
-    AIRY_FAIL_IF(entry->height / b1 != h || entry->width / b2 != w, AIRY_ERR_SHAPE,
-                 "detector '%s' has a mask of %zu x %zu pixels, the image has %zu x %zu",
-                 detector->name, entry->height / b1, entry->width / b2, h, w);
+    AIRY_FAIL_ON_IF(entry->height / b1 != h || entry->width / b2 != w, AIRY_ERR_SHAPE,
+                    AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' has a mask of %zu x %zu pixels, the image has %zu x %zu", "detector",
+                    detector->name, entry->height / b1, entry->width / b2, h, w);
     if (b1 * b2 > 1)
         return mask_binned(mask, detector, entry);
     mask_entry(mask, entry);

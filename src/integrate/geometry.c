@@ -191,16 +191,16 @@ airy_status airy_unit_parse_azimuthal(airy_unit *unit, const char *name)
 
 static airy_status check_length(const char *name, double value, double limit)
 {
-    AIRY_FAIL_IF(!(value > 0) || !(value <= limit), AIRY_ERR_PARAM,
-                 "%s = %g m, expected > 0 and <= %g m", name, value, limit);
+    AIRY_FAIL_ON_IF(!(value > 0) || !(value <= limit), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g m, expected > 0 and <= %g m", name, value, limit);
     return AIRY_OK;
 }
 
 static airy_status check_range(const char *name, double value, double limit, const char *unit)
 {
-    AIRY_FAIL_IF(!(fabs(value) <= limit), AIRY_ERR_PARAM,
-                 "%s = %g %s, expected between -%g and %g %s", name, value, unit, limit, limit,
-                 unit);
+    AIRY_FAIL_ON_IF(!(fabs(value) <= limit), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g %s, expected between -%g and %g %s", name, value, unit, limit, limit,
+                    unit);
     return AIRY_OK;
 }
 
@@ -223,9 +223,9 @@ airy_status airy_geometry_check(const airy_geometry *geometry)
                  "the detector's name has more than %zu bytes", sizeof d->name - 1);
     const struct airy_detector_entry *entry = airy_detector_entry_find(d->name);
     const char *obstacle = entry && !d->file[0] ? airy_detector_obstacle(entry) : NULL;
-    AIRY_FAIL_IF(obstacle, AIRY_ERR_UNSUPPORTED,
-                 "detector '%s' %s: a NeXus detector file with its pixel_corners can stand for it",
-                 d->name, obstacle);
+    AIRY_FAIL_ON_IF(obstacle, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' %s: a NeXus detector file with its pixel_corners can stand for it",
+                    "detector", d->name, obstacle);
     AIRY_TRY(check_length("pixel1", d->pixel1, MOST_PIXEL));
     AIRY_TRY(check_length("pixel2", d->pixel2, MOST_PIXEL));
     AIRY_TRY(check_length("distance", geometry->dist, 1e4));
@@ -267,11 +267,11 @@ airy_status airy_geometry_prepare(airy_geometry *prepared, const airy_geometry *
 {
     AIRY_TRY(airy_geometry_check(geometry));
     const airy_detector *d = &geometry->detector;
-    AIRY_FAIL_IF(d->height == 0, AIRY_ERR_PARAM,
-                 "detector '%s' has no shape: give one that fits the images", d->name);
-    AIRY_FAIL_IF(airy_detector_needs_arrays(d), AIRY_ERR_PARAM,
-                 "detector '%s' has no positions of its pixels: airy_detector_open makes them",
-                 d->name);
+    AIRY_FAIL_ON_IF(d->height == 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' has no shape: give one that fits the images", "detector", d->name);
+    AIRY_FAIL_ON_IF(airy_detector_needs_arrays(d), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' has no positions of its pixels: airy_detector_open makes them",
+                    "detector", d->name);
     *prepared = *geometry;
     airy_sensor *s = &prepared->detector.sensor;
     if ((!geometry->parallax && !sensor) || s->attenuation > 0)
@@ -295,8 +295,9 @@ static airy_status check_use(struct airy_pose *pose, const airy_geometry *geomet
     AIRY_FAIL_ON_IF(!is_unit(unit), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %d, expected 0 to %d", "unit", (int)unit, AIRY_UNIT_COUNT - 1);
     AIRY_FAIL_HINT_IF(units[unit].needs_wavelength && geometry->wavelength == 0, AIRY_ERR_PARAM,
-                      AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
-                      "unit '%s' needs a wavelength, the geometry has none", units[unit].name);
+                      AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_PARAMETER,
+                      "%s '%s' needs a wavelength, the geometry has none", "unit",
+                      units[unit].name);
     airy_pose_make(pose, &prepared);
     return AIRY_OK;
 }

@@ -20,17 +20,18 @@ static airy_status check_output(const airy_queue *queue, const airy_array *array
 {
     char text[96];
     AIRY_TRY(airy_check_device(queue, array, name));
-    AIRY_FAIL_IF(array->dtype != dtype, AIRY_ERR_DTYPE, "%s is %s, expected %s", name,
-                 airy_array_describe(array, text), airy_dtype_name(dtype));
+    AIRY_FAIL_ON_IF(array->dtype != dtype, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
+                    "%s is %s, expected %s", name, airy_array_describe(array, text),
+                    airy_dtype_name(dtype));
     bool fits = array->ndim == ndim;
     for (int k = 0; fits && k < ndim; k++)
         fits = array->shape[k] == shape[k];
     char last[32] = "";
     if (ndim == 3)
         snprintf(last, sizeof(last), ", %zu", shape[2]);
-    AIRY_FAIL_IF(!fits || !airy_array_is_tight(array), AIRY_ERR_SHAPE,
-                 "%s is %s, expected [%zu, %zu%s] without gaps", name,
-                 airy_array_describe(array, text), shape[0], shape[1], last);
+    AIRY_FAIL_ON_IF(!fits || !airy_array_is_tight(array), AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s is %s, expected [%zu, %zu%s] without gaps", name,
+                    airy_array_describe(array, text), shape[0], shape[1], last);
     return AIRY_OK;
 }
 

@@ -62,9 +62,10 @@ static airy_status check_values(const airy_integrator_params *p)
                     (int)p->error_model, AIRY_ERROR_MODEL_COUNT - 1);
     AIRY_FAIL_ON_IF((unsigned)p->compat > AIRY_COMPAT_PYFAI, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %d, expected 0 or 1", "compat", (int)p->compat);
-    AIRY_FAIL_IF((p->error_model == AIRY_ERROR_MODEL_VARIANCE) != (p->variance != NULL),
-                 AIRY_ERR_PARAM, "error model '%s' %s", airy_error_model_name(p->error_model),
-                 p->variance ? "takes no variance image" : "needs a variance image");
+    AIRY_FAIL_ON_IF((p->error_model == AIRY_ERROR_MODEL_VARIANCE) != (p->variance != NULL),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s '%s' %s", "error model",
+                    airy_error_model_name(p->error_model),
+                    p->variance ? "takes no variance image" : "needs a variance image");
     AIRY_FAIL_ON_IF(!isfinite(p->normalization), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %g, expected a finite value", "normalization", p->normalization);
     AIRY_FAIL_IF(p->has_polarization && !(fabs(p->polarization) <= 1), AIRY_ERR_PARAM,
@@ -170,8 +171,8 @@ static airy_status book(airy_integrator *it, uint64_t bytes, bool all)
     }
     airy_memory_info memory;
     AIRY_TRY(airy_device_memory(device, &memory));
-    return airy_fail(
-        AIRY_ERR_MEMORY,
+    return airy_fail_on(
+        AIRY_ERR_MEMORY, AIRY_SUBJECT_DEVICE,
         "out of memory on %s for the matrix of %zu bins and %zu x %zu pixels: it needs "
         "%s%llu bytes, limit %llu, in use %llu",
         device->info.spec, it->bins, it->height, it->width, all ? "" : "more than ",

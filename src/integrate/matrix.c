@@ -323,20 +323,24 @@ static airy_status check_azimuth(const airy_geometry *geometry,
     const char *name = airy_unit_name(second);
     AIRY_FAIL_ON_IF((unsigned)second >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %d, expected 0 to %d", "azimuth_unit", (int)second, AIRY_UNIT_COUNT - 1);
-    AIRY_FAIL_IF(!airy_unit_is_azimuthal(second), AIRY_ERR_PARAM,
-                 "azimuth_unit '%s' is a radial unit: expected chi_deg, chi_rad, qoop_nm^-1 or "
-                 "another of a sign",
-                 name);
-    AIRY_FAIL_IF(params->azimuth_bins == 0 && second != AIRY_UNIT_CHI_DEG, AIRY_ERR_PARAM,
-                 "azimuth_unit '%s' is the second axis of two dimensions (azimuth_bins)", name);
-    AIRY_FAIL_IF(params->azimuth_bins > 0 && airy_unit_turn(params->unit) != 0, AIRY_ERR_PARAM,
-                 "unit '%s' is the other axis of two dimensions: a radial unit is expected",
-                 airy_unit_name(params->unit));
-    AIRY_FAIL_IF(params->azimuth_bins > 0 && params->unit == second, AIRY_ERR_PARAM,
-                 "azimuth_unit '%s' is that of the radial axis, too: expected another", name);
+    AIRY_FAIL_ON_IF(!airy_unit_is_azimuthal(second), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' is a radial unit: expected chi_deg, chi_rad, qoop_nm^-1 or "
+                    "another of a sign",
+                    "azimuth_unit", name);
+    AIRY_FAIL_ON_IF(params->azimuth_bins == 0 && second != AIRY_UNIT_CHI_DEG, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' is the second axis of two dimensions (azimuth_bins)", "azimuth_unit",
+                    name);
+    AIRY_FAIL_ON_IF(params->azimuth_bins > 0 && airy_unit_turn(params->unit) != 0, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' is the other axis of two dimensions: a radial unit is expected",
+                    "unit", airy_unit_name(params->unit));
+    AIRY_FAIL_ON_IF(
+        params->azimuth_bins > 0 && params->unit == second, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+        "%s '%s' is that of the radial axis, too: expected another", "azimuth_unit", name);
     AIRY_FAIL_HINT_IF(airy_unit_needs_wavelength(second) && geometry->wavelength == 0,
-                      AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
-                      "azimuth_unit '%s' needs a wavelength, the geometry has none", name);
+                      AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_PARAMETER,
+                      "%s '%s' needs a wavelength, the geometry has none", "azimuth_unit", name);
     AIRY_FAIL_IF(params->compat == AIRY_COMPAT_PYFAI && second != AIRY_UNIT_CHI_DEG &&
                      second != AIRY_UNIT_CHI_RAD,
                  AIRY_ERR_UNSUPPORTED,
@@ -361,12 +365,13 @@ static airy_status check_params(const airy_geometry *geometry, const airy_integr
                     AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to %d", "unit", (int)params->unit,
                     AIRY_UNIT_COUNT - 1);
     AIRY_FAIL_HINT_IF(airy_unit_needs_wavelength(params->unit) && geometry->wavelength == 0,
-                      AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
-                      "unit '%s' needs a wavelength, the geometry has none",
+                      AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_PARAMETER,
+                      "%s '%s' needs a wavelength, the geometry has none", "unit",
                       airy_unit_name(params->unit));
     AIRY_TRY(check_azimuth(geometry, params));
-    AIRY_FAIL_IF(geometry->detector.height == 0 || geometry->detector.width == 0, AIRY_ERR_PARAM,
-                 "detector '%s' has no shape", geometry->detector.name);
+    AIRY_FAIL_ON_IF(geometry->detector.height == 0 || geometry->detector.width == 0, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s '%s' has no shape", "detector",
+                    geometry->detector.name);
     const double *r = params->radial_range, *a = params->azimuth_range;
     if (params->has_radial_range) {
         AIRY_FAIL_IF(!isfinite(r[0]) || !isfinite(r[1]) || !(r[0] < r[1]), AIRY_ERR_PARAM,

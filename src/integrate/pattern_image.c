@@ -41,8 +41,8 @@ static airy_status check_curve(airy_geometry *prepared, const airy_geometry *geo
     AIRY_FAIL_ON_IF((unsigned)p->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %d, expected 0 to %d", "unit", (int)p->unit, AIRY_UNIT_COUNT - 1);
     AIRY_FAIL_HINT_IF(airy_unit_needs_wavelength(p->unit) && geometry->wavelength == 0,
-                      AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_NONE,
-                      "unit '%s' needs a wavelength, the geometry has none",
+                      AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_PARAMETER,
+                      "%s '%s' needs a wavelength, the geometry has none", "unit",
                       airy_unit_name(p->unit));
     AIRY_FAIL_IF(p->has_polarization && !(fabs(p->polarization) <= 1), AIRY_ERR_PARAM,
                  "polarization factor = %g, expected -1 to 1", p->polarization);

@@ -26,11 +26,12 @@ airy_status airy_positions_of_chips(struct airy_detector_arrays *arrays, const a
 {
     const struct airy_chips *chips = airy_detector_chips(entry);
     const size_t fold[2] = {(size_t)fold_or_one(d->binning1), (size_t)fold_or_one(d->binning2)};
-    AIRY_FAIL_IF(d->height != entry->height / fold[0] || d->width != entry->width / fold[1],
-                 AIRY_ERR_SHAPE,
-                 "detector '%s' has %u x %u pixels of several sizes, which make no image of %zu x "
-                 "%zu",
-                 d->name, (unsigned)entry->height, (unsigned)entry->width, d->height, d->width);
+    AIRY_FAIL_ON_IF(d->height != entry->height / fold[0] || d->width != entry->width / fold[1],
+                    AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' has %u x %u pixels of several sizes, which make no image of %zu x "
+                    "%zu",
+                    "detector", d->name, (unsigned)entry->height, (unsigned)entry->width, d->height,
+                    d->width);
     AIRY_TRY(airy_memory_calloc((void **)&arrays->corners, d->height * d->width,
                                 AIRY_CORNER_VALUES * sizeof(float), "the corners of pixels"));
     float *out = arrays->corners;
@@ -74,9 +75,9 @@ airy_status airy_detector_bin(airy_detector *detector, int binning1, int binning
                     AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %d x %d, expected 1 to 64 along each axis", "binning", binning1,
                     binning2);
-    AIRY_FAIL_IF(detector->corners || detector->bad, AIRY_ERR_PARAM,
-                 "detector '%s' has its arrays already: bin it before airy_detector_open",
-                 detector->name);
+    AIRY_FAIL_ON_IF(detector->corners || detector->bad, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' has its arrays already: bin it before airy_detector_open", "detector",
+                    detector->name);
     const size_t h = detector->height / (size_t)binning1, w = detector->width / (size_t)binning2;
     AIRY_FAIL_ON_IF(detector->height && (h == 0 || w == 0), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %d x %d leaves no pixel of %zu x %zu", "binning", binning1, binning2,

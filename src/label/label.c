@@ -23,7 +23,8 @@ static airy_status check_arrays(const airy_queue *queue, const airy_array *label
                                 const airy_array *src)
 {
     char text[96], other[96];
-    AIRY_FAIL_IF(!queue || !src, AIRY_ERR_PARAM, "%s is NULL", queue ? "src" : "queue");
+    AIRY_FAIL_ON_IF(!queue || !src, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    queue ? "src" : "queue");
     AIRY_TRY(airy_check_device(queue, src, "src"));
     AIRY_FAIL_IF(src->ndim > 3, AIRY_ERR_SHAPE, "src is %s, expected 1 to 3 dimensions",
                  airy_array_describe(src, text));
@@ -143,10 +144,11 @@ airy_status airy_label_each(airy_queue *queue, airy_array *const *labels,
                                    .min_count = p.min_count,
                                    .max_count = p.max_count ? p.max_count : UINT64_MAX};
     void *found = NULL, *made = NULL;
-    AIRY_FAIL_IF(!queue || !counts || !srcs, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue    ? "queue"
-                 : !counts ? "count"
-                           : "srcs");
+    AIRY_FAIL_ON_IF(!queue || !counts || !srcs, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s is NULL",
+                    !queue    ? "queue"
+                    : !counts ? "count"
+                              : "srcs");
     AIRY_FAIL_ON_IF(p.has_above && isnan(p.above), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = nan, expected a number", "above");
     AIRY_FAIL_ON_IF(plan.min_count > plan.max_count, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
@@ -187,16 +189,18 @@ airy_status airy_measure_each(airy_queue *queue, airy_region *const *regions, co
 {
     const struct airy_label_fns *fns;
     struct airy_measure_plan plan;
-    AIRY_FAIL_IF(!queue || !regions || !counts || !labels || !srcs, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue     ? "queue"
-                 : !regions ? "regions"
-                 : !counts  ? "counts"
-                 : !labels  ? "labels"
-                            : "srcs");
+    AIRY_FAIL_ON_IF(!queue || !regions || !counts || !labels || !srcs, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    !queue     ? "queue"
+                    : !regions ? "regions"
+                    : !counts  ? "counts"
+                    : !labels  ? "labels"
+                               : "srcs");
     for (size_t i = 0; i < images; i++) {
         airy_status status = check_arrays(queue, labels[i], srcs[i]);
         if (status == AIRY_OK && (!labels[i] || (!regions[i] && counts[i])))
-            status = airy_fail(AIRY_ERR_PARAM, "%s is NULL", labels[i] ? "regions" : "labels");
+            status = airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                                  labels[i] ? "regions" : "labels");
         if (status == AIRY_OK && counts[i] > INT32_MAX)
             status = airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                                   "%s = %zu, expected below 2^31", "count", counts[i]);

@@ -250,10 +250,10 @@ static airy_status make_oct(struct airy_oct *oct, airy_queue *queue, const airy_
 airy_status airy_oct_create(airy_oct **oct, airy_queue *queue, const airy_oct_params *params)
 {
     void *block;
-    AIRY_FAIL_IF(!oct || !queue || !params, AIRY_ERR_PARAM, "%s is NULL",
-                 !oct     ? "oct"
-                 : !queue ? "queue"
-                          : "params");
+    AIRY_FAIL_ON_IF(!oct || !queue || !params, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    !oct     ? "oct"
+                    : !queue ? "queue"
+                             : "params");
     AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(struct airy_oct), "an OCT plan"));
     struct airy_oct *made = block;
     made->device = queue->device;
@@ -269,7 +269,8 @@ airy_status airy_oct_create(airy_oct **oct, airy_queue *queue, const airy_oct_pa
 
 airy_status airy_oct_get_info(const airy_oct *oct, airy_oct_info *info)
 {
-    AIRY_FAIL_IF(!oct || !info, AIRY_ERR_PARAM, "%s is NULL", oct ? "info" : "oct");
+    AIRY_FAIL_ON_IF(!oct || !info, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    oct ? "info" : "oct");
     *info = oct->info;
     return AIRY_OK;
 }
@@ -422,11 +423,12 @@ airy_status airy_oct_process(airy_queue *queue, const airy_oct *oct, airy_array 
                              const airy_array *src, const airy_oct_run *run)
 {
     size_t frames;
-    AIRY_FAIL_IF(!queue || !oct || !dst || !src, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue ? "queue"
-                 : !oct ? "oct"
-                 : !dst ? "dst"
-                        : "src");
+    AIRY_FAIL_ON_IF(!queue || !oct || !dst || !src, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s is NULL",
+                    !queue ? "queue"
+                    : !oct ? "oct"
+                    : !dst ? "dst"
+                           : "src");
     AIRY_TRY(check_src(&frames, queue, oct, src));
     AIRY_TRY(check_dst(queue, oct, dst, src, frames));
     AIRY_FAIL_IF((oct->p.fixed_pattern && !oct->pattern) || (oct->p.post_background && !oct->post),
@@ -461,7 +463,8 @@ airy_status airy_oct_process(airy_queue *queue, const airy_oct *oct, airy_array 
 
 airy_status airy_oct_rehearse(airy_queue *queue, const airy_oct *oct, size_t frames)
 {
-    AIRY_FAIL_IF(!queue || !oct, AIRY_ERR_PARAM, "%s is NULL", !queue ? "queue" : "oct");
+    AIRY_FAIL_ON_IF(!queue || !oct, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    !queue ? "queue" : "oct");
     const airy_oct_params *p = &oct->p;
     const airy_oct_info *info = &oct->info;
     AIRY_FAIL_ON_IF(frames == 0 || frames % info->frames_per_result != 0, AIRY_ERR_SHAPE,
@@ -626,10 +629,10 @@ static airy_status learn_post(airy_queue *queue, airy_oct *oct, const airy_array
 airy_status airy_oct_learn(airy_queue *queue, airy_oct *oct, const airy_array *src)
 {
     size_t frames;
-    AIRY_FAIL_IF(!queue || !oct || !src, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue ? "queue"
-                 : !oct ? "oct"
-                        : "src");
+    AIRY_FAIL_ON_IF(!queue || !oct || !src, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    !queue ? "queue"
+                    : !oct ? "oct"
+                           : "src");
     AIRY_TRY(check_src(&frames, queue, oct, src));
     AIRY_FAIL_IF(!oct->p.fixed_pattern && !oct->p.post_background, AIRY_ERR_PARAM,
                  "neither fixed_pattern nor post_background is asked for");

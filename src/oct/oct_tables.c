@@ -39,8 +39,8 @@ static double polynomial(const double c[AIRY_OCT_TERMS], double t)
 static airy_status check_finite(const double *values, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
-        AIRY_FAIL_IF(!isfinite(values[i]), AIRY_ERR_PARAM, "%s[%zu] = %g, expected a finite number",
-                     name, i, values[i]);
+        AIRY_FAIL_ON_IF(!isfinite(values[i]), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s[%zu] = %g, expected a finite number", name, i, values[i]);
     return AIRY_OK;
 }
 
@@ -56,15 +56,16 @@ static airy_status make_wavenumbers(double *k, const airy_oct_params *p)
     AIRY_TRY(check_finite(p->axis_table, p->samples, name));
     for (size_t i = 0; i < p->samples; i++) {
         const double v = p->axis_table[i];
-        AIRY_FAIL_IF(!(v > 0) || !isfinite(1 / v), AIRY_ERR_PARAM,
-                     "%s[%zu] = %g, expected a positive number", name, i, v);
+        AIRY_FAIL_ON_IF(!(v > 0) || !isfinite(1 / v), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s[%zu] = %g, expected a positive number", name, i, v);
         k[i] = length ? 1 / v : v;
-        AIRY_FAIL_IF(i > 0 && k[i] == k[i - 1], AIRY_ERR_PARAM,
-                     "%s[%zu] = %s[%zu] = %.17g, expected strictly monotonic values", name, i, name,
-                     i - 1, v);
-        AIRY_FAIL_IF(i > 1 && (k[i] > k[i - 1]) != (k[1] > k[0]), AIRY_ERR_PARAM,
-                     "%s is not monotonic: %.17g, %.17g, %.17g at %zu to %zu", name,
-                     p->axis_table[i - 2], p->axis_table[i - 1], v, i - 2, i);
+        AIRY_FAIL_ON_IF(i > 0 && k[i] == k[i - 1], AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s[%zu] = %s[%zu] = %.17g, expected strictly monotonic values", name, i,
+                        name, i - 1, v);
+        AIRY_FAIL_ON_IF(i > 1 && (k[i] > k[i - 1]) != (k[1] > k[0]), AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER,
+                        "%s is not monotonic: %.17g, %.17g, %.17g at %zu to %zu", name,
+                        p->axis_table[i - 2], p->axis_table[i - 1], v, i - 2, i);
     }
     return AIRY_OK;
 }

@@ -15,8 +15,8 @@ enum { MOST_PATCH = 31, MOST_PEAKS = 4096, MOST_FRAMES = 65535 };
 
 static airy_status check_cutoff(const char *name, double value)
 {
-    AIRY_FAIL_IF(!(value > 0 && value <= 1e6), AIRY_ERR_PARAM,
-                 "%s = %g, expected above 0 and at most 1e6", name, value);
+    AIRY_FAIL_ON_IF(!(value > 0 && value <= 1e6), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected above 0 and at most 1e6", name, value);
     return AIRY_OK;
 }
 
@@ -213,8 +213,9 @@ static airy_status check_list(const airy_queue *queue, const airy_array *array, 
     char text[96];
     AIRY_FAIL_IF(!array, AIRY_ERR_PARAM, "airy_find_peaks: %s is NULL", name);
     AIRY_TRY(airy_check_device(queue, array, name));
-    AIRY_FAIL_IF(array->dtype != dtype, AIRY_ERR_DTYPE, "%s is %s, expected %s", name,
-                 airy_array_describe(array, text), airy_dtype_name(dtype));
+    AIRY_FAIL_ON_IF(array->dtype != dtype, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
+                    "%s is %s, expected %s", name, airy_array_describe(array, text),
+                    airy_dtype_name(dtype));
     bool fits = array->ndim == ndim && airy_array_is_tight(array);
     for (int k = 0; fits && k < ndim; k++)
         fits = array->shape[k] == shape[k];
@@ -222,8 +223,9 @@ static airy_status check_list(const airy_queue *queue, const airy_array *array, 
     int used = snprintf(wanted, sizeof(wanted), "%zu", shape[0]);
     for (int k = 1; k < ndim; k++)
         used += snprintf(wanted + used, sizeof(wanted) - (size_t)used, ", %zu", shape[k]);
-    AIRY_FAIL_IF(!fits, AIRY_ERR_SHAPE, "%s is %s, expected [%s] without gaps", name,
-                 airy_array_describe(array, text), wanted);
+    AIRY_FAIL_ON_IF(!fits, AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s is %s, expected [%s] without gaps", name, airy_array_describe(array, text),
+                    wanted);
     return AIRY_OK;
 }
 

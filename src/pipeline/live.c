@@ -223,7 +223,7 @@ static void describe_frame(const airy_live *live, size_t row, airy_error *error,
     error->status = status;
     error->subject = AIRY_SUBJECT_FRAME;
     error->hint = AIRY_HINT_NONE;
-    snprintf(error->name, sizeof(error->name), "%zu", airy_run_frame(&live->run_params, row));
+    snprintf(error->name, sizeof(error->name), "frame %zu", airy_run_frame(&live->run_params, row));
 }
 
 /* Frames that were spoiled before they were done. */

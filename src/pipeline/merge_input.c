@@ -38,9 +38,11 @@ static airy_status take_axes(struct merge_input *input)
             return airy_fail_context(AIRY_ERR_FORMAT, "'%s': unit of the %s axis", input->path,
                                      axis.name);
     }
-    AIRY_FAIL_IF(airy_mul_size(&input->cells, input->bins, airy_max_size(input->azimuth_bins, 1)) ||
-                     input->cells > MAX_CELLS,
-                 AIRY_ERR_FORMAT, "'%s' has more than %d bins", input->path, (int)MAX_CELLS);
+    AIRY_FAIL_ON_IF(
+        airy_mul_size(&input->cells, input->bins, airy_max_size(input->azimuth_bins, 1)) ||
+            input->cells > MAX_CELLS,
+        AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "'%s' has more than %d bins", input->path,
+        (int)MAX_CELLS);
     return AIRY_OK;
 }
 
@@ -48,15 +50,16 @@ static airy_status take_axes(struct merge_input *input)
 static airy_status check_plane(struct merge_input *input, int k)
 {
     airy_result_plane plane;
-    AIRY_FAIL_IF(airy_result_find_plane(input->result, plane_names[k], &plane) != AIRY_OK,
-                 AIRY_ERR_FORMAT, "'%s' has no %s: it is no result of an integration", input->path,
-                 plane_names[k]);
+    AIRY_FAIL_ON_IF(airy_result_find_plane(input->result, plane_names[k], &plane) != AIRY_OK,
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s' has no %s: it is no result of an integration", input->path,
+                    plane_names[k]);
     input->shared[k] = !plane.has_rows;
-    AIRY_FAIL_IF(plane.text || plane.is_complex || plane.cells != input->cells ||
-                     plane.ndim != (input->azimuth_bins ? 2 : 1) ||
-                     (k < AIRY_SUM_NORMALIZATION && input->shared[k]),
-                 AIRY_ERR_FORMAT, "'%s': %s has another shape than the axes and rows", input->path,
-                 plane.path);
+    AIRY_FAIL_ON_IF(plane.text || plane.is_complex || plane.cells != input->cells ||
+                        plane.ndim != (input->azimuth_bins ? 2 : 1) ||
+                        (k < AIRY_SUM_NORMALIZATION && input->shared[k]),
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s': %s has another shape than the axes and rows", input->path, plane.path);
     return AIRY_OK;
 }
 
@@ -64,9 +67,10 @@ static airy_status check_plane(struct merge_input *input, int k)
 static airy_status check_number(const struct merge_input *input, const char *name)
 {
     airy_result_plane plane;
-    AIRY_FAIL_IF(airy_result_find_plane(input->result, name, &plane) != AIRY_OK ||
-                     !plane.has_rows || plane.ndim || plane.text,
-                 AIRY_ERR_FORMAT, "'%s' has no %s with a number for each row", input->path, name);
+    AIRY_FAIL_ON_IF(airy_result_find_plane(input->result, name, &plane) != AIRY_OK ||
+                        !plane.has_rows || plane.ndim || plane.text,
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "'%s' has no %s with a number for each row",
+                    input->path, name);
     return AIRY_OK;
 }
 
@@ -103,9 +107,9 @@ airy_status airy_merge_input_open(struct merge_input *input, const char *path)
     *input = (struct merge_input){.path = path};
     AIRY_TRY(airy_result_open(&input->result, path));
     AIRY_TRY(airy_result_get_info(input->result, &info));
-    AIRY_FAIL_IF(info.kind != AIRY_RESULT_PATTERNS, AIRY_ERR_FORMAT,
-                 "'%s' is no result of an integration", path);
-    AIRY_FAIL_IF(info.rows == 0, AIRY_ERR_FORMAT, "'%s' has no rows", path);
+    AIRY_FAIL_ON_IF(info.kind != AIRY_RESULT_PATTERNS, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s' is no result of an integration", path);
+    AIRY_FAIL_ON_IF(info.rows == 0, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "'%s' has no rows", path);
     AIRY_FAIL_HINT_IF(info.grows && !info.complete, AIRY_ERR_FORMAT, AIRY_HINT_UNFINISHED,
                       AIRY_SUBJECT_FILE, "'%s' is not complete: more rows may come", info.path);
     input->rows = info.rows;

@@ -33,9 +33,9 @@ static airy_status compare_axis(const struct merging *m, size_t input, const cha
 {
     const double width = count > 1 ? fabs(a[1] - a[0]) : fabs(a[0]);
     for (size_t i = 0; i < count; i++)
-        AIRY_FAIL_IF(!(fabs(a[i] - b[i]) <= 1e-9 * width), AIRY_ERR_FORMAT,
-                     "'%s': its %s[%zu] is %.12g, that of '%s' %.12g", m->inputs[input], what, i,
-                     b[i], m->inputs[0], a[i]);
+        AIRY_FAIL_ON_IF(!(fabs(a[i] - b[i]) <= 1e-9 * width), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                        "'%s': its %s[%zu] is %.12g, that of '%s' %.12g", m->inputs[input], what, i,
+                        b[i], m->inputs[0], a[i]);
     return AIRY_OK;
 }
 
@@ -43,17 +43,19 @@ static airy_status compare_axes(const struct merging *m, size_t input)
 {
     const struct merge_input *a = m->axes, *b = &m->parts[input];
     const char *name = m->inputs[input], *first = m->inputs[0];
-    AIRY_FAIL_IF(a->unit != b->unit, AIRY_ERR_FORMAT, "'%s' is in %s, '%s' in %s", name,
-                 airy_unit_name(b->unit), first, airy_unit_name(a->unit));
+    AIRY_FAIL_ON_IF(a->unit != b->unit, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s' is in %s, '%s' in %s", name, airy_unit_name(b->unit), first,
+                    airy_unit_name(a->unit));
     AIRY_FAIL_IF(a->azimuth_bins && b->azimuth_bins && a->azimuth_unit != b->azimuth_unit,
                  AIRY_ERR_FORMAT, "the second axis of '%s' is in %s, that of '%s' in %s", name,
                  airy_unit_name(b->azimuth_unit), first, airy_unit_name(a->azimuth_unit));
-    AIRY_FAIL_IF(a->bins != b->bins || a->azimuth_bins != b->azimuth_bins, AIRY_ERR_FORMAT,
-                 "'%s' has %zu x %zu bins, '%s' %zu x %zu", name, b->bins,
-                 airy_max_size(b->azimuth_bins, 1), first, a->bins,
-                 airy_max_size(a->azimuth_bins, 1));
-    AIRY_FAIL_IF(a->errors != b->errors, AIRY_ERR_FORMAT, "'%s' has %s variances, '%s' has %s",
-                 name, b->errors ? "its" : "no", first, a->errors ? "them" : "none");
+    AIRY_FAIL_ON_IF(a->bins != b->bins || a->azimuth_bins != b->azimuth_bins, AIRY_ERR_FORMAT,
+                    AIRY_SUBJECT_FILE, "'%s' has %zu x %zu bins, '%s' %zu x %zu", name, b->bins,
+                    airy_max_size(b->azimuth_bins, 1), first, a->bins,
+                    airy_max_size(a->azimuth_bins, 1));
+    AIRY_FAIL_ON_IF(a->errors != b->errors, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s' has %s variances, '%s' has %s", name, b->errors ? "its" : "no", first,
+                    a->errors ? "them" : "none");
     char owners[2][1024];
     snprintf(owners[0], sizeof(owners[0]), "'%s'", name);
     snprintf(owners[1], sizeof(owners[1]), "'%s'", first);

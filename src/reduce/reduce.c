@@ -17,7 +17,8 @@ static airy_status make_source(struct airy_reduce_source *source, airy_queue *qu
                                const airy_array *src, const airy_array *mask)
 {
     char text[96], other[96];
-    AIRY_FAIL_IF(!queue || !src, AIRY_ERR_PARAM, "%s is NULL", queue ? "src" : "queue");
+    AIRY_FAIL_ON_IF(!queue || !src, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    queue ? "src" : "queue");
     AIRY_TRY(airy_check_device(queue, src, "src"));
     if (mask) {
         AIRY_TRY(airy_check_device(queue, mask, "mask"));
@@ -75,7 +76,8 @@ static airy_status make_sources(struct airy_reduce_source **sources, airy_queue 
                                 size_t count)
 {
     void *made;
-    AIRY_FAIL_IF(!queue || !srcs, AIRY_ERR_PARAM, "%s is NULL", queue ? "srcs" : "queue");
+    AIRY_FAIL_ON_IF(!queue || !srcs, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    queue ? "srcs" : "queue");
     AIRY_TRY(airy_memory_calloc(&made, count, sizeof(**sources), "images"));
     *sources = made;
     for (size_t i = 0; i < count; i++) {
@@ -122,8 +124,8 @@ airy_status airy_quantiles(airy_queue *queue, double *values, const airy_array *
                            const airy_array *mask, const double *fractions, size_t count)
 {
     struct airy_reduce_source source;
-    AIRY_FAIL_IF(!values || !fractions, AIRY_ERR_PARAM, "%s is NULL",
-                 values ? "fractions" : "values");
+    AIRY_FAIL_ON_IF(!values || !fractions, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    values ? "fractions" : "values");
     for (size_t i = 0; i < count; i++)
         AIRY_FAIL_ON_IF(!(fractions[i] >= 0 && fractions[i] <= 1), AIRY_ERR_PARAM,
                         AIRY_SUBJECT_PARAMETER, "%s[%zu] = %g, expected 0 to 1", "fractions", i,

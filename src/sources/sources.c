@@ -40,18 +40,19 @@ static airy_status check_map(const airy_queue *queue, const airy_array *map, con
     if (!map)
         return AIRY_OK;
     AIRY_TRY(airy_check_device(queue, map, name));
-    AIRY_FAIL_IF(map->ndim != 2 || memcmp(map->shape, image->shape, 2 * sizeof(size_t)) != 0,
-                 AIRY_ERR_SHAPE, "%s is %s, expected the shape of image, %s", name,
-                 airy_array_describe(map, text), airy_array_describe(image, other));
+    AIRY_FAIL_ON_IF(map->ndim != 2 || memcmp(map->shape, image->shape, 2 * sizeof(size_t)) != 0,
+                    AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s is %s, expected the shape of image, %s", name,
+                    airy_array_describe(map, text), airy_array_describe(image, other));
     return AIRY_OK;
 }
 
 static airy_status check_float(const airy_array *map, const char *name)
 {
     char text[96];
-    AIRY_FAIL_IF(map && map->dtype != AIRY_DTYPE_F32 && map->dtype != AIRY_DTYPE_F64,
-                 AIRY_ERR_DTYPE, "%s is %s, expected float32 or float64", name,
-                 airy_array_describe(map, text));
+    AIRY_FAIL_ON_IF(map && map->dtype != AIRY_DTYPE_F32 && map->dtype != AIRY_DTYPE_F64,
+                    AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER, "%s is %s, expected float32 or float64",
+                    name, airy_array_describe(map, text));
     return AIRY_OK;
 }
 
@@ -59,10 +60,10 @@ static airy_status check_arrays(const airy_queue *queue, const airy_array *segme
                                 const airy_array *image, const airy_sources_params *p)
 {
     char text[96];
-    AIRY_FAIL_IF(!queue || !image || !p, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue  ? "queue"
-                 : image ? "params"
-                         : "image");
+    AIRY_FAIL_ON_IF(!queue || !image || !p, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    !queue  ? "queue"
+                    : image ? "params"
+                            : "image");
     AIRY_TRY(airy_check_device(queue, image, "image"));
     AIRY_FAIL_IF(image->ndim != 2, AIRY_ERR_SHAPE, "image is %s, expected 2 dimensions",
                  airy_array_describe(image, text));
@@ -88,8 +89,8 @@ static airy_status check_arrays(const airy_queue *queue, const airy_array *segme
 /* Neither negative nor infinite nor NaN; 0 takes the default. */
 static airy_status set_default(double *value, const char *name, double number)
 {
-    AIRY_FAIL_IF(!(*value >= 0) || isinf(*value), AIRY_ERR_PARAM,
-                 "%s = %g, expected a number of at least 0", name, *value);
+    AIRY_FAIL_ON_IF(!(*value >= 0) || isinf(*value), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s = %g, expected a number of at least 0", name, *value);
     if (*value == 0)
         *value = number;
     return AIRY_OK;
@@ -444,7 +445,8 @@ airy_status airy_sources_find(airy_queue *queue, airy_source **sources, size_t *
                               const airy_sources_params *params)
 {
     struct airy_source_plan plan;
-    AIRY_FAIL_IF(!sources || !count, AIRY_ERR_PARAM, "%s is NULL", sources ? "count" : "sources");
+    AIRY_FAIL_ON_IF(!sources || !count, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is NULL",
+                    sources ? "count" : "sources");
     AIRY_TRY(check_arrays(queue, segmentation, image, params));
     AIRY_TRY(make_plan(&plan, image, params));
     struct job job = {.device = queue->device, .plan = &plan};

@@ -50,8 +50,8 @@ static airy_status parse_network(struct network *network, const char *text)
     snprintf(address, sizeof(address), "%.*s", (int)(good ? length : 0), text);
     good = good && parse_address(network->address, &v4, address);
     const int most = v4 ? 32 : 128, bits = good && slash ? atoi(slash + 1) : most;
-    AIRY_FAIL_IF(
-        !good || bits > most, AIRY_ERR_PARAM,
+    AIRY_FAIL_ON_IF(
+        !good || bits > most, AIRY_ERR_PARAM, AIRY_SUBJECT_ADDRESS,
         "'%s' is no address that may connect, expected such as 192.168.1.5, 192.168.1.0/24 "
         "or fe80::/10",
         text);

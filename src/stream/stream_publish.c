@@ -52,12 +52,12 @@ static airy_status open_socket(airy_publisher *p, const airy_publisher_params *p
     p->socket = p->context ? zmq_socket(p->context, ZMQ_PUB) : NULL;
     if (p->socket && params->keys)
         AIRY_TRY(airy_stream_keys_use(p->socket, params->keys, true));
-    AIRY_FAIL_IF(!p->socket || zmq_setsockopt(p->socket, ZMQ_SNDHWM, &most, sizeof(most)) != 0 ||
-                     zmq_setsockopt(p->socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
-                     airy_stream_use_ipv6(p->socket, params->endpoint) != 0 ||
-                     zmq_bind(p->socket, params->endpoint) != 0,
-                 AIRY_ERR_IO, "cannot publish on '%s': %s", params->endpoint,
-                 airy_stream_bind_error());
+    AIRY_FAIL_ON_IF(!p->socket || zmq_setsockopt(p->socket, ZMQ_SNDHWM, &most, sizeof(most)) != 0 ||
+                        zmq_setsockopt(p->socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
+                        airy_stream_use_ipv6(p->socket, params->endpoint) != 0 ||
+                        zmq_bind(p->socket, params->endpoint) != 0,
+                    AIRY_ERR_IO, AIRY_SUBJECT_ADDRESS, "cannot publish on '%s': %s",
+                    params->endpoint, airy_stream_bind_error());
     return AIRY_OK;
 }
 

@@ -131,9 +131,9 @@ static airy_status fail_url(const airy_stream_sender_params *p)
     const bool wrong = why == EINVAL || why == EPROTONOSUPPORT || why == ENAMETOOLONG;
     return airy_stream_fail_address(
         p->url, !p->connect, why,
-        airy_fail(wrong ? AIRY_ERR_PARAM : AIRY_ERR_IO, "%s cannot be %s: %s", p->url,
-                  p->connect ? "connected to" : "bound",
-                  p->connect ? zmq_strerror(why) : airy_stream_bind_error()));
+        airy_fail_on(wrong ? AIRY_ERR_PARAM : AIRY_ERR_IO, AIRY_SUBJECT_ADDRESS,
+                     "%s cannot be %s: %s", p->url, p->connect ? "connected to" : "bound",
+                     p->connect ? zmq_strerror(why) : airy_stream_bind_error()));
 }
 
 static airy_status open_socket(airy_stream_sender *sender, const airy_stream_sender_params *p)
@@ -231,8 +231,8 @@ static airy_status send_message(airy_stream_sender *sender, zmq_msg_t *message, 
     zmq_msg_close(message);
     if (why == EAGAIN || why == EINTR)
         return AIRY_OK;
-    return airy_fail(AIRY_ERR_IO, "%s: a message cannot be sent: %s", sender->url,
-                     zmq_strerror(why));
+    return airy_fail_on(AIRY_ERR_IO, AIRY_SUBJECT_ADDRESS, "%s: a message cannot be sent: %s",
+                        sender->url, zmq_strerror(why));
 }
 
 static void free_bytes(void *data, void *hint)

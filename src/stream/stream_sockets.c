@@ -104,8 +104,8 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
     if (!p->bind)
         AIRY_TRY(airy_stream_check_host(endpoint));
     void *socket = zmq_socket(receiver->context, ZMQ_PULL);
-    AIRY_FAIL_IF(!socket, AIRY_ERR_IO, "no ZeroMQ socket for '%s': %s", endpoint,
-                 zmq_strerror(zmq_errno()));
+    AIRY_FAIL_ON_IF(!socket, AIRY_ERR_IO, AIRY_SUBJECT_ADDRESS, "no ZeroMQ socket for '%s': %s",
+                    endpoint, zmq_strerror(zmq_errno()));
     receiver->sockets[receiver->count++] = socket;
     AIRY_TRY(airy_stream_buffered_add(receiver->buffered, receiver->context, socket));
     AIRY_FAIL_IF(p->allow && zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, "airy", 4) != 0, AIRY_ERR_IO,

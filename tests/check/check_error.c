@@ -162,6 +162,15 @@ static void check_ten(struct check *c)
     CHECK(c, airy_detector_find(&detector, "nosuch") == AIRY_ERR_NOT_FOUND);
     RECORD(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_PARAMETER, "detector", AIRY_HINT_DETECTORS,
            "is unknown");
+    airy_geometry geometry = {.dist = 0.1};
+    double centers[195 * 487];
+    CHECK_OK(c, airy_detector_find(&geometry.detector, "Pilatus100k"));
+    CHECK(c, airy_geometry_centers(&geometry, AIRY_UNIT_Q_NM, centers) == AIRY_ERR_PARAM);
+    RECORD(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "unit", AIRY_HINT_WAVELENGTH,
+           "unit 'q_nm^-1' needs a wavelength");
+    geometry.dist = -1;
+    CHECK(c, airy_geometry_centers(&geometry, AIRY_UNIT_TTH_DEG, centers) == AIRY_ERR_PARAM);
+    RECORD(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "distance", AIRY_HINT_NONE, "distance = -1 m");
     CHECK(c, airy_unit_parse(&unit, "furlongs") == AIRY_ERR_PARAM);
     RECORD(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "unit", AIRY_HINT_NONE, "'furlongs' is unknown");
     CHECK(c, airy_device_create(&device, "cpu", &(airy_device_params){.threads = 100000}) ==

@@ -134,7 +134,7 @@ static void check_units(struct check *c)
                  !airy_unit_needs_wavelength(AIRY_UNIT_TTH_DEG));
     CHECK(c, strcmp(airy_unit_name(AIRY_UNIT_COUNT), "?") == 0 &&
                  strcmp(airy_unit_label(AIRY_UNIT_COUNT), "?") == 0);
-    CHECK_FAILS(c, airy_unit_parse(&unit, "q"), AIRY_ERR_PARAM, "2th_deg");
+    CHECK_FAILS(c, airy_unit_parse(&unit, "x"), AIRY_ERR_PARAM, "2th_deg");
     /* pyFAI 2026.9's azimuthal units, each by its name. */
     static const char *const azimuthal[] = {
         "chi_rad",    "chi_deg",    "chigi_rad", "chigi_deg",  "qx_nm^-1", "qy_nm^-1", "qxgi_nm^-1",

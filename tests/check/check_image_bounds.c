@@ -505,7 +505,7 @@ static void check_text(struct check *c)
     close(ends[0]);
     CHECK_FAILS(c, airy_file_open_text(&fd, check_tmp(c)), AIRY_ERR_IO, "a folder");
     CHECK_FAILS(c, airy_file_open_text(&fd, "/dev/zero"), AIRY_ERR_IO, "a device");
-    CHECK_FAILS(c, airy_file_open_text(&fd, "/none/x"), AIRY_ERR_NOT_FOUND, "/none/x: ");
+    CHECK_FAILS(c, airy_file_open_text(&fd, "/none/x"), AIRY_ERR_NOT_FOUND, "'/none/x': ");
     CHECK_FAILS(c, airy_file_open_text(NULL, "x"), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_file_open_text(&fd, NULL), AIRY_ERR_PARAM, "missing");
 }

@@ -105,8 +105,8 @@ airy_status airy_stack_split(char **file, char **dataset, const char *path)
     if (access(path, F_OK) != 0)
         for (const char *at = path; (at = strstr(at, "::")) != NULL; at += 2)
             mark = at;
-    AIRY_FAIL_IF(mark == path || (mark && !mark[2]), AIRY_ERR_PARAM,
-                 "path '%s', expected FILE or FILE::DATASET", path);
+    AIRY_FAIL_ON_IF(mark == path || (mark && !mark[2]), AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "path '%s', expected FILE or FILE::DATASET", path);
     *file = mark ? strndup(path, (size_t)(mark - path)) : strdup(path);
     *dataset = !mark ? NULL : mark[2] == '/' ? strdup(mark + 2) : NULL;
     if (mark && mark[2] != '/' && asprintf(dataset, "/%s", mark + 2) < 0)

@@ -141,8 +141,8 @@ static airy_status add_matches(struct airy_paths *paths, const char *pattern, co
     glob_t found;
     const int code = glob(text, GLOB_NOSORT | GLOB_NOESCAPE, NULL, &found);
     free(text);
-    AIRY_FAIL_IF(code == GLOB_NOSPACE, AIRY_ERR_MEMORY, "out of memory for the files of '%s'",
-                 pattern);
+    AIRY_FAIL_ON_IF(code == GLOB_NOSPACE, AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE,
+                    "out of memory for the files of '%s'", pattern);
     size_t kept = 0;
     airy_status status = AIRY_OK;
     if (code == 0) {

@@ -185,7 +185,8 @@ airy_status airy_file_create(int *fd, char **partial, const char *path)
     AIRY_FAIL_IF(!fd || !partial || !path || !*path, AIRY_ERR_PARAM,
                  "airy_file_create: fd, partial or path is missing");
     const int why = airy_temporary_create(fd, partial, path, 0666);
-    AIRY_FAIL_IF(why == ENOMEM, AIRY_ERR_MEMORY, "out of memory for the name of '%s'", path);
+    AIRY_FAIL_ON_IF(why == ENOMEM, AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE,
+                    "out of memory for the name of '%s'", path);
     AIRY_FAIL_HINT_IF(why, why == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO, airy_hint_of_errno(why),
                       AIRY_SUBJECT_FILE, "cannot create '%s': %s", path, strerror(why));
     return AIRY_OK;

@@ -107,7 +107,7 @@ bool airy_hdf5_has_room(void)
 
 airy_status airy_hdf5_check_room(const char *path)
 {
-    AIRY_FAIL_IF(!airy_hdf5_has_room(), AIRY_ERR_MEMORY, "out of memory for the cache of '%s'",
-                 path);
+    AIRY_FAIL_ON_IF(!airy_hdf5_has_room(), AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE,
+                    "out of memory for the cache of '%s'", path);
     return AIRY_OK;
 }

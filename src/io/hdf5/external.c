@@ -36,7 +36,7 @@ airy_status airy_folder_add(struct airy_folder **list, const char *folder)
         *list = entry;
     }
     free(real);
-    AIRY_FAIL_IF(!good, AIRY_ERR_NOT_FOUND, "'%s' is no folder", folder);
+    AIRY_FAIL_ON_IF(!good, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE, "'%s' is no folder", folder);
     AIRY_FAIL_IF(!entry, AIRY_ERR_MEMORY, "out of memory for the name of a folder");
     return AIRY_OK;
 }

@@ -441,12 +441,13 @@ static airy_status note_shown(struct shown *s, const struct walk *w, const struc
         if (!s->boxes[k] && !apart(here, &asked->boxes[k]))
             s->boxes[k] = airy_virtual_touches(m->to, &part);
     }
-    AIRY_FAIL_IF(s->frames && !airy_virtual_mark(s->frames, m->to, s->shape->ndim, s->shape->last,
-                                                 &s->steps),
-                 AIRY_ERR_UNSUPPORTED,
-                 "%s: its mappings show more than %d frames one by one; copy what is wanted into a "
-                 "dataset of its own",
-                 w->what, (int)MAX_MARKS);
+    AIRY_FAIL_ON_IF(
+        s->frames &&
+            !airy_virtual_mark(s->frames, m->to, s->shape->ndim, s->shape->last, &s->steps),
+        AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
+        "%s: its mappings show more than %d frames one by one; copy what is wanted into a "
+        "dataset of its own",
+        w->what, (int)MAX_MARKS);
     return AIRY_OK;
 }
 
@@ -925,9 +926,9 @@ static airy_status walk(struct walk w, hid_t dataset, const hsize_t *start, cons
     }
     release(&w.named);
     AIRY_TRY(status);
-    AIRY_FAIL_IF(w.unmapped, AIRY_ERR_UNWRITTEN, "%s: nothing is mapped to %s: %s never written",
-                 w.what, start ? "the frame" : "some of its frames",
-                 start ? "it was" : "they were");
+    AIRY_FAIL_ON_IF(w.unmapped, AIRY_ERR_UNWRITTEN, AIRY_SUBJECT_DATASET,
+                    "%s: nothing is mapped to %s: %s never written", w.what,
+                    start ? "the frame" : "some of its frames", start ? "it was" : "they were");
     return AIRY_OK;
 }
 

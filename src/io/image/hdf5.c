@@ -47,7 +47,8 @@ static airy_status get_shape(airy_image *image, hid_t dataset, const char *what)
     const bool empty = space >= 0 && H5Sget_simple_extent_type(space) == H5S_NULL;
     if (space >= 0)
         H5Sclose(space);
-    AIRY_FAIL_IF(ndim < 0 || empty, AIRY_ERR_FORMAT, "%s holds no array", what);
+    AIRY_FAIL_ON_IF(ndim < 0 || empty, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET, "%s holds no array",
+                    what);
     const int most = AIRY_MAX_DIMS - image->is_complex;
     AIRY_FAIL_ON_IF(ndim > most, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
                     "%s has %d dimensions, expected at most %d", what, ndim, most);

@@ -35,8 +35,8 @@ static airy_status unexpected(airy_status status, const char *key, const json_t 
     char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII |
                                        JSON_REAL_PRECISION(9));
     const size_t n = text ? strlen(text) : 0;
-    status = airy_fail(status, "%s = %.60s%s, expected %s", key, text ? text : "?",
-                       n > 60 ? "..." : "", what);
+    status = airy_fail_on(status, AIRY_SUBJECT_PARAMETER, "%s = %.60s%s, expected %s", key,
+                          text ? text : "?", n > 60 ? "..." : "", what);
     free(text);
     return status;
 }
@@ -127,8 +127,8 @@ static airy_status check_keys(const char *key, const json_t *value, const char *
         const char *near = known ? NULL : airy_suggest_word(name, words, count);
         AIRY_FAIL_HINT_IF(near, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_PARAMETER,
                           "%s: key '%.40s' is not known, did you mean '%s'?", key, name, near);
-        AIRY_FAIL_IF(!known, AIRY_ERR_FORMAT, "%s: key '%.40s' is not known, expected %s", key,
-                     name, what);
+        AIRY_FAIL_ON_IF(!known, AIRY_ERR_FORMAT, AIRY_SUBJECT_PARAMETER,
+                        "%s: key '%.40s' is not known, expected %s", key, name, what);
     }
     return AIRY_OK;
 }
@@ -147,8 +147,8 @@ static airy_status read_list(double *values, size_t *count, const char *key, con
                              size_t most)
 {
     char name[64];
-    AIRY_FAIL_IF(json_array_size(list) > most, AIRY_ERR_SHAPE,
-                 "%s has %zu numbers, expected at most %zu", key, json_array_size(list), most);
+    AIRY_FAIL_ON_IF(json_array_size(list) > most, AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s has %zu numbers, expected at most %zu", key, json_array_size(list), most);
     for (size_t i = 0; i < json_array_size(list); i++) {
         snprintf(name, sizeof(name), "%s[%zu]", key, i);
         AIRY_TRY(read_number(&values[i], name, json_array_get(list, i), -INFINITY, INFINITY));
@@ -188,17 +188,17 @@ static airy_status read_table(double **table, struct plan *plan, const char *key
     } else {
         return unexpected(AIRY_ERR_FORMAT, key, value, "the name of a file or a list of numbers");
     }
-    AIRY_FAIL_IF(count < AIRY_OCT_MIN_SAMPLES, AIRY_ERR_SHAPE,
-                 "%s has %zu number%s, expected %d to %d", key, count, count == 1 ? "" : "s",
-                 AIRY_OCT_MIN_SAMPLES, AIRY_OCT_MAX_SAMPLES);
+    AIRY_FAIL_ON_IF(count < AIRY_OCT_MIN_SAMPLES, AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s has %zu number%s, expected %d to %d", key, count, count == 1 ? "" : "s",
+                    AIRY_OCT_MIN_SAMPLES, AIRY_OCT_MAX_SAMPLES);
     if (plan->p->samples == 0) {
         plan->p->samples = count;
         name_table(plan->config->samples_from, key, value);
     }
     name_table(name, key, value);
-    AIRY_FAIL_IF(count != plan->p->samples, AIRY_ERR_SHAPE,
-                 "%s has %zu numbers, expected %zu as %s says", name, count, plan->p->samples,
-                 plan->config->samples_from);
+    AIRY_FAIL_ON_IF(count != plan->p->samples, AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s has %zu numbers, expected %zu as %s says", name, count, plan->p->samples,
+                    plan->config->samples_from);
     plan->tables++;
     *table = values;
     return AIRY_OK;
@@ -408,7 +408,8 @@ static airy_status read_wavelength_poly(struct plan *plan, const char *key, cons
     if (!json_is_array(value) || json_array_size(value) < 2 || json_array_size(value) > TERMS)
         return unexpected(AIRY_ERR_FORMAT, key, value, "a list of 2 to 8 numbers");
     AIRY_TRY(read_list(c, &terms, key, value, TERMS));
-    AIRY_FAIL_IF(n == 0, AIRY_ERR_FORMAT, "%s: expected samples in the plan, too", key);
+    AIRY_FAIL_ON_IF(n == 0, AIRY_ERR_FORMAT, AIRY_SUBJECT_PARAMETER,
+                    "%s: expected samples in the plan, too", key);
     double *table = plan->block + plan->tables++ * AIRY_OCT_MAX_SAMPLES;
     for (size_t i = 0; i < n; i++) {
         const double t = (double)i / (double)(n - 1);
@@ -583,10 +584,10 @@ static airy_status read_db_range(struct plan *plan, const char *key, const json_
 /* Keys that say how a display is made. */
 static airy_status need_display(const struct plan *plan, const char *key)
 {
-    AIRY_FAIL_IF(!plan->p->display, AIRY_ERR_PARAM,
-                 "%s stands without display, expected u8, u16 "
-                 "or f32 in it",
-                 key);
+    AIRY_FAIL_ON_IF(!plan->p->display, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s stands without display, expected u8, u16 "
+                    "or f32 in it",
+                    key);
     return AIRY_OK;
 }
 

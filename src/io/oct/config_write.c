@@ -203,8 +203,9 @@ static airy_status check_words(const airy_oct_params *p)
         {"compat", (unsigned)p->compat, AIRY_OCT_COMPAT_COUNT},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        AIRY_FAIL_IF(words[i].value >= words[i].count, AIRY_ERR_PARAM, "%s = %u, expected below %u",
-                     words[i].name, words[i].value, words[i].count);
+        AIRY_FAIL_ON_IF(words[i].value >= words[i].count, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s = %u, expected below %u", words[i].name, words[i].value,
+                        words[i].count);
     AIRY_FAIL_ON_IF(p->dtype != AIRY_DTYPE_F32 && p->dtype != AIRY_DTYPE_U8 &&
                         p->dtype != AIRY_DTYPE_U16 && p->dtype != AIRY_DTYPE_I16,
                     AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,

@@ -174,8 +174,8 @@ static airy_status read_status(airy_result *result, const char *path)
     hsize_t shape[AIRY_RESULT_DIMS] = {0}, most[AIRY_RESULT_DIMS] = {0};
     airy_status status = open_dataset(&dataset, &ndim, shape, most, result, path);
     if (status == AIRY_OK && (ndim != 1 || shape[0] > AIRY_RESULT_ROWS_MAX))
-        status = airy_fail(AIRY_ERR_FORMAT, "'%s': frame/status has another shape than a result's",
-                           result->path);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                              "'%s': frame/status has another shape than a result's", result->path);
     if (status == AIRY_OK)
         status = check_numbers(dataset, result, path);
     if (status == AIRY_OK) {
@@ -309,9 +309,9 @@ static airy_status add_plane(struct listing *l, const struct airy_result_dataset
 {
     airy_result *result = l->result;
     if (result->info.planes == l->room) {
-        AIRY_FAIL_IF(l->room >= AIRY_RESULT_PLANES_MAX, AIRY_ERR_FORMAT,
-                     "'%s' has more than %d datasets in the groups of a result", result->path,
-                     (int)AIRY_RESULT_PLANES_MAX);
+        AIRY_FAIL_ON_IF(l->room >= AIRY_RESULT_PLANES_MAX, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                        "'%s' has more than %d datasets in the groups of a result", result->path,
+                        (int)AIRY_RESULT_PLANES_MAX);
         const size_t room = l->room ? 2 * l->room : 32;
         void *more = realloc(result->planes, room * sizeof(*plane));
         AIRY_FAIL_IF(!more, AIRY_ERR_MEMORY, "out of memory for %zu planes", room);
@@ -411,8 +411,9 @@ static airy_status add_axis(airy_result *result, const char *path, hsize_t count
     airy_status status = open_dataset(&dataset, &ndim, shape, NULL, result, path);
     if (status == AIRY_OK &&
         (ndim != 1 || shape[0] != count || count == 0 || count > AIRY_RESULT_AXIS_MAX))
-        status = airy_fail(AIRY_ERR_FORMAT, "'%s': %s has another shape than an axis of %s",
-                           result->path, path, result->signal);
+        status = airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                              "'%s': %s has another shape than an axis of %s", result->path, path,
+                              result->signal);
     if (status == AIRY_OK)
         status = check_numbers(dataset, result, path);
     if (status == AIRY_OK)
@@ -443,10 +444,11 @@ static airy_status read_axes(airy_result *result, const struct form *form, int n
         const int at = ndim - 1 - i - is_pairs;
         if (!form->axes[i] || at < 1)
             continue;
-        AIRY_FAIL_IF(result->info.kind == AIRY_RESULT_PATTERNS &&
-                         !airy_hdf5_exists(result->file, form->axes[i]),
-                     AIRY_ERR_FORMAT, "'%s' has no %s: it is no result of an integration",
-                     result->path, form->axes[i]);
+        AIRY_FAIL_ON_IF(result->info.kind == AIRY_RESULT_PATTERNS &&
+                            !airy_hdf5_exists(result->file, form->axes[i]),
+                        AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                        "'%s' has no %s: it is no result of an integration", result->path,
+                        form->axes[i]);
         const airy_status status = airy_hdf5_exists(result->file, form->axes[i])
                                        ? add_axis(result, form->axes[i], shape[at])
                                        : AIRY_OK;
@@ -471,15 +473,15 @@ static airy_status read_signal(int *ndim, airy_result *result, const struct form
     const bool has_rows = info->kind != AIRY_RESULT_IMAGE;
     if (has_rows && !result->status)
         info->rows = *ndim > 0 ? (size_t)shape[0] : 0;
-    AIRY_FAIL_IF(has_rows && *ndim > 0 &&
-                     (info->grows ? shape[0] < info->rows : shape[0] != info->rows),
-                 AIRY_ERR_FORMAT, "'%s': %s and frame/status have another number of rows",
-                 result->path, result->signal);
-    AIRY_FAIL_IF(*ndim < (info->kind == AIRY_RESULT_IMAGE ? 1 : 2) ||
-                     info->rows > AIRY_RESULT_ROWS_MAX ||
-                     (info->kind == AIRY_RESULT_PATTERNS && *ndim > 3),
-                 AIRY_ERR_FORMAT, "'%s': %s has another shape than a result's", result->path,
-                 result->signal);
+    AIRY_FAIL_ON_IF(
+        has_rows && *ndim > 0 && (info->grows ? shape[0] < info->rows : shape[0] != info->rows),
+        AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "'%s': %s and frame/status have another number of rows",
+        result->path, result->signal);
+    AIRY_FAIL_ON_IF(*ndim < (info->kind == AIRY_RESULT_IMAGE ? 1 : 2) ||
+                        info->rows > AIRY_RESULT_ROWS_MAX ||
+                        (info->kind == AIRY_RESULT_PATTERNS && *ndim > 3),
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s': %s has another shape than a result's", result->path, result->signal);
     return read_axes(result, form, *ndim, shape);
 }
 
@@ -559,10 +561,11 @@ static airy_status find_form(const struct form **form, struct form *process,
         *form = &image;
     if (!*form && airy_probe_result(file) != AIRY_OK)
         return airy_fail_context(AIRY_ERR_IO, "'%s'", result->path);
-    AIRY_FAIL_IF(!*form, AIRY_ERR_FORMAT, "'%s' is no result: it has neither %s nor %s nor %s",
-                 result->path, patterns.signal, sparse.signal, image.signal);
-    AIRY_FAIL_IF(!airy_hdf5_exists(file, (*form)->signal), AIRY_ERR_FORMAT,
-                 "'%s' is no result: it lacks %s", result->path, (*form)->signal);
+    AIRY_FAIL_ON_IF(!*form, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s' is no result: it has neither %s nor %s nor %s", result->path,
+                    patterns.signal, sparse.signal, image.signal);
+    AIRY_FAIL_ON_IF(!airy_hdf5_exists(file, (*form)->signal), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
+                    "'%s' is no result: it lacks %s", result->path, (*form)->signal);
     return AIRY_OK;
 }
 

@@ -243,7 +243,7 @@ static airy_status flush_half(airy_pattern_growing *file, struct half *half)
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = AIRY_OK;
     if (write_half(file, half) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE, "cannot write rows of '%s'",
+        status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot write rows of '%s'",
                                 file->partial);
     if (file->sink.error)
         status = airy_sink_result(&file->sink, file->partial);

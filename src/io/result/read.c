@@ -192,8 +192,8 @@ airy_status airy_result_get_info(const airy_result *result, airy_result_info *in
 airy_status airy_result_get_axis(const airy_result *result, size_t index, airy_result_axis *axis)
 {
     AIRY_FAIL_IF(!result || !axis, AIRY_ERR_PARAM, "result or axis = NULL");
-    AIRY_FAIL_IF(index >= result->info.axes, AIRY_ERR_PARAM, "'%s' has no axis %zu, but %zu",
-                 result->path, index, result->info.axes);
+    AIRY_FAIL_ON_IF(index >= result->info.axes, AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "'%s' has no axis %zu, but %zu", result->path, index, result->info.axes);
     *axis = result->axes[index].about;
     return AIRY_OK;
 }
@@ -201,8 +201,8 @@ airy_status airy_result_get_axis(const airy_result *result, size_t index, airy_r
 airy_status airy_result_get_plane(const airy_result *result, size_t index, airy_result_plane *plane)
 {
     AIRY_FAIL_IF(!result || !plane, AIRY_ERR_PARAM, "result or plane = NULL");
-    AIRY_FAIL_IF(index >= result->info.planes, AIRY_ERR_PARAM, "'%s' has no plane %zu, but %zu",
-                 result->path, index, result->info.planes);
+    AIRY_FAIL_ON_IF(index >= result->info.planes, AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "'%s' has no plane %zu, but %zu", result->path, index, result->info.planes);
     *plane = result->planes[index].about;
     return AIRY_OK;
 }
@@ -226,8 +226,9 @@ airy_status airy_result_find_plane(const airy_result *result, const char *name,
 {
     AIRY_FAIL_IF(!result || !name || !plane, AIRY_ERR_PARAM, "result, name or plane = NULL");
     const struct airy_result_dataset *found = find_plane(result, name);
-    AIRY_FAIL_IF(!found, AIRY_ERR_NOT_FOUND, "'%s' has no plane '%.80s'; it is a result of kind %s",
-                 result->path, name, airy_result_kind_name(result->info.kind));
+    AIRY_FAIL_ON_IF(!found, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
+                    "'%s' has no plane '%.80s'; it is a result of kind %s", result->path, name,
+                    airy_result_kind_name(result->info.kind));
     *plane = found->about;
     return AIRY_OK;
 }
@@ -247,17 +248,19 @@ static airy_status check_read(const airy_result *result, const struct airy_resul
 {
     const airy_result_plane *about = &plane->about;
     size_t need;
-    AIRY_FAIL_IF(first > about->rows || count > about->rows - first, AIRY_ERR_PARAM,
-                 "'%s': %s has %zu rows, %zu from row %zu on are too many", result->path,
-                 about->name, about->rows, count, first);
-    AIRY_FAIL_IF(airy_dtype_size(dtype) == 0 || (about->text && dtype != AIRY_DTYPE_U8) ||
-                     (airy_dtype_is_float(about->dtype) && !airy_dtype_is_float(dtype)),
-                 AIRY_ERR_DTYPE, "'%s': %s holds %s, which %s cannot", result->path, about->name,
-                 about->text ? "texts" : airy_dtype_name(about->dtype), airy_dtype_name(dtype));
-    AIRY_FAIL_IF(airy_mul_size(&need, count, about->cells) ||
-                     airy_mul_size(&need, need, airy_dtype_size(dtype)) || need > bytes,
-                 AIRY_ERR_PARAM, "'%s': %zu rows of %s need more than %zu bytes", result->path,
-                 count, about->name, bytes);
+    AIRY_FAIL_ON_IF(first > about->rows || count > about->rows - first, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_FILE, "'%s': %s has %zu rows, %zu from row %zu on are too many",
+                    result->path, about->name, about->rows, count, first);
+    AIRY_FAIL_ON_IF(airy_dtype_size(dtype) == 0 || (about->text && dtype != AIRY_DTYPE_U8) ||
+                        (airy_dtype_is_float(about->dtype) && !airy_dtype_is_float(dtype)),
+                    AIRY_ERR_DTYPE, AIRY_SUBJECT_FILE, "'%s': %s holds %s, which %s cannot",
+                    result->path, about->name,
+                    about->text ? "texts" : airy_dtype_name(about->dtype), airy_dtype_name(dtype));
+    AIRY_FAIL_ON_IF(airy_mul_size(&need, count, about->cells) ||
+                        airy_mul_size(&need, need, airy_dtype_size(dtype)) || need > bytes,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "'%s': %zu rows of %s need more than %zu bytes", result->path, count,
+                    about->name, bytes);
     return AIRY_OK;
 }
 
@@ -368,7 +371,8 @@ static airy_status read_done(airy_result *result, struct airy_result_dataset *pl
 
 static airy_status check_open(const airy_result *result)
 {
-    AIRY_FAIL_IF(result->file < 0, AIRY_ERR_IO, "'%s' could not be opened again", result->path);
+    AIRY_FAIL_ON_IF(result->file < 0, AIRY_ERR_IO, AIRY_SUBJECT_FILE,
+                    "'%s' could not be opened again", result->path);
     return AIRY_OK;
 }
 
@@ -391,7 +395,8 @@ airy_status airy_result_read(airy_result *result, const char *name, size_t first
 {
     AIRY_FAIL_IF(!result || !name || !out, AIRY_ERR_PARAM, "result, plane or out = NULL");
     struct airy_result_dataset *plane = find_plane(result, name);
-    AIRY_FAIL_IF(!plane, AIRY_ERR_NOT_FOUND, "'%s' has no plane '%.80s'", result->path, name);
+    AIRY_FAIL_ON_IF(!plane, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE, "'%s' has no plane '%.80s'",
+                    result->path, name);
     AIRY_TRY(check_read(result, plane, first, count, dtype, bytes));
     return read_plane(result, plane, first, count, dtype, out);
 }
@@ -403,8 +408,8 @@ airy_status airy_result_get_message(airy_result *result, size_t row, char *text,
     char message[4097];
     AIRY_FAIL_IF(!result || !text || size == 0, AIRY_ERR_PARAM,
                  "result or text = NULL, or no room for it");
-    AIRY_FAIL_IF(row >= result->info.rows, AIRY_ERR_PARAM, "'%s' has %zu rows, no row %zu",
-                 result->path, result->info.rows, row);
+    AIRY_FAIL_ON_IF(row >= result->info.rows, AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "'%s' has %zu rows, no row %zu", result->path, result->info.rows, row);
     struct airy_result_dataset *plane = find_plane(result, "frame/message");
     *text = 0;
     if (!plane || !plane->about.text || plane->about.cells >= sizeof(message) ||

@@ -174,8 +174,9 @@ static airy_status read_frame_ptr(airy_sparse *s)
     s->info.frames = (size_t)(o.ndim > 0 ? o.shape[0] - 1 : 0);
     for (size_t i = 0; status == AIRY_OK && i <= s->info.frames; i++)
         if (s->frame_ptr[i] < (i ? s->frame_ptr[i - 1] : 0) || s->frame_ptr[0] != 0)
-            status = airy_fail(AIRY_ERR_CORRUPT, "%s[%zu] = %lld, expected ascending from 0",
-                               o.what, i, (long long)s->frame_ptr[i]);
+            status = airy_fail_on(AIRY_ERR_CORRUPT, AIRY_SUBJECT_DATASET,
+                                  "%s[%zu] = %lld, expected ascending from 0", o.what, i,
+                                  (long long)s->frame_ptr[i]);
     close_opened(&o);
     return status;
 }
@@ -258,8 +259,9 @@ static airy_status read_radial(airy_sparse *s)
     s->info.bins = status == AIRY_OK ? (size_t)o.shape[0] : 0;
     for (size_t b = 0; status == AIRY_OK && b < s->info.bins; b++)
         if (!isfinite(s->radial[b]) || (b && !(s->radial[b] > s->radial[b - 1])))
-            status = airy_fail(AIRY_ERR_CORRUPT, "%s[%zu] = %g, expected ascending numbers", o.what,
-                               b, s->radial[b]);
+            status = airy_fail_on(AIRY_ERR_CORRUPT, AIRY_SUBJECT_DATASET,
+                                  "%s[%zu] = %g, expected ascending numbers", o.what, b,
+                                  s->radial[b]);
     close_opened(&o);
     return status;
 }

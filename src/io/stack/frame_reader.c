@@ -282,7 +282,7 @@ static airy_status read_frames_of_pipe(airy_frame_reader *r, void *frames, size_
     *got = bytes / r->stored_bytes;
     r->cut += bytes % r->stored_bytes;
     AIRY_FAIL_HINT_IF(
-        r->cut && *got == 0, AIRY_ERR_CORRUPT, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
+        r->cut && *got == 0, AIRY_ERR_CORRUPT, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
         "'%s' ends inside frame %llu: %zu of %zu bytes; %llu whole frames came before it", r->path,
         (unsigned long long)r->next, r->cut, r->stored_bytes, (unsigned long long)r->next);
     return AIRY_OK;

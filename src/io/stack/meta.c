@@ -518,9 +518,9 @@ airy_status airy_stack_header(struct airy_header *header, const char *path)
             else
                 read_header(header, &places);
         }
-        status = places.no_memory
-                     ? airy_fail(AIRY_ERR_MEMORY, "out of memory for what '%s' says", path)
-                     : airy_probe_result(file);
+        status = places.no_memory ? airy_fail_on(AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE,
+                                                 "out of memory for what '%s' says", path)
+                                  : airy_probe_result(file);
         H5Fclose(file);
     }
     airy_hdf5_unlock();
@@ -645,9 +645,10 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
         found.frames = airy_stack_series_total(file);
         if (places.detector[0])
             check_promises(stack, found.frames, &places);
-        status = places.no_memory ? airy_fail(AIRY_ERR_MEMORY, "out of memory for what '%s' says",
-                                              stack->first_path)
-                                  : airy_probe_result(file);
+        status = places.no_memory
+                     ? airy_fail_on(AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE,
+                                    "out of memory for what '%s' says", stack->first_path)
+                     : airy_probe_result(file);
         H5Fclose(file);
     }
     airy_hdf5_unlock();

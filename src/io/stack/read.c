@@ -130,15 +130,16 @@ bool airy_stack_uses(const airy_stack *stack, const char *path)
 /* "where: " before the sentence of a failure. */
 static airy_status fail_at(const airy_stack *stack, size_t frame, airy_status status)
 {
-    char where[600];
+    char where[600], number[40];
     size_t inside;
     airy_error error;
     airy_error_get(&error);
-    if (airy_stack_locate(stack, frame, &inside)->plain && error.subject == AIRY_SUBJECT_FILE)
-        snprintf(where, sizeof(where), "frame %zu", frame); /* the file is named */
-    else if (airy_stack_where(stack, frame, where, sizeof(where)) != AIRY_OK)
+    if (airy_stack_where(stack, frame, where, sizeof(where)) != AIRY_OK)
         return status;
-    return airy_fail_frame(status, where);
+    if (!airy_stack_locate(stack, frame, &inside)->plain || error.subject != AIRY_SUBJECT_FILE)
+        return airy_fail_frame(status, where);
+    snprintf(number, sizeof(number), "frame %zu", frame); /* the sentence names the file */
+    return airy_about(AIRY_SUBJECT_FRAME, where, airy_fail_context(status, "%s", number));
 }
 
 static airy_status read_bytes(const struct stack_file *file, void *data, size_t size,

@@ -70,8 +70,9 @@ airy_status airy_stack_get_facts(struct stack_facts *facts, hid_t dataset, const
     if (space >= 0)
         H5Sclose(space);
     const int ndim = simple ? facts->ndim : 0;
-    AIRY_FAIL_IF(ndim < 2, AIRY_ERR_FORMAT, "%s: %d dimension%s, expected 2 (one frame) or more",
-                 name, ndim, ndim == 1 ? "" : "s");
+    AIRY_FAIL_ON_IF(ndim < 2, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                    "%s: %d dimension%s, expected 2 (one frame) or more", name, ndim,
+                    ndim == 1 ? "" : "s");
     size_t frames = 1;
     bool overflow = false;
     for (int axis = 0; axis < facts->ndim - 2; axis++)
@@ -82,10 +83,11 @@ airy_status airy_stack_get_facts(struct stack_facts *facts, hid_t dataset, const
     overflow = overflow || airy_mul_size(&bytes, facts->height, facts->width) ||
                airy_mul_size(&bytes, bytes, airy_dtype_size(facts->dtype)) ||
                airy_mul_size(&all, bytes, frames);
-    AIRY_FAIL_IF(overflow, AIRY_ERR_SHAPE, "%s: more bytes than an address can count", name);
-    AIRY_FAIL_IF(frames == 0 || bytes == 0, AIRY_ERR_SHAPE,
-                 "%s: %zu frames of %zu x %zu pixels, expected at least one", name, frames,
-                 facts->height, facts->width);
+    AIRY_FAIL_ON_IF(overflow, AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
+                    "%s: more bytes than an address can count", name);
+    AIRY_FAIL_ON_IF(frames == 0 || bytes == 0, AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
+                    "%s: %zu frames of %zu x %zu pixels, expected at least one", name, frames,
+                    facts->height, facts->width);
     facts->frames = frames;
     facts->frame_bytes = bytes;
     return AIRY_OK;
@@ -101,11 +103,13 @@ airy_status airy_stack_settle_frame(airy_stack *stack, size_t height, size_t wid
         stack->dtype = dtype;
         stack->frame_bytes = height * width * airy_dtype_size(dtype);
     }
-    AIRY_FAIL_IF(height != stack->height || width != stack->width, AIRY_ERR_SHAPE,
-                 "%s: frames of %zu x %zu pixels, expected %zu x %zu as in %s", name, height, width,
-                 stack->height, stack->width, first);
-    AIRY_FAIL_IF(dtype != stack->dtype, AIRY_ERR_SHAPE, "%s: pixels are %s, expected %s as in %s",
-                 name, airy_dtype_name(dtype), airy_dtype_name(stack->dtype), first);
+    AIRY_FAIL_ON_IF(height != stack->height || width != stack->width, AIRY_ERR_SHAPE,
+                    AIRY_SUBJECT_DATASET,
+                    "%s: frames of %zu x %zu pixels, expected %zu x %zu as in %s", name, height,
+                    width, stack->height, stack->width, first);
+    AIRY_FAIL_ON_IF(dtype != stack->dtype, AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
+                    "%s: pixels are %s, expected %s as in %s", name, airy_dtype_name(dtype),
+                    airy_dtype_name(stack->dtype), first);
     return AIRY_OK;
 }
 
@@ -248,15 +252,18 @@ static airy_status check_sense(const struct stack_segment *segment, const struct
     const size_t whole = (size_t)(segment->stored_bytes / facts->frame_bytes);
     if (contiguous && whole == facts->frames)
         return AIRY_OK;
-    AIRY_FAIL_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED,
-                 "%s: %zu frames, expected at most %d", name, facts->frames, AIRY_STACK_MAX_FRAMES);
-    AIRY_FAIL_IF(contiguous && facts->frames > FREE_FRAMES && whole < facts->frames / FREE_FRACTION,
-                 AIRY_ERR_FORMAT, "%s: %zu frames, of which the file holds %zu", name,
-                 facts->frames, whole);
-    AIRY_FAIL_IF(facts->frame_bytes > MAX_FRAME_BYTES, AIRY_ERR_UNSUPPORTED,
-                 "%s: frames of %zu bytes, expected at most %llu where the file does not hold them "
-                 "as they are",
-                 name, facts->frame_bytes, (unsigned long long)MAX_FRAME_BYTES);
+    AIRY_FAIL_ON_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED,
+                    AIRY_SUBJECT_DATASET, "%s: %zu frames, expected at most %d", name,
+                    facts->frames, AIRY_STACK_MAX_FRAMES);
+    AIRY_FAIL_ON_IF(contiguous && facts->frames > FREE_FRAMES &&
+                        whole < facts->frames / FREE_FRACTION,
+                    AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
+                    "%s: %zu frames, of which the file holds %zu", name, facts->frames, whole);
+    AIRY_FAIL_ON_IF(
+        facts->frame_bytes > MAX_FRAME_BYTES, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_DATASET,
+        "%s: frames of %zu bytes, expected at most %llu where the file does not hold them "
+        "as they are",
+        name, facts->frame_bytes, (unsigned long long)MAX_FRAME_BYTES);
     return AIRY_OK;
 }
 
@@ -280,8 +287,9 @@ static airy_status add_chunked(struct stack_segment *segment, hid_t dataset,
                                const airy_probe *probe, const struct stack_facts *facts,
                                const char *name)
 {
-    AIRY_FAIL_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED,
-                 "%s: %zu frames, expected at most %d", name, facts->frames, AIRY_STACK_MAX_FRAMES);
+    AIRY_FAIL_ON_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED,
+                    AIRY_SUBJECT_DATASET, "%s: %zu frames, expected at most %d", name,
+                    facts->frames, AIRY_STACK_MAX_FRAMES);
     const struct airy_chunk_grid grid = {.ndim = facts->ndim,
                                          .shape = facts->shape,
                                          .frames = facts->frames,
@@ -321,9 +329,11 @@ static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, 
     char text[96];
     airy_filter_text(text, sizeof(text), creation);
     segment->filters = strdup(text);
-    AIRY_FAIL_IF(!segment->filters, AIRY_ERR_MEMORY, "%s: out of memory", name);
+    AIRY_FAIL_ON_IF(!segment->filters, AIRY_ERR_MEMORY, AIRY_SUBJECT_DATASET, "%s: out of memory",
+                    name);
     const airy_probe *probe = airy_probe_of(dataset);
-    AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", name);
+    AIRY_FAIL_ON_IF(!probe, AIRY_ERR_IO, AIRY_SUBJECT_DATASET,
+                    "%s: its file's driver cannot be reached", name);
     AIRY_TRY(find_file(stack, &segment->file, probe));
 
     bool exact = false;

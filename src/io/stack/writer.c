@@ -169,28 +169,36 @@ static airy_status check_frame(const airy_stack_writer *w, size_t frame)
     return AIRY_OK;
 }
 
+enum { FRAME_NAME = 32 };
+
+static void name_frame(char where[FRAME_NAME], size_t frame)
+{
+    snprintf(where, FRAME_NAME, "frame %zu", frame);
+}
+
 /* A chunk that no reader could decode is refused here, where its maker can be found. */
 static airy_status check_chunk(const airy_stack_writer *w, size_t frame, const void *chunk,
                                size_t size)
 {
     const airy_codec codec = w->params.codec.codec;
+    char where[FRAME_NAME];
+    name_frame(where, frame);
     if (codec == AIRY_CODEC_NONE || codec == AIRY_CODEC_BSHUF) {
-        AIRY_FAIL_IF(size != w->frame_bytes, AIRY_ERR_PARAM, "frame %zu: %zu bytes, expected %zu",
-                     frame, size, w->frame_bytes);
+        AIRY_FAIL_ON_IF(size != w->frame_bytes, AIRY_ERR_PARAM, AIRY_SUBJECT_FRAME,
+                        "%s: %zu bytes, expected %zu", where, size, w->frame_bytes);
         return AIRY_OK;
     }
     uint64_t decoded = 0;
     uint32_t block;
-    AIRY_FAIL_IF(size > w->chunk_bound, AIRY_ERR_PARAM,
-                 "frame %zu: a chunk of %zu bytes, expected at most %zu", frame, size,
-                 w->chunk_bound);
+    AIRY_FAIL_ON_IF(size > w->chunk_bound, AIRY_ERR_PARAM, AIRY_SUBJECT_FRAME,
+                    "%s: a chunk of %zu bytes, expected at most %zu", where, size, w->chunk_bound);
     const airy_status status =
         airy_chunk_header(&decoded, &block, chunk, size, codec, w->params.codec.elem_size);
     if (status != AIRY_OK)
-        return airy_fail_context(AIRY_ERR_PARAM, "frame %zu", frame);
-    AIRY_FAIL_IF(decoded != w->frame_bytes, AIRY_ERR_PARAM,
-                 "frame %zu: its chunk decodes to %llu bytes, expected %zu", frame,
-                 (unsigned long long)decoded, w->frame_bytes);
+        return airy_fail_frame(AIRY_ERR_PARAM, where);
+    AIRY_FAIL_ON_IF(decoded != w->frame_bytes, AIRY_ERR_PARAM, AIRY_SUBJECT_FRAME,
+                    "%s: its chunk decodes to %llu bytes, expected %zu", where,
+                    (unsigned long long)decoded, w->frame_bytes);
     return AIRY_OK;
 }
 
@@ -204,8 +212,10 @@ static airy_status place_chunk(struct airy_stack_file *f, const void *chunk,
     place->written = !airy_sink_held(&f->sink, &place->offset);
     if (f->sink.error)
         return airy_sink_result(&f->sink, f->partial);
-    return done < 0 ? airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE,
-                                     "cannot write frame %zu of '%s'", place->frame, f->partial)
+    return done < 0 ? airy_about(AIRY_SUBJECT_FILE, f->partial,
+                                 airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_NONE,
+                                                "cannot write frame %zu of '%s'", place->frame,
+                                                f->partial))
                     : AIRY_OK;
 }
 
@@ -214,8 +224,10 @@ static airy_status begin_frame(airy_stack_writer *writer, size_t frame)
 {
     struct airy_stack_file *file = file_of(writer, frame);
     const uint8_t bit = (uint8_t)(1u << frame % 8);
-    AIRY_FAIL_IF(writer->placed[frame / 8] & bit, AIRY_ERR_PARAM, "frame %zu has its place already",
-                 frame);
+    char where[FRAME_NAME];
+    name_frame(where, frame);
+    AIRY_FAIL_ON_IF(writer->placed[frame / 8] & bit, AIRY_ERR_PARAM, AIRY_SUBJECT_FRAME,
+                    "%s has its place already", where);
     if (!file->made)
         AIRY_TRY(airy_stack_file_begin(file, &writer->params, true));
     writer->placed[frame / 8] |= bit;
@@ -308,8 +320,9 @@ static airy_status check_targets(const airy_stack_writer *w)
 {
     struct stat is;
     for (size_t i = 0; i < w->count; i++)
-        AIRY_FAIL_IF(lstat(w->files[i].path, &is) == 0 && !S_ISREG(is.st_mode), AIRY_ERR_IO,
-                     "cannot write over '%s': it is no file", w->files[i].path);
+        AIRY_FAIL_ON_IF(lstat(w->files[i].path, &is) == 0 && !S_ISREG(is.st_mode), AIRY_ERR_IO,
+                        AIRY_SUBJECT_FILE, "cannot write over '%s': it is no file",
+                        w->files[i].path);
     return AIRY_OK;
 }
 
