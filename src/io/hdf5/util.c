@@ -184,6 +184,11 @@ airy_status airy_hdf5_open_any(hid_t *file, const char *path)
 {
     enum airy_image_format format;
     const airy_status status = airy_hdf5_open(file, path);
+    const size_t length = strlen(path);
+    AIRY_FAIL_HINT_IF(status == AIRY_ERR_FORMAT && length > 5 &&
+                          strcmp(path + length - 5, ".poni") == 0,
+                      AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+                      "'%s' is a PONI file: it holds a geometry, and no frames", path);
     if (status == AIRY_ERR_FORMAT && airy_image_format_of(&format, path) == AIRY_OK &&
         format == AIRY_FORMAT_UNKNOWN)
         return airy_hinted(

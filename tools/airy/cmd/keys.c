@@ -17,8 +17,9 @@ static int write_key(const struct common *common, const char *path, mode_t mode,
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
-        return tool_fail(common, "cannot write '%s': %s; keys are never overwritten", path,
-                         strerror(errno));
+        return tool_fail(common, "cannot write '%s': %s; %s", path, strerror(errno),
+                         errno == EEXIST ? "keys are never overwritten"
+                                         : "check path, permissions and free space");
     const size_t size = strlen(text);
     const bool written = write(fd, text, size) == (ssize_t)size && fsync(fd) == 0;
     const int why = errno;

@@ -210,7 +210,14 @@ static json_t *load_configuration(const struct common *common, const char *path,
         return json_of_file(common, path, code);
     airy_status status;
     json_t *json = patterns_read_configuration(&status, path);
-    *code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    if (status == AIRY_ERR_FORMAT && !integrate_is_hdf5_name(path) &&
+        !tool_has_suffix(path, ".partial"))
+        *code = tool_fail(common,
+                          "--config %s: expected a result (.h5), or its configuration (.json); a "
+                          "geometry is given by --poni",
+                          path);
+    else
+        *code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
     return json;
 }
 

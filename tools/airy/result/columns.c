@@ -109,6 +109,9 @@ static int add_row(struct columns *columns, size_t *capacity, const struct text_
     return AIRY_EXIT_OK;
 }
 
+const char columns_one_table[] = ", it has more; a table of --one-table holds several patterns: "
+                                 "integrate into .h5, or without --one-table";
+
 static int read_lines(struct columns *columns, struct text_lines *lines, bool table)
 {
     static const char *const names[] = {"radial", "intensity", "sigma"};
@@ -127,8 +130,9 @@ static int read_lines(struct columns *columns, struct text_lines *lines, bool ta
         if (code == AIRY_EXIT_OK && table && !columns->count)
             code = set_names(columns, lines, (const char *const *)cells, count);
         else if (code == AIRY_EXIT_OK && !columns->count && (count < 2 || count > 3))
-            code = tool_fail(lines->common, "%s line %zu: expected two or three columns of numbers",
-                             lines->path, lines->number);
+            code = tool_fail(lines->common,
+                             "%s line %zu: expected two or three columns of numbers%s", lines->path,
+                             lines->number, count > 3 ? columns_one_table : "");
         else if (code == AIRY_EXIT_OK) {
             code = table ? code : set_names(columns, lines, names, columns->count ? 0 : count);
             code = code == AIRY_EXIT_OK ? add_row(columns, &capacity, lines, cells, count) : code;

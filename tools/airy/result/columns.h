@@ -21,4 +21,7 @@ bool columns_is_text(const char *path);
 int columns_load(struct columns *columns, const struct common *common, const char *path);
 void columns_free(struct columns *columns);
 
+/* Behind "expected two or three columns of numbers", where a line has more. */
+extern const char columns_one_table[];
+
 #endif

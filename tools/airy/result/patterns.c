@@ -1,4 +1,5 @@
 #include "result/patterns.h"
+#include "result/columns.h"
 #include "cli/text_lines.h"
 
 #include <math.h>
@@ -218,6 +219,15 @@ static int take_columns(double v[3], const char *text)
     return !*text || *text == '#' ? count : 0;
 }
 
+/* Four numbers or more. */
+static bool has_more(const char *text)
+{
+    int count = 0;
+    for (char *end; count < 4 && (strtod(text, &end), end != text); count++)
+        text = end + strspn(end, " \t,;");
+    return count == 4;
+}
+
 /* Lines of two or three numbers: points[3 n], malloc'ed. */
 static int read_points(double **points, size_t *count, int *columns, struct patterns *patterns,
                        const struct common *common, const char *path)
@@ -250,8 +260,8 @@ static int read_points(double **points, size_t *count, int *columns, struct patt
         double *v = *points + 3 * *count;
         const int got = take_columns(v, text);
         if (got < 2 || (*columns && got != *columns))
-            code = tool_fail(common, "%s line %zu: expected two or three columns of numbers", path,
-                             lines.number);
+            code = tool_fail(common, "%s line %zu: expected two or three columns of numbers%s",
+                             path, lines.number, has_more(text) ? columns_one_table : "");
         *columns = got;
         ++*count;
     }

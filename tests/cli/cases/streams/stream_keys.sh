@@ -6,6 +6,7 @@ $airy keys rec --json | sed 's/"key": ".*"/"key": TEXT/'
 $airy keys other --quiet
 ls -l other.key | cut -c 1-10
 $airy keys det 2>&1
+$airy keys /none/k 2>&1
 port=$((20000 + $$ % 12000))
 timeout 120 $airy stream $small --to tcp://127.0.0.1:$port --curve-key det.key --curve-allow rec.pub --quiet &
 timeout 120 $airy integrate tcp://127.0.0.1:$port --poni $poni -o connects.h5 --bins 10 --curve-key rec.key --curve-server det.pub --quiet

@@ -44,14 +44,19 @@ try 'an unknown detector is refused' 1 integrate $small --detector nonesuch -o o
 try 'a binning that does not fit the detector is refused' 1 integrate $small --binning 2x2 -o o.h5
 try 'a sensor alone is refused' 2 integrate $small --sensor Si,3e-4 -o o.h5
 try 'an attenuation alone is refused' 2 integrate $small --attenuation 4000 -o o.h5
+cp "${small%.h5}.poni" g.poni && $airy integrate $small --poni g.poni --one-table --bins 9 -o table.xy --quiet || exit 1
+try 'a geometry is no configuration' 1 integrate $small --config g.poni -o o.h5
+try 'a geometry is no stack' 1 integrate g.poni -o o.h5
+try 'a table of several patterns is not compared' 2 diff table.xy table.xy
+try 'a table of several patterns is not drawn' 1 plot table.xy -o table.png
 try 'a configuration that is no JSON is refused' 1 integrate $small --config text.json -o o.h5
 expect 'nothing is written'
 set -- o.* no/* *.partial
 [ "$*" = 'o.* no/* *.partial' ] || { echo "written: $*"; code=3; }
 expect 'a file that reached its size limit says what was not written'
-(ulimit -f 8; trap '' XFSZ; $airy convert image.npy -o full.fits) 2>&1
+(ulimit -f 8; trap '' XFSZ; $airy convert image.npy -o full.fits) 2>&1 | cat # the output of this case is larger
 expect 'spectra that reached the size limit say what was not written'
-(ulimit -f 8; trap '' XFSZ; $airy simulate oct full.raw --frames 1 --lines 64) 2>&1
+(ulimit -f 8; trap '' XFSZ; $airy simulate oct full.raw --frames 1 --lines 64) 2>&1 | cat # the output of this case is larger
 expect 'a folder without permission to write is named'
 [ -w shut ] || $airy convert image.npy -o shut/a.npy 2>&1 | grep -v "nothing can be written into 'shut/'"
 expect 'no output that failed is there'
