@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/words.h"
+
 const char *pattern_parse_bins(void *field, const char *text)
 {
     const char *const wanted = "expected N or RADIUSxAZIMUTH, 1 to 1000000 each and 4194304 in all";
@@ -26,17 +28,14 @@ const char *pattern_parse_bins(void *field, const char *text)
 static const char *list_units(bool azimuthal)
 {
     static char list[1024]; /* it outlives the call */
-    airy_unit units[AIRY_UNIT_COUNT];
-    size_t count = 0, used = (size_t)snprintf(list, sizeof(list), "there are ");
+    static const char there[] = "there are ";
+    const char *units[AIRY_UNIT_COUNT];
+    size_t count = 0;
     for (int u = 0; u < AIRY_UNIT_COUNT; u++)
         if (!azimuthal || airy_unit_is_azimuthal((airy_unit)u))
-            units[count++] = (airy_unit)u;
-    for (size_t i = 0; i < count && used < sizeof(list); i++)
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-                                 i == 0           ? ""
-                                 : i + 1 == count ? " or "
-                                                  : ", ",
-                                 airy_unit_name(units[i]));
+            units[count++] = airy_unit_name((airy_unit)u);
+    strcpy(list, there);
+    tool_join_words(list + sizeof(there) - 1, sizeof(list) - sizeof(there) + 1, units, count);
     return list;
 }
 

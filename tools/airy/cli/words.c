@@ -95,20 +95,26 @@ const char *tool_suggest(const char *word, const char *const *words, size_t coun
     return near;
 }
 
+void tool_join_words(char *text, size_t size, const char *const *words, size_t count)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i == 0           ? ""
+                                 : i + 1 == count ? " or "
+                                                  : ", ",
+                                 words[i]);
+}
+
 void tool_image_suffixes(char text[TOOL_FORMATS], airy_dtype dtype, int ndim)
 {
     const char *list[32];
-    size_t count = 0, used = 0;
+    size_t count = 0;
     const airy_image_format_info *format;
     for (size_t i = 0; (format = airy_image_format(i)) && count < 32; i++)
         if (format->writes && (dtype == AIRY_DTYPE_COUNT || format->dtypes >> dtype & 1) &&
             (!ndim || (ndim >= format->min_ndim && ndim <= format->max_ndim)))
             list[count++] = format->suffix;
-    text[0] = 0;
-    for (size_t i = 0; i < count && used < TOOL_FORMATS; i++)
-        used += (size_t)snprintf(text + used, TOOL_FORMATS - used, "%s%s",
-                                 i == 0           ? ""
-                                 : i + 1 == count ? " or "
-                                                  : ", ",
-                                 list[i]);
+    tool_join_words(text, TOOL_FORMATS, list, count);
 }

@@ -14,6 +14,9 @@
  */
 const char *tool_suggest(const char *word, const char *const *words, size_t count);
 
+/* Write "a, b or c", cut where it does not fit. */
+void tool_join_words(char *text, size_t size, const char *const *words, size_t count);
+
 enum { TOOL_FORMATS = 96 }; /* bytes of what tool_image_suffixes says */
 /*
  * The suffixes of the formats that this build writes and that hold images of this dtype
