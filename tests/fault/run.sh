@@ -521,6 +521,8 @@ commands)
     fault compress compress '$in/small.h5 out.h5'
     fault decompress decompress '$in/packed.h5 out.h5'
     fault convert_npy convert '$in/small.h5 -o out.npy'
+    fault convert_frames convert '$in/small.h5 --frames 0:4 -o out.h5 --threads 2'
+    fault convert_skip convert '$in/packed.h5 --on-error skip -o out.h5 --threads 2'
     fault convert_fits convert '$in/sky.npy -o out.fits'
     fault convert_h5 convert '$in/sky.npy -o out.h5'
     fault convert_edf convert '$in/sky.npy -o out.edf'

@@ -197,11 +197,19 @@ static bool has_place(const struct common *common, const char *output)
            !tool_has_suffix(output, ".fits") && !airy_image_is_fits(common->inputs.items[0]);
 }
 
+bool stack_states(uint8_t **mask, airy_stack *stack, const airy_stack_meta *meta,
+                  const struct common *common, const char *output)
+{
+    const bool known = has_place(common, output) && holds_geometry(stack, meta, common, output);
+    *mask = known && meta->has_mask ? read_mask(stack, common, output) : NULL;
+    return known;
+}
+
 airy_status stack_write_image(const airy_image *image, const struct common *common,
                               airy_stack *stack, const airy_stack_meta *meta, const char *output)
 {
-    const bool known = has_place(common, output) && holds_geometry(stack, meta, common, output);
-    uint8_t *mask = known && meta->has_mask ? read_mask(stack, common, output) : NULL;
+    uint8_t *mask = NULL;
+    const bool known = stack_states(&mask, stack, meta, common, output);
     const airy_status status =
         airy_image_write_stated(image, output, common->force, known ? meta : NULL, mask);
     free(mask);

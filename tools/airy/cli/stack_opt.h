@@ -82,6 +82,13 @@ airy_status stack_read_frames(airy_image *image, const airy_stack *stack, size_t
  */
 airy_status stack_read_image(airy_image *image, const struct common *common, const char *path);
 /*
+ * Whether an output of frames gets what the stack they are of states of the geometry: its format has
+ * a place for it, and all files state the same, else that is printed. *mask: of the stack, malloc'ed,
+ * or NULL.
+ */
+bool stack_states(uint8_t **mask, airy_stack *stack, const airy_stack_meta *meta,
+                  const struct common *common, const char *output);
+/*
  * Write frames, or what became of them, with what the stack they are of states of the geometry, and
  * its mask, where the output's format has a place for it.
  */

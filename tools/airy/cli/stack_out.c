@@ -197,11 +197,18 @@ static void size_text(char text[64], const struct stack_out *out, double decoded
         snprintf(text, 64, plain ? "plain" : "as large as plain");
 }
 
+int stack_out_say_bad(const struct stack_out *out)
+{
+    if (out->info.bad)
+        tool_say(out->common, "%zu of %zu frames failed, the first: %s", out->info.bad,
+                 out->info.frames, out->info.first_error);
+    return out->info.bad ? AIRY_EXIT_PARTLY : AIRY_EXIT_OK;
+}
+
 int stack_out_report(const struct stack_out *out)
 {
     const airy_stack_writer_params *w = &out->writer;
-    const size_t bad = out->info.bad;
-    const int code = bad ? AIRY_EXIT_PARTLY : AIRY_EXIT_OK;
+    const int code = stack_out_say_bad(out);
     const double good = (double)count_good(out), each = good > 0 ? good : 1,
                  stored = (double)out->info.stored_bytes,
                  decoded = good * (double)w->height * (double)w->width *
@@ -209,22 +216,20 @@ int stack_out_report(const struct stack_out *out)
     char text[2][32], size[64], files[64] = "";
     if (out->files)
         snprintf(files, sizeof(files), " in %zu file%s", out->files, tool_s(out->files));
-    if (bad)
-        tool_say(out->common, "%zu of %zu frames failed, the first: %s", bad, w->frames,
-                 out->info.first_error);
     if (out->common->json) {
         const int printed = tool_print_json(
             out->common,
-            json_pack(
-                "{s:o, s:o*, s:I, s:o*, s:[I,I,I], s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "output",
-                tool_json_string(out->path), "files",
-                out->files ? json_integer((json_int_t)out->files) : NULL, "frames",
-                (json_int_t)w->frames, "bad", out->skips ? json_integer((json_int_t)bad) : NULL,
-                "shape", (json_int_t)w->frames, (json_int_t)w->height, (json_int_t)w->width,
-                "dtype", airy_dtype_name(w->dtype), "codec", airy_codec_name(w->codec.codec),
-                "stored_bytes", (json_int_t)stored, "decoded_bytes", (json_int_t)decoded,
-                "bytes_per_frame", tool_json_number(stored / each), "ratio",
-                tool_json_number(decoded / stored), "seconds", tool_json_number(out->seconds)));
+            json_pack("{s:o, s:o*, s:I, s:o*, s:[I,I,I], s:s, s:s, s:I, s:I, s:o, s:o, s:o}",
+                      "output", tool_json_string(out->path), "files",
+                      out->files ? json_integer((json_int_t)out->files) : NULL, "frames",
+                      (json_int_t)w->frames, "bad",
+                      out->skips ? json_integer((json_int_t)out->info.bad) : NULL, "shape",
+                      (json_int_t)w->frames, (json_int_t)w->height, (json_int_t)w->width, "dtype",
+                      airy_dtype_name(w->dtype), "codec", airy_codec_name(w->codec.codec),
+                      "stored_bytes", (json_int_t)stored, "decoded_bytes", (json_int_t)decoded,
+                      "bytes_per_frame", tool_json_number(stored / each), "ratio",
+                      tool_json_number(decoded / stored), "seconds",
+                      tool_json_number(out->seconds)));
         return printed == AIRY_EXIT_OK ? code : printed;
     }
     size_text(size, out, decoded);

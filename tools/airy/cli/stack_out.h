@@ -37,6 +37,8 @@ struct stack_out {
 int stack_out_choose(struct stack_out *out, const struct frames_opt *chosen, size_t there);
 /* Exit code; nothing is left under path unless all went well. */
 int stack_out_run(struct stack_out *out);
+/* Print how many frames were left out, and why the first; AIRY_EXIT_PARTLY where any was. */
+int stack_out_say_bad(const struct stack_out *out);
 /*
  * Print the line or JSON object about what was written. Exit code, AIRY_EXIT_PARTLY where frames
  * were left out.

@@ -5,13 +5,12 @@
 #include <sys/resource.h>
 
 #include "images/image_util.h"
-#include "cli/stack_opt.h"
+#include "cli/stack_out.h"
 
 struct convert_params {
     struct common common;
     const char *output;
-    size_t frames[3]; /* first, end (0: all), step */
-    bool has_frames;
+    struct frames_opt chosen;
     bool pairs; /* --complex-as-pairs */
 };
 
@@ -20,12 +19,15 @@ static const struct opt convert_options[] = {
     STACK_CHANNEL_OPTION(struct convert_params, common),
     {.name = "frames",
      .type = OPT_PARSED,
-     .offset = offsetof(struct convert_params, frames),
-     .seen = offsetof(struct convert_params, has_frames),
+     .offset = offsetof(struct convert_params, chosen.frames),
+     .seen = offsetof(struct convert_params, chosen.given),
      .parse = opt_frames,
      .argument = "N|A:B[:S]",
      .fallback = "all",
      .help = "these frames of a stack, or planes of an image; a single one is 2-D"},
+    STACK_ON_ERROR_OPTION(struct convert_params, chosen.skip_bad,
+                          "skip: of several frames of a stack those that cannot be read are "
+                          "counted and never written to OUT, which is HDF5, exit code 3"),
     {.heading = "Output"},
     {.name = "output",
      .letter = 'o',
@@ -48,13 +50,14 @@ static const struct opt convert_options[] = {
 /*
  * --memory-limit: what this process may take from here on, beside LIBRARIES. The system enforces
  * it, so that it holds for what the libraries of the formats take, too; a request beyond it fails
- * and is told.
+ * and is told. before: the limit of the process until now, rlim_max 0 where it stays.
  */
-static int limit_memory(const struct common *common)
+static int limit_memory(const struct common *common, struct rlimit *before)
 {
     struct rlimit limit;
     unsigned long long held = 0;
     char line[128];
+    *before = (struct rlimit){.rlim_max = 0};
     if (!common->memory_limit)
         return AIRY_EXIT_OK;
     FILE *file = fopen("/proc/self/status", "r");
@@ -67,6 +70,7 @@ static int limit_memory(const struct common *common)
     const rlim_t rest = RLIM_INFINITY - 1 - LIBRARIES - held * 1024,
                  most = held * 1024 + LIBRARIES +
                         (common->memory_limit < rest ? common->memory_limit : rest);
+    *before = limit;
     if (known && (limit.rlim_cur == RLIM_INFINITY || most < limit.rlim_cur))
         limit.rlim_cur = most;
     if (!known || setrlimit(RLIMIT_DATA, &limit) != 0)
@@ -116,7 +120,7 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
         return tool_failed(&p->common, status);
     int code = tool_keep_stack(&p->common, p->output, stack);
     if (code == AIRY_EXIT_OK)
-        code = stack_choose(&count, &p->common, p->frames, info.frames);
+        code = stack_choose(&count, &p->common, p->chosen.frames, info.frames);
     if (code == AIRY_EXIT_OK)
         code = tool_check_format(&p->common, p->output, info.dtype, count > 1 ? 3 : 2);
     if (code != AIRY_EXIT_OK)
@@ -125,7 +129,7 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
     code = all == SIZE_MAX ? AIRY_EXIT_OK : check_size(&p->common, all, count > 1);
     if (code != AIRY_EXIT_OK)
         return code;
-    status = stack_read_frames(image, stack, p->frames[0], count, p->frames[2]);
+    status = stack_read_frames(image, stack, p->chosen.frames[0], count, p->chosen.frames[2]);
     if (!image->data)
         return tool_fail(&p->common, "out of memory for %zu frame%s of %zu bytes each%s%s", count,
                          tool_s(count), size, count > 1 ? "; choose fewer by --frames" : "",
@@ -143,11 +147,11 @@ static int take_planes(airy_image *image, const struct convert_params *p, airy_f
     if (status != AIRY_OK || image->ndim < 2)
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     const size_t planes = tool_count(image->shape, image->ndim - 2);
-    const int code = stack_choose(&count, &p->common, p->frames, planes);
-    if (code != AIRY_EXIT_OK || !image_take_header(image, p->frames, count))
+    const int code = stack_choose(&count, &p->common, p->chosen.frames, planes);
+    if (code != AIRY_EXIT_OK || !image_take_header(image, p->chosen.frames, count))
         return code;
     airy_image_free(image);
-    status = airy_fits_read(image, fits, p->frames[0], count, p->frames[2]);
+    status = airy_fits_read(image, fits, p->chosen.frames[0], count, p->chosen.frames[2]);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
@@ -188,14 +192,14 @@ static int choose_complex(airy_image *image, const struct convert_params *p)
         return tool_fail(&p->common, "--frames: %s holds one line of complex numbers",
                          p->common.inputs.items[0]);
     const int code =
-        stack_choose(&count, &p->common, p->frames, tool_count(image->shape, ndim - 3));
+        stack_choose(&count, &p->common, p->chosen.frames, tool_count(image->shape, ndim - 3));
     if (code != AIRY_EXIT_OK)
         return code;
     image->shape[ndim - 2] *= 2;
     image->ndim--;
     airy_status status = AIRY_OK;
     if (ndim > 3)
-        status = airy_image_take_planes(image, p->frames[0], count, p->frames[2]);
+        status = airy_image_take_planes(image, p->chosen.frames[0], count, p->chosen.frames[2]);
     image->shape[ndim - 2] /= 2;
     if (count == 1 && ndim > 3) {
         image->shape[0] = image->shape[ndim - 3];
@@ -219,7 +223,7 @@ static int load(airy_image *image, const struct convert_params *p)
 {
     const char *input = p->common.inputs.items[0];
     airy_stack *stack = NULL;
-    if (!p->has_frames) {
+    if (!p->chosen.given) {
         const int checked = check_header(p);
         if (checked != AIRY_EXIT_OK)
             return checked;
@@ -248,14 +252,113 @@ static int load(airy_image *image, const struct convert_params *p)
     return code;
 }
 
-static int run_convert(void *user)
+static bool is_hdf5_output(const char *output)
 {
-    const struct convert_params *p = user;
-    if (!p->output)
-        return tool_usage(&p->common, "no output: give -o OUT");
-    const int limited = limit_memory(&p->common);
-    if (limited != AIRY_EXIT_OK)
-        return limited;
+    const char *named = strstr(output, "::");
+    char file[4096];
+    snprintf(file, sizeof(file), "%.*s", (int)(named ? named - output : (ptrdiff_t)strlen(output)),
+             output);
+    return tool_has_suffix(file, ".h5") || tool_has_suffix(file, ".hdf5") ||
+           tool_has_suffix(file, ".nxs");
+}
+
+/* One line or object about what was written. bad: frames; SIZE_MAX: not of frames. Exit code. */
+static int report(const struct convert_params *p, const size_t *axes, int count, const char *dtype,
+                  size_t bad)
+{
+    char shape[128] = "";
+    size_t used = 0;
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) {
+        used += (size_t)snprintf(shape + used, sizeof(shape) - used, i ? " x %zu" : "%zu", axes[i]);
+        json_array_append_new(list, json_integer((json_int_t)axes[i]));
+    }
+    if (p->common.json)
+        return tool_print_json(
+            &p->common, json_pack("{s:o, s:s, s:o, s:o*}", "output", tool_json_string(p->output),
+                                  "dtype", dtype, "shape", list, "bad",
+                                  bad == SIZE_MAX ? NULL : json_integer((json_int_t)bad)));
+    json_decref(list);
+    tool_say(&p->common, "%s: %s %s", p->output, shape, dtype);
+    return AIRY_EXIT_OK;
+}
+
+/* Frames of a stack into a stack, one by one, as they are. Exit code. */
+static int write_stack(const struct convert_params *p, airy_stack *stack,
+                       const airy_stack_info *info)
+{
+    const struct common *common = &p->common;
+    const char *named = strstr(p->output, "::");
+    char *path = strdup(p->output), dataset[4096] = "";
+    airy_stack_meta meta;
+    airy_status status = airy_stack_get_meta(stack, &meta);
+    if (!path)
+        return tool_fail(common, "out of memory for a path");
+    if (named) {
+        path[named - p->output] = 0;
+        snprintf(dataset, sizeof(dataset), "/%s", named + 2 + strspn(named + 2, "/"));
+    }
+    if (status == AIRY_OK)
+        status = airy_image_check_others(p->output);
+    int code = status == AIRY_OK ? tool_keep_stack(common, path, stack)
+                                 : tool_failed(common, status);
+    uint8_t *mask = NULL;
+    /* What is known of frames goes with the usual dataset. */
+    const bool usual = !named || strcmp(dataset, "/entry/data/data") == 0,
+               known = code == AIRY_EXIT_OK && usual &&
+                       stack_states(&mask, stack, &meta, common, p->output);
+    struct stack_out out = {
+        .common = common,
+        .path = path,
+        .writer = {.dtype = info->dtype,
+                   .height = info->height,
+                   .width = info->width,
+                   .dataset = named ? dataset : NULL,
+                   .geometry = known && meta.has_geometry ? &meta.geometry : NULL,
+                   .mask = mask},
+        .fill = {.stack = stack}};
+    if (code == AIRY_EXIT_OK)
+        code = stack_out_choose(&out, &p->chosen, info->frames);
+    if (code == AIRY_EXIT_OK)
+        code = stack_out_run(&out);
+    if (code == AIRY_EXIT_OK) {
+        const size_t shape[3] = {out.writer.frames, info->height, info->width};
+        const int left_out = stack_out_say_bad(&out);
+        code = report(p, shape, 3, airy_dtype_name(info->dtype), out.info.bad);
+        code = code == AIRY_EXIT_OK ? left_out : code;
+    }
+    free(mask);
+    free(path);
+    return code;
+}
+
+/* Several frames of a stack, for HDF5; *done: that is what was to be converted. Exit code. */
+static int convert_frames(const struct convert_params *p, const struct rlimit *before, bool *done)
+{
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    size_t count = 0;
+    *done = false;
+    int code = AIRY_EXIT_OK;
+    if (stack_open_one(&stack, &p->common, p->common.inputs.items[0]) == AIRY_OK &&
+        airy_stack_get_info(stack, &info) == AIRY_OK) {
+        const size_t all[3] = {0, 0, 1};
+        code =
+            stack_choose(&count, &p->common, p->chosen.given ? p->chosen.frames : all, info.frames);
+        *done = code != AIRY_EXIT_OK || count > 1;
+        /* From here on memory is counted: of threads the system counts what they never touch. */
+        if (code == AIRY_EXIT_OK && *done && before->rlim_max)
+            setrlimit(RLIMIT_DATA, before);
+        if (code == AIRY_EXIT_OK && *done)
+            code = write_stack(p, stack, &info);
+    }
+    airy_stack_destroy(&stack);
+    return code;
+}
+
+/* An image, whole in memory. Exit code. */
+static int convert_image(const struct convert_params *p)
+{
     airy_image image = {0};
     int code = load(&image, p);
     image.is_complex = image.is_complex && !p->pairs;
@@ -273,27 +376,50 @@ static int run_convert(void *user)
         const airy_status status = stack_write_of_input(&image, &p->common, p->output);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
-    if (code != AIRY_EXIT_OK) {
-        airy_image_free(&image);
-        return code;
-    }
-    char shape[128] = "";
-    size_t used = 0;
-    json_t *list = json_array();
-    for (int i = 0; i < image_axes(&image); i++) {
-        used += (size_t)snprintf(shape + used, sizeof(shape) - used, i ? " x %zu" : "%zu",
-                                 image.shape[i]);
-        json_array_append_new(list, json_integer((json_int_t)image.shape[i]));
-    }
-    const char *dtype = image_dtype_name(&image);
+    if (code == AIRY_EXIT_OK)
+        code = report(p, image.shape, image_axes(&image), image_dtype_name(&image), SIZE_MAX);
     airy_image_free(&image);
-    if (p->common.json)
-        return tool_print_json(&p->common,
-                               json_pack("{s:o, s:s, s:o}", "output", tool_json_string(p->output),
-                                         "dtype", dtype, "shape", list));
-    json_decref(list);
-    tool_say(&p->common, "%s: %s %s", p->output, shape, dtype);
+    return code;
+}
+
+static int check_convert(void *user)
+{
+    const struct convert_params *p = user;
+    if (!p->output)
+        return tool_usage(&p->common, "no output: give -o OUT");
+    if ((p->chosen.skip_bad || p->common.profile) && !is_hdf5_output(p->output))
+        return tool_usage(&p->common,
+                          "%s goes with an output in HDF5, which frames are written to "
+                          "one by one",
+                          p->chosen.skip_bad ? "--on-error skip" : "--profile");
     return AIRY_EXIT_OK;
+}
+
+/* Frames that may be several, for an output that takes them one by one. */
+static bool may_be_frames(const struct convert_params *p)
+{
+    const size_t *frames = p->chosen.frames;
+    const bool one = p->chosen.given && frames[1] && frames[1] - frames[0] <= frames[2];
+    return !one && is_hdf5_output(p->output) &&
+           (p->chosen.given || p->chosen.skip_bad || p->common.profile);
+}
+
+static int run_convert(void *user)
+{
+    const struct convert_params *p = user;
+    struct rlimit before;
+    bool done = false;
+    int code = limit_memory(&p->common, &before);
+    if (code == AIRY_EXIT_OK && may_be_frames(p))
+        code = convert_frames(p, &before, &done);
+    if (code != AIRY_EXIT_OK || done)
+        return code;
+    if (p->common.profile)
+        return tool_fail(&p->common,
+                         "--profile: %s is not several frames of a stack, whose steps "
+                         "are counted",
+                         p->common.inputs.items[0]);
+    return convert_image(p);
 }
 
 #define INPUTS                                                                                     \
@@ -314,15 +440,17 @@ const struct command cmd_convert = {
         "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS, with "
         "--frames, too: their axis keeps its coordinates, and a single one an axis of length 1. "
         "The whole image is in memory: one that does not fit --memory-limit is refused. --frames "
-        "takes some of a stack, one as a 2-D image.",
+        "takes some of a stack, one as a 2-D image; several go to HDF5 one by one, with a frame "
+        "a thread in memory.",
     .examples = "  airy convert series_master.h5 -o frames.npy\n"
                 "  airy convert series_master.h5 --frames 17 -o frame17.cbf\n"
                 "  airy convert calibration.h5::/entry/dark -o dark.edf\n" IF_FITS(
                     "  airy convert 'mosaic.fits[SCI]' -o mosaic.npy\n"),
     .tables = {convert_options},
-    .takes = TAKES_MEMORY,
+    .takes = TAKES_MEMORY | TAKES_THREADS | TAKES_PROFILE,
     .params_size = sizeof(struct convert_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .check = check_convert,
     .run = run_convert,
 };
