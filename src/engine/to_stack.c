@@ -223,8 +223,10 @@ static airy_status make_row(struct fill *fill, size_t row, void *frame, const vo
     const airy_stack_fill_params *p = &fill->params;
     const size_t number = frame_of(fill, row);
     *pixels = frame;
-    if (p->stack)
-        return airy_stack_read(p->stack, number, frame, fill->frame_bytes);
+    if (p->stack) {
+        const airy_status status = airy_stack_read(p->stack, number, frame, fill->frame_bytes);
+        return status == AIRY_OK ? AIRY_OK : airy_hint_leaving_out(status);
+    }
     airy_error_clear();
     if (p->lend) {
         *pixels = p->lend(p->source, number);
