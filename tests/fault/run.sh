@@ -599,6 +599,7 @@ world)
     trap 'umount "$top/disk" 2>/dev/null; rm -rf "$top"' EXIT
     no_room room_integrate integrate '$in/small.h5 --poni $in/small.poni --bins 2000 --batch 1 --threads 2 -o out.h5'
     no_room room_text integrate '$in/small.h5 --poni $in/small.poni --bins 2000 --one-table -o out.dat'
+    no_room room_texts integrate '$in/small.h5 --poni $in/small.poni --bins 2000 --batch 1 --threads 16 -o out.dat'
     no_room room_compress compress '$in/small.h5 out.h5'
     no_room room_npy convert '$in/small.h5 -o out.npy'
     no_room room_fits convert '$in/sky.npy -o out.fits'

@@ -345,25 +345,33 @@ FILE *tool_open_text(const struct common *common, const char *option, const char
     return NULL;
 }
 
-int tool_file_begin(struct tool_file *file, const struct common *common, const char *path)
+airy_status tool_file_open(struct tool_file *file, const struct common *common, const char *path)
 {
     int fd;
-    if (!common->force && tool_exists(path))
-        return tool_exists_already(common, path);
     *file = (struct tool_file){.common = common, .path = path};
     const airy_status status = airy_file_create(&fd, &file->partial, path);
     if (status != AIRY_OK)
-        return tool_failed(common, status);
+        return status;
     file->file = fdopen(fd, "w");
     if (file->file)
-        return AIRY_EXIT_OK;
+        return AIRY_OK;
+    airy_error error = {.status = AIRY_ERR_MEMORY};
+    snprintf(error.text, sizeof(error.text), "%s: out of memory", path);
     close(fd);
     tool_file_drop(file);
-    return tool_fail(common, "%s: out of memory", path);
+    return airy_error_restore(&error);
+}
+
+int tool_file_begin(struct tool_file *file, const struct common *common, const char *path)
+{
+    if (!common->force && tool_exists(path))
+        return tool_exists_already(common, path);
+    const airy_status status = tool_file_open(file, common, path);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
 /* The bytes of a file did not all reach it; fd: still open, or -1. */
-static int fail_written(struct tool_file *file, int fd, int why)
+static airy_status fail_written(struct tool_file *file, int fd, int why)
 {
     airy_error error = {
         .status = AIRY_ERR_IO,
@@ -376,12 +384,11 @@ static int fail_written(struct tool_file *file, int fd, int why)
     snprintf(error.text, sizeof(error.text), "'%s': it cannot be written: %s", file->path,
              strerror(why));
     tool_file_drop(file);
-    return tool_failed_as(file->common, &error);
+    return airy_error_restore(&error);
 }
 
-int tool_file_end(struct tool_file *file, bool sync)
+airy_status tool_file_close(struct tool_file *file, bool sync)
 {
-    const struct common *common = file->common;
     FILE *printed = file->file;
     int why = fflush(printed) != 0 ? errno : ferror(printed) ? EIO : 0;
     const int fd = why ? -1 : fcntl(fileno(printed), F_DUPFD_CLOEXEC, 0);
@@ -392,8 +399,13 @@ int tool_file_end(struct tool_file *file, bool sync)
         why = errno;
     if (why)
         return fail_written(file, fd, why);
-    const airy_status status = airy_file_commit(fd, file->partial, file->path, common->force, sync);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    return airy_file_commit(fd, file->partial, file->path, file->common->force, sync);
+}
+
+int tool_file_end(struct tool_file *file, bool sync)
+{
+    const airy_status status = tool_file_close(file, sync);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(file->common, status);
 }
 
 void tool_file_drop(struct tool_file *file)

@@ -219,6 +219,12 @@ int tool_file_begin(struct tool_file *file, const struct common *common, const c
 /* It takes its name if all was written, else it goes, and why is said. sync: both to the disk. Exit code. */
 int tool_file_end(struct tool_file *file, bool sync);
 void tool_file_drop(struct tool_file *file);
+/*
+ * The same two for threads that print nothing: a failure is the thread's last error. What is there
+ * already is refused by tool_file_close alone.
+ */
+airy_status tool_file_open(struct tool_file *file, const struct common *common, const char *path);
+airy_status tool_file_close(struct tool_file *file, bool sync);
 /* airy_file_open_text of an option "--NAME ", or of an argument (""). NULL after it was said why. */
 FILE *tool_open_text(const struct common *common, const char *option, const char *path);
 /* Flush stdout; a message and exit code 1 when it does not take what was printed. */

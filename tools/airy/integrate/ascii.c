@@ -1,11 +1,12 @@
 /* Patterns as columns of text, one file a frame or group of frames. */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "images/image_util.h"
-#include "integrate/frame_sums.h"
+#include "integrate/integrate.h"
 #include "result/patterns.h"
 
 static const char *const suffixes[] = {".xye", ".xy", ".chi", ".dat"};
@@ -18,18 +19,24 @@ bool ascii_name(const char *path)
     return false;
 }
 
-/* Buffers of one frame on its way. */
-struct lane {
-    struct frame_sums sums;
-    void *pixels;
-    double *values; /* [AIRY_SUM_PLANES][bins] */
-    float *intensity, *std, *sem;
-    airy_accumulator *group;     /* NULL: one frame a pattern */
-    char *head;                  /* of every file */
-    float *table, *table_errors; /* [rows][bins], of --one-table */
-    bool *columns;               /* [rows] which have a column of it */
-    double gap_least;            /* largest pixels from here on are those of gaps */
+/* A run that writes text. */
+struct text_run {
+    const struct integration *job;
+    struct ascii_result *result; /* with lock */
+    struct progress progress;
+    char *head;       /* of every file */
+    char *radial;     /* [bins][RADIAL]: the first column of every file */
+    double gap_least; /* largest pixels from here on are those of gaps */
+    pthread_mutex_t lock;
+    enum row_state { MISSING, WITHOUT_FILE, WRITTEN } * states; /* [rows], with lock */
+    size_t refused; /* the first row whose file cannot be
+                                                                  written; with lock */
+    /* Of --one-table. */
+    float *table, *errors; /* [rows][bins]; errors NULL: it has none */
+    bool *columns;         /* [rows] which have a column */
 };
+
+enum { RADIAL = 24 }; /* bytes of a number of the axis with its end */
 
 /* Patterns of a run, and what is one of them. */
 static size_t group_of(const struct integration *job)
@@ -56,127 +63,15 @@ static size_t index_of(const struct integration *job, size_t frame)
     return job->run.first + frame * job->run.step;
 }
 
-static void lane_close(struct lane *lane)
+static void run_close(struct text_run *run)
 {
-    airy_accumulator_destroy(&lane->group);
-    frame_sums_close(&lane->sums);
-    free(lane->pixels);
-    free(lane->values);
-    free(lane->intensity);
-    free(lane->std);
-    free(lane->sem);
-    free(lane->head);
-    free(lane->table);
-    free(lane->table_errors);
-    free(lane->columns);
-}
-
-static int lane_open(struct lane *lane, const struct integration *job)
-{
-    const size_t bins = airy_integrator_bins(job->integrator);
-    memset(lane, 0, sizeof(*lane));
-    lane->pixels = malloc(job->info.height * job->info.width * airy_dtype_size(job->info.dtype));
-    lane->values = malloc(AIRY_SUM_PLANES * bins * sizeof(double));
-    lane->intensity = malloc(bins * sizeof(float));
-    lane->std = malloc(bins * sizeof(float));
-    lane->sem = malloc(bins * sizeof(float));
-    if (!lane->pixels || !lane->values || !lane->intensity || !lane->std || !lane->sem)
-        return tool_fail(job->common, "out of memory for a frame");
-    airy_status status = frame_sums_open(&lane->sums, job, lane->values);
-    if (status == AIRY_OK && group_of(job) > 1)
-        status = airy_accumulator_create(&lane->group, bins, job->integrator_params.error_model);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(job->common, status);
-}
-
-static airy_status sum_frame(struct lane *lane, const struct integration *job, size_t index)
-{
-    airy_status status = airy_stack_read(job->stack, index, lane->pixels, lane->sums.pixels_size);
-    if (status == AIRY_OK)
-        status = frame_sums_take(&lane->sums, job, lane->pixels);
-    return status;
-}
-
-/* No pixel of the frame in values counts. */
-static void note_empty(const struct lane *lane, const struct integration *job, size_t index,
-                       struct ascii_result *result)
-{
-    const size_t bins = airy_integrator_bins(job->integrator);
-    const double *counts = lane->values + AIRY_SUM_COUNT_PLANE * bins;
-    size_t i = 0;
-    while (i < bins && counts[i] == 0)
-        i++;
-    if (i == bins && result->empty++ == 0)
-        result->first_empty = index;
-}
-
-static double monitor_of(const struct integration *job, size_t index)
-{
-    return job->monitor ? job->monitor[index] : 1;
-}
-
-static bool has_factor(const struct integration *job, size_t index)
-{
-    return airy_monitor_is_usable(monitor_of(job, index));
-}
-
-/* A frame that --on-error skip passes over. */
-static void skip_frame(const struct integration *job, size_t index, struct ascii_result *result)
-{
-    char where[512] = "", why[768];
-    snprintf(why, sizeof(why), "%s", airy_last_error());
-    if (!has_factor(job, index)) {
-        (void)airy_stack_where(job->stack, index, where, sizeof(where));
-        snprintf(why, sizeof(why), "%s: its monitor is %g, expected a finite number above 0", where,
-                 job->monitor[index]);
-    }
-    if (result->bad++ == 0)
-        snprintf(result->first_error, sizeof(result->first_error), "%.511s", why);
-    tool_say(job->common, "skipped: %s", why);
-}
-
-/*
- * Give the pattern of a row, and in *good of how many frames it is. AIRY_ERR_CANCELLED: interrupted
- * before it was whole.
- */
-static airy_status integrate_row(struct lane *lane, const struct integration *job, size_t row,
-                                 size_t *good, struct ascii_result *result,
-                                 struct progress *progress)
-{
-    size_t first, last;
-    bool gaps = false;
-    airy_status status = AIRY_OK;
-    frames_of_row(job, row, &first, &last);
-    *good = 0;
-    if (lane->group)
-        airy_accumulator_clear(lane->group);
-    for (size_t i = first; i < last && status == AIRY_OK; i++) {
-        const size_t index = index_of(job, i);
-        status = has_factor(job, index) ? sum_frame(lane, job, index) : AIRY_ERR_CORRUPT;
-        if (status == AIRY_OK)
-            note_empty(lane, job, index, result);
-        if (status == AIRY_OK && lane->group)
-            status = airy_accumulator_add(lane->group, lane->values, NULL, monitor_of(job, index));
-        if (status == AIRY_ERR_UNWRITTEN ||
-            (job->run.skip_bad && airy_status_is_of_frame(status))) {
-            skip_frame(job, index, result);
-            status = AIRY_OK;
-        } else {
-            *good += status == AIRY_OK;
-            gaps |= status == AIRY_OK && lane->sums.about.max >= lane->gap_least;
-        }
-        if (status == AIRY_OK && !progress_step(progress, i + 1, job->frames) && i + 1 < last)
-            return AIRY_ERR_CANCELLED;
-    }
-    if (gaps && result->gaps.count++ == 0)
-        result->gaps.first = row;
-    if (status != AIRY_OK || *good == 0)
-        return status;
-    if (lane->group)
-        status = airy_accumulator_get(lane->group, job->run.merge, lane->values, NULL);
-    const double monitor = lane->group ? 1 : monitor_of(job, index_of(job, first));
-    return status == AIRY_OK ? airy_integrator_finish(job->integrator, lane->values, monitor,
-                                                      lane->intensity, lane->std, lane->sem)
-                             : status;
+    pthread_mutex_destroy(&run->lock);
+    free(run->head);
+    free(run->radial);
+    free(run->states);
+    free(run->table);
+    free(run->errors);
+    free(run->columns);
 }
 
 /* JSON as comment lines. */
@@ -214,13 +109,13 @@ static const char *mask_words(const struct integration *job)
                                        : "detector's";
 }
 
-static void write_header(FILE *file, const struct integration *job, const struct lane *lane,
+static void write_header(FILE *file, const struct integration *job, const struct text_run *run,
                          const char *name)
 {
     const struct integrate_params *p = job->params;
     fprintf(file, "# Made by airy %s\n", airy_version());
-    if (lane->head)
-        write_comment(file, lane->head);
+    if (run->head)
+        write_comment(file, run->head);
     fprintf(file, "# Mask applied: %s\n", mask_words(job));
     write_name(file, "Dark current applied: ", p->dark ? p->dark : "False");
     write_name(file, "Flat field applied: ", p->flat ? p->flat : "False");
@@ -332,16 +227,6 @@ static void write_chi_header(FILE *file, const struct integration *job, size_t r
             unit == AIRY_UNIT_TTH_DEG ? CHI_TWO_THETA : unit_text(unit), points);
 }
 
-/* A name of the series may be that of an input. */
-static int begin_text(struct tool_file *text, const struct integration *job, const char *path)
-{
-    const struct common *common = job->common;
-    int code = tool_keep_inputs(common, path);
-    if (code == AIRY_EXIT_OK)
-        code = tool_keep_stack(common, path, job->stack);
-    return code == AIRY_EXIT_OK ? tool_file_begin(text, common, path) : code;
-}
-
 static const char *last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -355,58 +240,59 @@ static bool with_errors(const struct integration *job, const char *path)
            !tool_has_suffix(path, ".xy") && !tool_has_suffix(path, ".chi");
 }
 
-static bool has_point(const struct lane *lane, size_t bin, bool errors)
+static bool has_point(const airy_run_row *row, size_t bin, bool errors)
 {
-    return isfinite(lane->intensity[bin]) && (!errors || isfinite(lane->sem[bin]));
+    return isfinite(row->intensity[bin]) && (!errors || isfinite(row->sem[bin]));
 }
 
 /* Rows without pixels are left out where a word is not read. */
-static void write_points(FILE *file, const struct integration *job, const struct lane *lane,
+static void write_points(FILE *file, const struct text_run *run, const airy_run_row *row,
                          bool errors, bool all)
 {
-    const double *radial = airy_integrator_radial(job->integrator);
-    /* 9 digits read back as the same float, 13 are more than any axis needs. */
-    for (size_t i = 0; i < airy_integrator_bins(job->integrator); i++) {
-        if (!all && !has_point(lane, i, errors))
+    /* 9 digits read back as the same float. */
+    for (size_t i = 0; i < row->bins; i++) {
+        if (!all && !has_point(row, i, errors))
             continue;
-        fprintf(file, "%18.12e  %16.8e", radial[i], (double)lane->intensity[i]);
+        fprintf(file, "%s  %16.8e", run->radial + i * RADIAL, (double)row->intensity[i]);
         if (errors)
-            fprintf(file, "  %16.8e", (double)lane->sem[i]);
+            fprintf(file, "  %16.8e", (double)row->sem[i]);
         fputc('\n', file);
     }
 }
 
-static int write_file(const struct integration *job, const struct lane *lane, size_t row,
-                      size_t good, const char *path)
+static airy_status write_file(const struct text_run *run, const airy_run_row *row, const char *path)
 {
+    const struct integration *job = run->job;
     struct tool_file text;
     const bool errors = with_errors(job, path), all = !for_refinement(path);
     char where[1100];
-    const int begun = begin_text(&text, job, path);
-    if (begun != AIRY_EXIT_OK)
-        return begun;
+    const airy_status status = tool_file_open(&text, job->common, path);
+    if (status != AIRY_OK)
+        return status;
     if (tool_has_suffix(path, ".chi")) {
         size_t points = 0;
-        for (size_t i = 0; i < airy_integrator_bins(job->integrator); i++)
-            points += has_point(lane, i, errors);
-        write_chi_header(text.file, job, row, points);
+        for (size_t i = 0; i < row->bins; i++)
+            points += has_point(row, i, errors);
+        write_chi_header(text.file, job, row->number, points);
     } else if (!all) {
-        write_short_header(text.file, job, row, good, errors);
+        write_short_header(text.file, job, row->number, row->frames, errors);
     } else {
-        write_header(text.file, job, lane, last_part(path));
-        source_of(where, job, row);
+        write_header(text.file, job, run, last_part(path));
+        source_of(where, job, row->number);
         write_name(text.file, "Source: ", where);
-        if (lane->group)
-            fprintf(text.file, "# Frames: %zu, their %s\n", good, airy_merge_name(job->run.merge));
-        fprintf(text.file, "# Normalization factor: %.9g\n", normalization_of(job, row));
+        if (group_of(job) > 1)
+            fprintf(text.file, "# Frames: %zu, their %s\n", row->frames,
+                    airy_merge_name(job->run.merge));
+        fprintf(text.file, "# Normalization factor: %.9g\n", normalization_of(job, row->number));
         write_columns(text.file, job, errors);
     }
-    write_points(text.file, job, lane, errors, all);
-    return tool_file_end(&text, false);
+    write_points(text.file, run, row, errors, all);
+    return tool_file_close(&text, false);
 }
 
 /* What the columns of a table are, with the sources of all rows where the header may be long. */
-static void write_table_header(FILE *file, const struct integration *job, const struct lane *lane)
+static void write_table_header(FILE *file, const struct integration *job,
+                               const struct text_run *run)
 {
     const char *path = job->params->output, *unit = airy_unit_name(job->params->pattern.unit);
     const size_t rows = ascii_rows(job);
@@ -414,7 +300,7 @@ static void write_table_header(FILE *file, const struct integration *job, const 
     if (for_refinement(path))
         fprintf(file, "# Made by airy %s\n", airy_version());
     else
-        write_header(file, job, lane, last_part(path));
+        write_header(file, job, run, last_part(path));
     for (size_t k = 0; k < rows && !for_refinement(path); k++) {
         source_of(where, job, k);
         fprintf(file, "# Source: %s, normalization factor %.9g\n", tool_shown(shown, where),
@@ -422,59 +308,59 @@ static void write_table_header(FILE *file, const struct integration *job, const 
     }
     size_t columns = 0;
     for (size_t k = 0; k < rows; k++)
-        columns += lane->columns[k];
+        columns += run->columns[k];
     fprintf(file, "# Columns: %s, then of each of %zu %s%s its intensity%s\n# %-16s",
             unit_text(job->params->pattern.unit), columns,
-            lane->group ? airy_merge_name(job->run.merge) : "frame", tool_s(columns),
-            lane->table_errors ? " and standard error of the mean" : "", unit);
+            group_of(job) > 1 ? airy_merge_name(job->run.merge) : "frame", tool_s(columns),
+            run->errors ? " and standard error of the mean" : "", unit);
     for (size_t k = 0; k < rows; k++) {
-        if (!lane->columns[k])
+        if (!run->columns[k])
             continue;
         const size_t index = index_of(job, k * group_of(job));
         fprintf(file, " I_%zu", index);
-        if (lane->table_errors)
+        if (run->errors)
             fprintf(file, " sigma_%zu", index);
     }
     fputc('\n', file);
 }
 
-static bool has_cell(const struct lane *lane, size_t bins, size_t k, size_t bin)
+static bool has_cell(const struct text_run *run, size_t bins, size_t k, size_t bin)
 {
-    return isfinite(lane->table[k * bins + bin]) &&
-           (!lane->table_errors || isfinite(lane->table_errors[k * bins + bin]));
+    return isfinite(run->table[k * bins + bin]) &&
+           (!run->errors || isfinite(run->errors[k * bins + bin]));
 }
 
 /* Where no word may stand among the numbers, a row without any has no column; how many there are. */
-static size_t choose_columns(struct lane *lane, const struct integration *job, bool all)
+static size_t choose_columns(struct text_run *run, const struct integration *job, bool all)
 {
     const size_t bins = airy_integrator_bins(job->integrator), rows = ascii_rows(job);
     size_t columns = 0;
     for (size_t k = 0; k < rows; k++) {
-        lane->columns[k] = all;
-        for (size_t i = 0; i < bins && !lane->columns[k]; i++)
-            lane->columns[k] = has_cell(lane, bins, k, i);
-        columns += lane->columns[k];
+        run->columns[k] = all;
+        for (size_t i = 0; i < bins && !run->columns[k]; i++)
+            run->columns[k] = has_cell(run, bins, k, i);
+        columns += run->columns[k];
     }
     return columns;
 }
 
 /* In how many columns this bin has a value. */
-static size_t count_cells(const struct lane *lane, size_t bin, size_t bins, size_t rows)
+static size_t count_cells(const struct text_run *run, size_t bin, size_t bins, size_t rows)
 {
     size_t cells = 0;
     for (size_t k = 0; k < rows; k++)
-        cells += lane->columns[k] && has_cell(lane, bins, k, bin);
+        cells += run->columns[k] && has_cell(run, bins, k, bin);
     return cells;
 }
 
-static void write_bin(FILE *file, const struct lane *lane, size_t bin, size_t bins, size_t rows)
+static void write_bin(FILE *file, const struct text_run *run, size_t bin, size_t bins, size_t rows)
 {
     for (size_t k = 0; k < rows; k++) {
-        if (!lane->columns[k])
+        if (!run->columns[k])
             continue;
-        fprintf(file, " %15.8e", (double)lane->table[k * bins + bin]);
-        if (lane->table_errors)
-            fprintf(file, " %15.8e", (double)lane->table_errors[k * bins + bin]);
+        fprintf(file, " %15.8e", (double)run->table[k * bins + bin]);
+        if (run->errors)
+            fprintf(file, " %15.8e", (double)run->errors[k * bins + bin]);
     }
     fputc('\n', file);
 }
@@ -494,60 +380,47 @@ static void say_left_out(const struct integration *job, size_t columns, size_t b
 }
 
 /* Bins down, frames across: an intensity, and an error behind it where there are any. */
-static int write_table(const struct integration *job, struct lane *lane)
+static int write_table(struct text_run *run)
 {
+    const struct integration *job = run->job;
     struct tool_file text;
     const size_t bins = airy_integrator_bins(job->integrator), rows = ascii_rows(job);
-    const double *radial = airy_integrator_radial(job->integrator);
     const bool all = !for_refinement(job->params->output);
-    const size_t columns = choose_columns(lane, job, all);
-    const int begun = begin_text(&text, job, job->params->output);
+    const size_t columns = choose_columns(run, job, all);
+    const int begun = tool_file_begin(&text, job->common, job->params->output);
     if (begun != AIRY_EXIT_OK)
         return begun;
-    write_table_header(text.file, job, lane);
+    write_table_header(text.file, job, run);
     size_t left_out = 0;
     for (size_t i = 0; i < bins; i++) {
-        const size_t cells = count_cells(lane, i, bins, rows);
+        const size_t cells = count_cells(run, i, bins, rows);
         left_out += !all && cells && cells < columns;
         if (!all && (cells < columns || !columns))
             continue;
-        fprintf(text.file, "%18.12e", radial[i]);
-        write_bin(text.file, lane, i, bins, rows);
+        fputs(run->radial + i * RADIAL, text.file);
+        write_bin(text.file, run, i, bins, rows);
     }
     say_left_out(job, columns, left_out);
     return tool_file_end(&text, false);
 }
 
-/* Room for all rows, not numbers until they are. */
-static int open_table(struct lane *lane, const struct integration *job)
+/* Room for all rows. */
+static int open_table(struct text_run *run)
 {
+    const struct integration *job = run->job;
     const size_t bins = airy_integrator_bins(job->integrator), rows = ascii_rows(job);
     size_t cells;
-    const bool errors = with_errors(job, job->params->output);
     if (__builtin_mul_overflow(rows, bins, &cells) ||
-        !(lane->table = calloc(cells, sizeof(float))) ||
-        !(lane->columns = calloc(rows, sizeof(bool))) ||
-        (errors && !(lane->table_errors = calloc(cells, sizeof(float)))))
+        !(run->table = calloc(cells, sizeof(float))) ||
+        !(run->columns = calloc(rows, sizeof(bool))) ||
+        (with_errors(job, job->params->output) && !(run->errors = calloc(cells, sizeof(float)))))
         return tool_fail(job->common, "--one-table: out of memory for %zu patterns of %zu bins",
                          rows, bins);
-    for (size_t i = 0; i < cells; i++) {
-        lane->table[i] = NAN;
-        if (errors)
-            lane->table_errors[i] = NAN;
-    }
     return AIRY_EXIT_OK;
 }
 
-static void keep_row(struct lane *lane, const struct integration *job, size_t k)
-{
-    const size_t bins = airy_integrator_bins(job->integrator);
-    memcpy(lane->table + k * bins, lane->intensity, bins * sizeof(float));
-    if (lane->table_errors)
-        memcpy(lane->table_errors + k * bins, lane->sem, bins * sizeof(float));
-}
-
 /* "out.xye" for one pattern, "out_000012.xye" in a series, by the number of its first frame. */
-static int file_name(char name[4200], const struct integration *job, size_t row)
+static bool file_name(char name[4200], const struct integration *job, size_t row)
 {
     const char *output = job->params->output, *dot = strrchr(output, '.');
     const size_t index = index_of(job, row * group_of(job));
@@ -555,85 +428,178 @@ static int file_name(char name[4200], const struct integration *job, size_t row)
         ascii_rows(job) == 1 || job->params->one_table
             ? snprintf(name, 4200, "%s", output)
             : snprintf(name, 4200, "%.*s_%06zu%s", (int)(dot - output), output, index, dot);
-    return n > 0 && n < 4200
-               ? AIRY_EXIT_OK
-               : tool_fail(job->common, "the output's name is longer than 4199 bytes");
+    return n > 0 && n < 4200;
 }
 
-/* A row that is done: kept for the table, or its file written. */
-static int put_row(struct lane *lane, const struct integration *job, size_t row, size_t good,
-                   struct ascii_result *result)
+/* Before anything is read: no file of the series is an input, or would replace one unasked. */
+static int check_names(const struct integration *job)
+{
+    const struct common *common = job->common;
+    const size_t files = job->params->one_table ? 1 : ascii_rows(job);
+    char name[4200];
+    int code = AIRY_EXIT_OK;
+    for (size_t row = 0; row < files && code == AIRY_EXIT_OK; row++) {
+        if (!file_name(name, job, row))
+            return tool_fail(common, "the output's name is longer than 4199 bytes");
+        if (!tool_exists(name))
+            continue;
+        code = tool_keep_inputs(common, name);
+        if (code == AIRY_EXIT_OK)
+            code = tool_keep_stack(common, name, job->stack);
+        if (code == AIRY_EXIT_OK && !common->force)
+            code = tool_exists_already(common, name);
+    }
+    return code;
+}
+
+/* An airy_row_fn: write the file of a row. Several threads, each with its own row. */
+static airy_status put_row(void *user, const airy_run_row *row)
+{
+    struct text_run *run = user;
+    struct ascii_result *result = run->result;
+    char name[4200] = "";
+    const bool file = row->frames > 0 && !run->table;
+    airy_status status = AIRY_OK;
+    if (file && file_name(name, run->job, row->number))
+        status = write_file(run, row, name);
+    pthread_mutex_lock(&run->lock);
+    if (status != AIRY_OK)
+        run->refused = row->number < run->refused ? row->number : run->refused;
+    else
+        run->states[row->number] = file ? WRITTEN : WITHOUT_FILE;
+    if (status == AIRY_OK && row->frames > 0 && row->stats.max >= run->gap_least &&
+        (result->gaps.count++ == 0 || row->number < result->gaps.first))
+        result->gaps.first = row->number;
+    pthread_mutex_unlock(&run->lock);
+    return status;
+}
+
+static bool show_progress(void *user, size_t done, size_t total)
+{
+    struct text_run *run = user;
+    return progress_step(&run->progress, done, total);
+}
+
+/* An airy_log_fn: frames that were left out; with --verbose also what was chosen. */
+static void show_message(void *user, airy_log_level level, const char *message)
+{
+    const struct text_run *run = user;
+    if (level <= AIRY_LOG_WARN || run->job->common->verbose)
+        tool_say(run->job->common, "%s", message);
+}
+
+/* Files behind the row where a next run begins would be in its way. */
+static void remove_behind(const struct text_run *run, size_t row)
 {
     char name[4200];
-    int code = file_name(name, job, row);
-    if (code == AIRY_EXIT_OK && job->params->one_table)
-        keep_row(lane, job, row);
-    else if (code == AIRY_EXIT_OK)
-        code = write_file(job, lane, row, good, name);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    snprintf(result->last, sizeof(result->last), "%s", name);
-    if (result->written == 0)
-        memcpy(result->first, name, sizeof(name));
-    result->written += good;
-    return AIRY_EXIT_OK;
+    for (size_t k = row; k < ascii_rows(run->job); k++)
+        if (!run->job->common->force && run->states[k] == WRITTEN && file_name(name, run->job, k))
+            (void)unlink(name);
 }
 
-/* What is to be done after a row that failed; its first frame is where a next run begins. */
-static int row_failed(const struct integration *job, size_t row, airy_status status,
-                      const struct ascii_result *result)
+/* What is to be done after a run that failed; a next one begins with the first row that is missing. */
+static int run_failed(const struct text_run *run, airy_status status)
 {
-    const size_t index = index_of(job, row * group_of(job));
+    const struct integration *job = run->job;
+    const size_t rows = ascii_rows(job);
+    size_t row = 0;
+    while (row < rows && run->states[row] != MISSING)
+        row++;
+    const size_t frames = row < rows ? row * group_of(job) : job->frames;
+    const size_t index = index_of(job, frames);
+    remove_behind(run, row);
+    if (status == AIRY_ERR_CANCELLED && run->table)
+        return tool_fail(job->common, "stopped after %zu of %zu frames; '%s' is not written",
+                         frames, job->frames, job->params->output);
     if (status == AIRY_ERR_CANCELLED)
-        return tool_fail(job->common, "stopped after %zu of %zu frames; go on with --frames %zu:",
-                         result->written + result->bad, job->frames, index);
-    if (airy_status_is_of_frame(status))
+        return tool_fail(job->common,
+                         "stopped after %zu of %zu frames; go on with --frames %zu:", frames,
+                         job->frames, index);
+    if (airy_status_is_of_frame(status) && run->refused != row)
         return tool_fail(job->common, "%s; --on-error skip --frames %zu:%zu:%zu goes on without it",
                          airy_last_error(), index, job->run.last, job->run.step);
     return tool_failed(job->common, status);
 }
 
-static int run_rows(struct lane *lane, const struct integration *job, struct ascii_result *result)
+/* First and last file, as the report names them. */
+static void name_files(const struct text_run *run)
 {
-    struct progress progress;
-    int code = AIRY_EXIT_OK;
+    const struct integration *job = run->job;
+    struct ascii_result *result = run->result;
     const size_t rows = ascii_rows(job);
-    progress_begin(&progress, job->common, "frames");
-    for (size_t row = 0; row < rows && code == AIRY_EXIT_OK; row++) {
-        size_t good;
-        airy_status status = integrate_row(lane, job, row, &good, result, &progress);
-        if (status == AIRY_OK && good)
-            code = put_row(lane, job, row, good, result);
-        if (status == AIRY_OK && code == AIRY_EXIT_OK && tool_interrupted() && row + 1 < rows) {
-            status = AIRY_ERR_CANCELLED;
-            row++;
-        }
-        if (status != AIRY_OK)
-            code = row_failed(job, row, status, result);
-    }
-    progress_end(&progress);
-    return code;
+    size_t first = 0, last = rows;
+    const bool one = job->params->one_table;
+    while (first < rows && !one && run->states[first] != WRITTEN)
+        first++;
+    while (last > first + 1 && !one && run->states[last - 1] != WRITTEN)
+        last--;
+    if (first == rows || !file_name(result->first, job, first))
+        return;
+    (void)file_name(result->last, job, last - 1);
 }
 
-int ascii_run(struct integration *job, struct ascii_result *result)
+static int run_rows(struct text_run *run, airy_run_info *info)
+{
+    const struct integration *job = run->job;
+    airy_run_params params = job->run;
+    const airy_row_arrays arrays = {
+        .rows = ascii_rows(job), .intensity = run->table, .sem = run->errors};
+    params.row = put_row;
+    params.row_user = run;
+    params.arrays = run->table ? &arrays : NULL;
+    params.progress = show_progress;
+    params.message = show_message;
+    params.user = run;
+    progress_begin(&run->progress, job->common, "frames");
+    const airy_status status = airy_integrate_stack(NULL, job->stack, job->team.integrators,
+                                                    job->team.count, &params, info);
+    progress_end(&run->progress);
+    if (status != AIRY_OK)
+        return run_failed(run, status);
+    name_files(run);
+    return AIRY_EXIT_OK;
+}
+
+static int run_open(struct text_run *run)
+{
+    const struct integration *job = run->job;
+    const size_t bins = airy_integrator_bins(job->integrator);
+    const double *radial = airy_integrator_radial(job->integrator);
+    run->head = make_head(job);
+    run->states = calloc(ascii_rows(job), sizeof(run->states[0]));
+    run->radial = calloc(bins, RADIAL);
+    if (!run->states || !run->radial)
+        return tool_fail(job->common, "out of memory for %zu patterns", ascii_rows(job));
+    /* 13 digits are more than any axis needs. */
+    for (size_t i = 0; i < bins; i++)
+        snprintf(run->radial + i * RADIAL, RADIAL, "%18.12e", radial[i]);
+    return job->params->one_table ? open_table(run) : AIRY_EXIT_OK;
+}
+
+int ascii_run(struct integration *job, airy_run_info *info, struct ascii_result *result)
 {
     const struct common *common = job->common;
-    struct lane lane;
+    struct text_run run = {.job = job,
+                            .result = result,
+                            .gap_least = image_gap_least(job->info.dtype),
+                            .refused = SIZE_MAX};
     if (for_refinement(job->params->output) && job->params->pattern.unit != AIRY_UNIT_TTH_DEG)
         tool_say(common,
                  "output '%s' is in %s: programs that refine powder patterns take the first column "
                  "of such a file for degrees of 2 theta; --unit 2th_deg writes them",
                  job->params->output, airy_unit_name(job->params->pattern.unit));
-    int code = lane_open(&lane, job);
-    lane.gap_least = image_gap_least(job->info.dtype);
-    result->gaps.known = !isinf(lane.gap_least);
-    lane.head = make_head(job);
-    if (code == AIRY_EXIT_OK && job->params->one_table)
-        code = open_table(&lane, job);
+    int code = check_names(job);
     if (code == AIRY_EXIT_OK)
-        code = run_rows(&lane, job, result);
+        code = integrate_check_memory(job);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    result->gaps.known = !isinf(run.gap_least);
+    pthread_mutex_init(&run.lock, NULL);
+    code = run_open(&run);
+    if (code == AIRY_EXIT_OK)
+        code = run_rows(&run, info);
     if (code == AIRY_EXIT_OK && job->params->one_table)
-        code = write_table(job, &lane);
-    lane_close(&lane);
+        code = write_table(&run);
+    run_close(&run);
     return code;
 }

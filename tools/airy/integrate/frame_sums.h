@@ -1,4 +1,4 @@
-/* The sums of single frames, one after another: what patterns of text and comparisons with kept rows are made of. */
+/* The sums of single frames, one after another: what comparisons with kept rows are made of. */
 #ifndef AIRY_TOOLS_INTEGRATE_FRAME_SUMS_H
 #define AIRY_TOOLS_INTEGRATE_FRAME_SUMS_H
 

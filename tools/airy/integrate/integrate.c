@@ -449,16 +449,8 @@ static int run_job(struct integration *job)
                                    : run_hdf5(job, &info);
     } else {
         const double start = tool_now();
-        code = ascii_run(job, &text);
-        info.bad = text.bad;
-        info.frames = text.written + text.bad;
-        info.empty = text.empty;
-        info.first_empty = text.first_empty;
-        snprintf(info.first_error, sizeof(info.first_error), "%s", text.first_error);
-        info.seconds = tool_now() - start;
-        info.decoded_bytes = text.written * job->info.height * job->info.width *
-                             airy_dtype_size(job->info.dtype);
-        info.stored_bytes = job->info.stored_bytes / job->info.frames * text.written;
+        code = ascii_run(job, &info, &text);
+        info.seconds = tool_now() - start; /* of the table, too */
     }
     if (code == AIRY_EXIT_OK && info.bad)
         tool_say(common, "%zu of %zu frames failed, the first: %s", info.bad,
@@ -493,12 +485,6 @@ static int check_layout(const struct integrate_params *p)
                           p->pattern.batch);
     if (p->average && p->sum)
         return tool_usage(common, "--average and --sum: give one of them");
-    if (p->output && ascii_name(p->output) && p->layout != LAYOUT_AUTO &&
-        p->layout != LAYOUT_SERIAL)
-        return tool_usage(common,
-                          "--layout %s: text files are written one after another; give serial, or "
-                          "write .h5",
-                          layout_name(p->layout));
     return AIRY_EXIT_OK;
 }
 
@@ -532,13 +518,11 @@ static int check_integrate(void *user)
 static int choose_layout(struct integration *job)
 {
     const struct integrate_params *p = job->params;
-    const bool text = p->output && ascii_name(p->output); /* one file after another */
-    if (job->team.count > 1 && (text || (p->layout != LAYOUT_AUTO && p->layout != LAYOUT_DEVICE)))
-        return tool_usage(job->common, "--device with %zu devices: %s %s, which takes one device",
-                          job->team.count, text ? "writing" : "--layout",
-                          text ? "text files" : layout_name(p->layout));
-    const int code = layout_choose(&job->layout, job->common, text ? LAYOUT_SERIAL : p->layout,
-                                   job->device, job->frames);
+    if (job->team.count > 1 && p->layout != LAYOUT_AUTO && p->layout != LAYOUT_DEVICE)
+        return tool_usage(job->common,
+                          "--device with %zu devices: --layout %s, which takes one device",
+                          job->team.count, layout_name(p->layout));
+    const int code = layout_choose(&job->layout, job->common, p->layout, job->device, job->frames);
     if (code == AIRY_EXIT_OK && job->layout.layout == LAYOUT_SERIAL)
         job->run.batch = job->run.slots = job->run.readers = 1;
     return code;

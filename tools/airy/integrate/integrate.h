@@ -195,13 +195,10 @@ int follow_run(struct integration *job, airy_run_info *info);
 
 /* One text file a frame or group of frames: .xye .xy .chi .dat. Exit code. */
 struct ascii_result {
-    size_t written, bad;          /* frames */
     char first[4200], last[4200]; /* files; "" where none was written */
-    char first_error[512];
     struct gap_rows gaps;
-    size_t empty, first_empty; /* as in airy_run_info */
 };
-int ascii_run(struct integration *job, struct ascii_result *result);
+int ascii_run(struct integration *job, airy_run_info *info, struct ascii_result *result);
 /* How many patterns that are. */
 size_t ascii_rows(const struct integration *job);
 bool ascii_name(const char *path);
