@@ -1,12 +1,14 @@
 #!/bin/sh
-# usage: messages.sh EXAMPLE LIBRARY STACK PONI
-# Runs examples/messages.c, whose run has a message hook, with LIBRARY (faults.c) preloaded, which makes each allocation fail in
-# turn, alone and with all after it, and each start of a thread: it ends in time, either as the undisturbed run did, with the same
-# warnings of the run, or with exit code 1 and one line on standard error. Prints TAP.
+# usage: examples.sh EXAMPLE LIBRARY STACK PONI
+# Runs examples/messages.c, whose run has a message hook, or examples/rows.c, which fetches rows from a run, with LIBRARY (faults.c)
+# preloaded, which makes each allocation fail in turn, alone and with all after it, and each start of a thread: it ends in time,
+# either as the undisturbed run did, with the same lines of the run, or with exit code 1 and one line on standard error. Prints TAP.
 example=$1
 library=$2
 stack=$3
 poni=$4
+name=${example##*/example_}
+case $name in messages) of_run='^run: warning: ' ;; *) of_run='^frame ' ;; esac
 top=$(mktemp -d) || exit 1
 trap 'rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM
@@ -16,7 +18,7 @@ AIRY_CACHE_DIR=none
 FAULT_LOG=$top/log
 export AIRY_DEVICE AIRY_CACHE_DIR FAULT_LOG
 
-"$example" "$stack" "$poni" 2>"$top/undisturbed" | grep '^run: warning: ' >"$top/want"
+"$example" "$stack" "$poni" 2>"$top/undisturbed" | grep "$of_run" >"$top/want"
 echo 1..3
 number=0
 for kind in memory:ENOMEM memory:ENOMEM:stays thread:EAGAIN; do
@@ -35,10 +37,10 @@ for kind in memory:ENOMEM memory:ENOMEM:stays thread:EAGAIN; do
         code=$?
         grep -q '^fault' "$FAULT_LOG" 2>/dev/null || break
         lines=$(wc -l <"$top/err")
-        grep '^run: warning: ' "$top/out" >"$top/got"
+        grep "$of_run" "$top/out" >"$top/got"
         case $code in
-        0) [ "$lines" = 0 ] && cmp -s "$top/got" "$top/want" || why="other warnings" ;;
-        1) [ "$lines" = 1 ] && grep -q '^messages: .' "$top/err" || why="$lines lines on standard error" ;;
+        0) [ "$lines" = 0 ] && cmp -s "$top/got" "$top/want" || why="other lines" ;;
+        1) [ "$lines" = 1 ] && grep -q "^$name: ." "$top/err" || why="$lines lines on standard error" ;;
         *) why="exit code $code" ;;
         esac
         [ -z "$why" ] || why="call $FAULT_AT ($(sed -n 's/^fault .*\///p' "$FAULT_LOG" | head -n 1)): $why"
@@ -46,9 +48,9 @@ for kind in memory:ENOMEM memory:ENOMEM:stays thread:EAGAIN; do
     done
     [ -n "$why" ] || [ "$FAULT_AT" -gt 2 ] || why="too few calls"
     if [ -z "$why" ]; then
-        echo "ok $number - messages_$(echo "$kind" | tr : _) ($((FAULT_AT - 1)) calls)"
+        echo "ok $number - ${name}_$(echo "$kind" | tr : _) ($((FAULT_AT - 1)) calls)"
     else
-        echo "not ok $number - messages_$(echo "$kind" | tr : _)"
+        echo "not ok $number - ${name}_$(echo "$kind" | tr : _)"
         printf '%s\n' "$why" | sed 's/^/# /'
         head -n 3 "$top/err" | sed 's/^/# /'
     fi
