@@ -1,8 +1,13 @@
-/* Text on its way to gnuplot and to a terminal (tools/airy/cli/quote.h). All values are exact. */
+/*
+ * Text on its way to gnuplot, to a terminal and to files (tools/airy/cli: quote.h, number_text.h). All
+ * values are exact.
+ */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
+#include "cli/number_text.h"
 #include "cli/quote.h"
 
 static void check_gnuplot(struct check *c)
@@ -103,8 +108,45 @@ static void check_json(struct check *c)
     }
 }
 
+static void check_number(struct check *c, float value)
+{
+    char got[NUMBER_TEXT], want[64];
+    const size_t length = number_text(got, value);
+    snprintf(want, sizeof(want), "%16.8e", (double)value);
+    if (length != strlen(want) || memcmp(got, want, length) != 0)
+        check_failed(c, __FILE__, __LINE__, "'%.*s', expected '%s'", (int)length, got, want);
+}
+
+/* All bits of floats at random, integers and halves, and powers of ten with their neighbours. */
+static void check_numbers(struct check *c)
+{
+    static const float rows[] = {0,       -0.0f,    1,         -1,          0.5f,      1e25f,
+                                 1e-17f,  3.4e38f,  1e-45f,    (float)NAN,  HUGE_VALF, -HUGE_VALF,
+                                 9999999, 99999992, 999999936, 9.9999996e9f};
+    if (!c->is_cpu || !check_case(c, "quote_number_text"))
+        return;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        check_number(c, rows[i]);
+    for (int i = 0; i < 300000; i++) {
+        const uint32_t bits = (uint32_t)check_rand_u64(c);
+        float value;
+        memcpy(&value, &bits, sizeof(value));
+        check_number(c, value);
+        check_number(c, (float)(bits >> 8) * 0.0009765625f); /* many a half */
+        check_number(c, (float)bits);
+    }
+    for (int k = -20; k <= 28; k++) {
+        float value = (float)pow(10, k);
+        for (int i = 0; i < 40; i++)
+            value = nextafterf(value, 0);
+        for (int i = 0; i < 80; i++, value = nextafterf(value, HUGE_VALF))
+            check_number(c, value);
+    }
+}
+
 void check_quote(struct check *c)
 {
+    check_numbers(c);
     check_json(c);
     check_gnuplot(c);
     check_long(c);

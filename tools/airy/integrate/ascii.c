@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/number_text.h"
 #include "images/image_util.h"
 #include "integrate/integrate.h"
 #include "result/patterns.h"
@@ -245,18 +246,29 @@ static bool has_point(const airy_run_row *row, size_t bin, bool errors)
     return isfinite(row->intensity[bin]) && (!errors || isfinite(row->sem[bin]));
 }
 
+static size_t put_value(char *text, float value)
+{
+    text[0] = text[1] = ' ';
+    return 2 + number_text(text + 2, value);
+}
+
 /* Rows without pixels are left out where a word is not read. */
 static void write_points(FILE *file, const struct text_run *run, const airy_run_row *row,
                          bool errors, bool all)
 {
-    /* 9 digits read back as the same float. */
     for (size_t i = 0; i < row->bins; i++) {
+        char line[RADIAL + 2 * (2 + NUMBER_TEXT)];
+        const char *radial = run->radial + i * RADIAL;
         if (!all && !has_point(row, i, errors))
             continue;
-        fprintf(file, "%s  %16.8e", run->radial + i * RADIAL, (double)row->intensity[i]);
+        size_t length = strlen(radial);
+        memcpy(line, radial, length);
+        /* 9 digits read back as the same float. */
+        length += put_value(line + length, row->intensity[i]);
         if (errors)
-            fprintf(file, "  %16.8e", (double)row->sem[i]);
-        fputc('\n', file);
+            length += put_value(line + length, row->sem[i]);
+        line[length++] = '\n';
+        fwrite(line, 1, length, file);
     }
 }
 
