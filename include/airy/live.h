@@ -97,8 +97,8 @@ typedef struct airy_live_info {
  * @param path         NULL: no file
  * @param integrators  one a device, all of the same parameters and geometry; they outlive the run
  * @param params       run.monitor, run.carried and the like live as long as the run
- * Errors: as airy_integrate_stack; AIRY_ERR_UNSUPPORTED (run.group, run.parts; without `frames`
- *         run.monitor, run.grid, run.carried, run.nxazint).
+ * Errors: as airy_integrate_stack; AIRY_ERR_UNSUPPORTED (run.group, run.parts, run.arrays, run.row;
+ *         without `frames` run.monitor, run.grid, run.carried, run.nxazint).
  */
 AIRY_API airy_status airy_live_create(airy_live **live, const char *path,
                                       airy_integrator *const *integrators, size_t count,

@@ -256,20 +256,25 @@ static size_t put_value(char *text, float value)
 static void write_points(FILE *file, const struct text_run *run, const airy_run_row *row,
                          bool errors, bool all)
 {
+    char lines[1 << 15]; /* more than the file's buffer, for fewer calls to the system */
+    size_t length = 0;
     for (size_t i = 0; i < row->bins; i++) {
-        char line[RADIAL + 2 * (2 + NUMBER_TEXT)];
         const char *radial = run->radial + i * RADIAL;
         if (!all && !has_point(row, i, errors))
             continue;
-        size_t length = strlen(radial);
-        memcpy(line, radial, length);
+        if (sizeof(lines) - length < RADIAL + 2 * (2 + NUMBER_TEXT)) {
+            fwrite(lines, 1, length, file);
+            length = 0;
+        }
+        memcpy(lines + length, radial, strlen(radial));
+        length += strlen(radial);
         /* 9 digits read back as the same float. */
-        length += put_value(line + length, row->intensity[i]);
+        length += put_value(lines + length, row->intensity[i]);
         if (errors)
-            length += put_value(line + length, row->sem[i]);
-        line[length++] = '\n';
-        fwrite(line, 1, length, file);
+            length += put_value(lines + length, row->sem[i]);
+        lines[length++] = '\n';
     }
+    fwrite(lines, 1, length, file);
 }
 
 static airy_status write_file(const struct text_run *run, const airy_run_row *row, const char *path)
