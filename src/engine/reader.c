@@ -272,11 +272,13 @@ static void settle(struct airy_lane *lane, struct airy_slot *slot, size_t i, siz
     struct airy_frame_fate *fate = &slot->fates[i];
     if (status == AIRY_ERR_MEMORY)
         status = read_pixels(run, frame, fate);
+    if (status != AIRY_OK) {
+        (void)airy_hint_leaving_out(status);
+        airy_error_get(&fate->error);
+    }
+    fate->error.status = status; /* what a part of it lacked room for may be there now */
     if (status == AIRY_OK)
         return;
-    (void)airy_hint_leaving_out(status);
-    airy_error_get(&fate->error);
-    fate->error.status = status;
     airy_batch_index_absent(slot->batch, i);
     if (!airy_status_is_of_frame(status))
         airy_run_fail(lane, status);

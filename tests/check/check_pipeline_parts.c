@@ -591,14 +591,17 @@ static void check_cuts(struct check *c)
     airy_integrator_destroy(&integrator);
 }
 
-enum { LARGE = 1100, LARGE_FRAMES = 5, LARGE_BAD = 3 };
+enum { LARGE = 1100, LARGE_FRAMES = 5, LARGE_BAD = 3, LARGE_OTHER = 1 };
 
-/* Frames of 4.8 MB that do not compress; one has a wrong length in its second half. */
+/*
+ * Frames of 4.8 MB that do not compress; one is cut into other blocks, one has a wrong length in its
+ * second half.
+ */
 static void write_large(struct check *c, const char *path, const uint32_t *pixels, bool spoil,
                         airy_codec kind)
 {
     const size_t size = (size_t)LARGE * LARGE * sizeof(uint32_t);
-    const airy_codec_params codec = {.codec = kind, .elem_size = 4};
+    airy_codec_params codec = {.codec = kind, .elem_size = 4, .block_bytes = 8192};
     const airy_stack_writer_params params = {.dtype = AIRY_DTYPE_U32,
                                              .frames = LARGE_FRAMES,
                                              .height = LARGE,
@@ -607,8 +610,9 @@ static void write_large(struct check *c, const char *path, const uint32_t *pixel
     airy_stack_writer *writer = NULL;
     if (!CHECK_OK(c, airy_stack_writer_create(&writer, path, &params)))
         return;
-    uint8_t *chunk = check_alloc(c, airy_encode_bound(size, &codec));
+    uint8_t *chunk = check_alloc(c, 2 * size);
     for (size_t i = 0; i < LARGE_FRAMES; i++) {
+        codec.block_bytes = i == LARGE_OTHER ? 65536 : 8192;
         size_t used = airy_encode_bound(size, &codec);
         CHECK_OK(c, airy_encode(chunk, &used, (const uint8_t *)pixels + i * size, size, &codec));
         if (spoil && i == LARGE_BAD)
