@@ -73,6 +73,8 @@ typedef struct airy_run_row {
  *           Any other status ends it as a bad frame does: rows of batches before this one are all
  *           given, and airy_integrate_stack returns the status of the lowest batch that failed, with
  *           the record that a call of the library, or airy_error_restore, has left on this thread.
+ *           With a path, the file has the rows of the batch that was refused already: a run that
+ *           resumes it gives none of them again.
  * It must not call libhdf5 unless that is built thread-safe, and not use the run it is called from.
  */
 typedef airy_status (*airy_row_fn)(void *user, const airy_run_row *row);

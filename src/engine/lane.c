@@ -193,7 +193,7 @@ void *airy_run_submitter(void *arg)
         pthread_mutex_unlock(&run->lock);
         const airy_status status = submit_slot(lane, slot);
         if (status != AIRY_OK)
-            airy_run_fail(lane, status);
+            airy_run_fail(lane, NULL, status);
         pthread_mutex_lock(&run->lock);
         slot->state = AIRY_SLOT_SUBMITTED;
         lane->submitted++;
@@ -224,7 +224,7 @@ void *airy_run_waiter(void *arg)
         pthread_mutex_unlock(&run->lock);
         const airy_status status = airy_event_wait(slot->done);
         if (status != AIRY_OK)
-            airy_run_fail(lane, status);
+            airy_run_fail(lane, NULL, status);
         pthread_mutex_lock(&run->lock);
         finish_slot(lane, slot);
     }

@@ -28,7 +28,7 @@ static void start_threads(struct airy_lane *lane)
     const airy_status status = airy_memory_calloc((void **)&lane->threads, threads,
                                                   sizeof(lane->threads[0]), "threads of a run");
     if (status != AIRY_OK) {
-        airy_run_fail(lane, status);
+        airy_run_fail(lane, NULL, status);
         return;
     }
     for (size_t i = 0; i < threads; i++) {
@@ -40,7 +40,8 @@ static void start_threads(struct airy_lane *lane)
         if (pthread_create(&thread->thread, NULL, run_thread, thread) != 0) {
             if (i < needed)
                 airy_run_fail(
-                    lane, airy_fail(AIRY_ERR_MEMORY, "cannot start the threads of the pipeline"));
+                    lane, NULL,
+                    airy_fail(AIRY_ERR_MEMORY, "cannot start the threads of the pipeline"));
             return;
         }
         lane->thread_count++;
@@ -109,8 +110,10 @@ airy_status airy_run_prepare(struct airy_run *run)
     const size_t count = claimed ? run->total_rows : run->row_count;
     AIRY_TRY(airy_run_plan_make(&run->plan, run, rows, count, NULL));
     for (;;) {
+        /* Who claims a last group with fewer frames early moves all that come behind it. */
         run->in_turn = run->work->in_turn || run->ordered ||
-                       (run->group > 1 && run->plan.batch % run->group != 0);
+                       (run->group > 1 && run->plan.batch % run->group != 0) ||
+                       (claimed && run->total_rows % run->group != 0);
         if (run->in_turn || run->writers == 0)
             run->writers = 1;
         const airy_status status = open_lanes(run);
@@ -155,8 +158,9 @@ airy_status airy_run_execute(struct airy_run *run)
         airy_run_start(run);
         AIRY_TRY(airy_run_join(run));
     }
-    run->out->stopped = run->stopped &&
-                        (run->out->frames < run->row_count || (claimed && !run->exhausted));
+    /* What failed and was not told by joining was given up. */
+    run->out->stopped = run->stopped && (run->failed || run->out->frames < run->row_count ||
+                                         (claimed && !run->exhausted));
     AIRY_FAIL_IF(run->out->stopped, AIRY_ERR_CANCELLED, "stopped after %zu of %zu frames",
                  run->resumed + run->out->frames, run->resumed + run->row_count);
     return AIRY_OK;

@@ -206,7 +206,7 @@ void airy_run_set_lanes(struct airy_run *run, size_t rows)
     const bool two = !run->work->one_lane && team->count == 1 && is_cpu(team) &&
                      own_share(run->params, rows) > choose_cpu_batch(run) &&
                      choose_slots(run) != 1 && choose_readers(run) != 1 &&
-                     airy_pool_size(team->devices[0]->pool) > 1;
+                     run->params->writers != 1 && airy_pool_size(team->devices[0]->pool) > 1;
     team->lanes = two ? 2 : team->count;
 }
 
@@ -293,17 +293,18 @@ static airy_status plan_memory(struct airy_run_plan *plan, const struct airy_run
     struct airy_work_need *need = &plan->need;
     run->work->need(run, plan->batch, need);
     if (cpu)
-        need->copied = need->beside = 0;
+        need->copied = 0;
     const size_t table = plan->batch * layout.blocks * sizeof(airy_block);
     const uint64_t slot = (uint64_t)plan->batch_bytes + table;
     plan->waiting = cpu ? 0 : count_waiting(plan, !run->stack, row_count);
     const size_t results = plan->slots + plan->waiting;
-    plan->host_bytes = team->count *
-                       (plan->slots * slot + results * (uint64_t)need->copied + need->beside);
+    plan->host_bytes = team->count * (plan->slots * slot + results * (uint64_t)need->copied) +
+                       team->lanes * (uint64_t)need->beside;
     const uint64_t frames = need->decodes ? team->lanes * plan->batch * frame : 0;
-    plan->device_bytes = cpu ? plan->slots * (uint64_t)need->results + frames
+    plan->device_bytes = cpu ? plan->slots * (uint64_t)need->results + frames +
+                                   team->lanes * (uint64_t)need->scratch
                              : plan->slots * slot + results * (uint64_t)need->results +
-                                   plan->batch * frame;
+                                   plan->batch * frame + need->scratch;
     return AIRY_OK;
 }
 

@@ -133,7 +133,7 @@ static struct airy_slot *find_work(struct airy_lane *lane)
         return slot;
     }
     pthread_mutex_unlock(&run->lock);
-    airy_run_fail(lane, status);
+    airy_run_fail(lane, NULL, status);
     pthread_mutex_lock(&run->lock);
     return NULL;
 }
@@ -281,7 +281,7 @@ static void settle(struct airy_lane *lane, struct airy_slot *slot, size_t i, siz
         return;
     airy_batch_index_absent(slot->batch, i);
     if (!airy_status_is_of_frame(status))
-        airy_run_fail(lane, status);
+        airy_run_fail(lane, slot, status);
 }
 
 /* Read a part of a frame; true: it was the last, and the frame is done. The lock is not held. */

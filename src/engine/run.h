@@ -44,7 +44,8 @@ struct airy_run_team {
 struct airy_work_need {
     size_t results; /* of a slot, on the device */
     size_t copied;  /* of a slot, on the host of a device that bytes are copied to */
-    size_t beside;  /* of a lane, on the same host */
+    size_t scratch; /* of a lane, on the device, beside frames */
+    size_t beside;  /* of a lane, on the host */
     size_t frame;   /* copied back a frame: with the frames as they are stored it bounds batches */
     bool decodes;   /* whole frames in a CPU's memory, too; else it works block by block */
     airy_hint hint; /* what makes less of it where one frame does not fit; or AIRY_HINT_NONE */
@@ -306,8 +307,11 @@ void *airy_run_reader(void *lane);
 void *airy_run_submitter(void *lane);
 void *airy_run_waiter(void *lane); /* not of a device that works in place */
 void *airy_run_writer(void *lane);
-/* Ends the run with the calling thread's last error. The lock is not held. */
-void airy_run_fail(struct airy_lane *lane, airy_status status);
+/*
+ * Ends the run with the calling thread's last error, unless it is of a slot behind the batch whose
+ * frame ends the run already; NULL: of no slot. The lock is not held.
+ */
+void airy_run_fail(struct airy_lane *lane, const struct airy_slot *slot, airy_status status);
 /* Wake every thread. The lock is held. */
 void airy_run_wake(struct airy_run *run);
 /* Tell progress, and stop where it says so. The lock is not held. */

@@ -48,7 +48,11 @@ struct fill {
     struct kept *kept;  /* [period], or NULL */
     uint64_t kept_bytes;
     airy_error error;
+    airy_error bad; /* of bad_row */
+    size_t
+        bad_row; /* the lowest whose frame ends the work; those before it are done; or SIZE_MAX */
     bool stopped;
+    pthread_mutex_t progress_lock;
 };
 
 /* Lock held. */
@@ -80,6 +84,21 @@ static bool is_left_out(const struct fill *fill, airy_status made)
 }
 
 /*
+ * The calling thread's failure: what is wrong with a frame is told of the lowest one, however many
+ * files are written at the same time. Lock held.
+ */
+static void note_failure(struct fill *fill, size_t row, airy_status made, airy_status status)
+{
+    if (airy_status_is_of_frame(made)) {
+        fill->bad_row = row;
+        airy_error_get(&fill->bad);
+        fill->bad.status = made;
+    } else {
+        (void)airy_error_first(&fill->error, status);
+    }
+}
+
+/*
  * A frame's place in its file, in the order of the frames, so that files do not depend on the
  * threads. made: what became of the frame. False: nothing is to be written.
  */
@@ -88,17 +107,17 @@ static bool place_row(struct fill *fill, size_t row, const void *chunk, size_t s
 {
     struct part *part = &fill->parts[row / fill->part_rows];
     pthread_mutex_lock(&fill->lock);
-    while (part->placed != row && !ends(fill))
+    while (part->placed != row && !ends(fill) && row < fill->bad_row)
         pthread_cond_wait(&fill->turn, &fill->lock);
-    const bool proceed = !ends(fill), left_out = is_left_out(fill, made);
+    const bool proceed = !ends(fill) && row < fill->bad_row, left_out = is_left_out(fill, made);
     airy_status status = left_out ? AIRY_OK : made;
     if (proceed && made == AIRY_OK) {
         pthread_mutex_unlock(&fill->lock); /* the turn is still this thread's */
         status = airy_stack_writer_place(fill->writer, row, chunk, size, place);
         pthread_mutex_lock(&fill->lock);
     }
-    if (proceed)
-        (void)airy_error_first(&fill->error, status);
+    if (proceed && status != AIRY_OK)
+        note_failure(fill, row, made, status);
     if (proceed && left_out)
         count_bad(fill, row);
     part->placed++;
@@ -107,11 +126,24 @@ static bool place_row(struct fill *fill, size_t row, const void *chunk, size_t s
     return proceed && status == AIRY_OK;
 }
 
+/* The hook may be slow: others go on meanwhile. */
 static void report_progress(struct fill *fill)
 {
     const airy_stack_fill_params *p = &fill->params;
+    if (!p->progress)
+        return;
+    pthread_mutex_lock(&fill->progress_lock);
+    pthread_mutex_lock(&fill->lock);
     const size_t done = fill->info->frames;
-    fill->stopped |= p->progress && !p->progress(p->user, done, fill->rows) && done < fill->rows;
+    const bool ended = fill->stopped;
+    pthread_mutex_unlock(&fill->lock);
+    if (!ended && !p->progress(p->user, done, fill->rows) && done < fill->rows) {
+        pthread_mutex_lock(&fill->lock);
+        fill->stopped = true;
+        pthread_cond_broadcast(&fill->turn);
+        pthread_mutex_unlock(&fill->lock);
+    }
+    pthread_mutex_unlock(&fill->progress_lock);
 }
 
 /* Several frames are written at the same time. */
@@ -132,14 +164,16 @@ static void deliver(struct fill *fill, size_t row, const void *chunk, size_t siz
         status = airy_stack_writer_skip(fill->writer, row);
     }
     pthread_mutex_lock(&fill->lock);
-    if (airy_error_first(&fill->error, status) == AIRY_OK) {
+    const bool done = airy_error_first(&fill->error, status) == AIRY_OK;
+    if (done) {
         fill->info->frames++;
         fill->info->stored_bytes += made == AIRY_OK ? size : 0;
-        report_progress(fill);
-    }
-    if (ends(fill)) /* else nobody waits for this */
+    } else { /* else nobody waits for this */
         pthread_cond_broadcast(&fill->turn);
+    }
     pthread_mutex_unlock(&fill->lock);
+    if (done)
+        report_progress(fill);
 }
 
 /* The chunk of a frame that was encoded before, or NULL. */
@@ -164,15 +198,18 @@ static void keep(struct fill *fill, size_t row, const void *chunk, size_t size)
     const bool room = !kept->chunk && fill->kept_bytes + size <= fill->keep_bytes;
     fill->kept_bytes += room ? size : 0;
     pthread_mutex_unlock(&fill->lock);
-    void *copy = room ? malloc(size) : NULL;
-    if (!copy)
+    if (!room)
         return;
-    memcpy(copy, chunk, size);
+    void *copy = malloc(size);
+    if (copy)
+        memcpy(copy, chunk, size);
     pthread_mutex_lock(&fill->lock);
-    if (!kept->chunk) {
+    if (copy && !kept->chunk) {
         kept->size = size;
         kept->chunk = copy;
         copy = NULL;
+    } else {
+        fill->kept_bytes -= size;
     }
     pthread_mutex_unlock(&fill->lock);
     free(copy);
@@ -267,7 +304,9 @@ static void do_rows(struct fill *fill, void *frame, void *chunk)
     size_t mine = fill->part_count, row = 0;
     for (;;) {
         pthread_mutex_lock(&fill->lock);
-        const bool more = !ends(fill) && take_row(fill, &mine, &row);
+        bool more = !ends(fill) && take_row(fill, &mine, &row);
+        for (; more && row >= fill->bad_row; more = take_row(fill, &mine, &row))
+            fill->parts[mine].next = fill->parts[mine].end; /* as are all behind it */
         pthread_mutex_unlock(&fill->lock);
         if (!more)
             return;
@@ -339,8 +378,8 @@ static airy_status bound_memory(struct fill *fill)
     airy_stack_info from = {.max_chunk = 0};
     if (p->stack)
         AIRY_TRY(airy_stack_get_info(p->stack, &from));
-    const uint64_t each = (uint64_t)(p->lend ? 0 : fill->frame_bytes) + fill->bound +
-                          p->make_bytes + from.max_chunk;
+    const uint64_t own = (uint64_t)(p->lend ? 0 : fill->frame_bytes) + fill->bound + from.max_chunk,
+                   each = p->make_bytes < UINT64_MAX - own ? own + p->make_bytes : UINT64_MAX;
     size_t threads = p->threads ? p->threads : airy_thread_limit();
     threads = airy_min_size(airy_min_size(threads, MOST_THREADS), fill->rows);
     if (p->memory_limit && each > p->memory_limit)
@@ -415,6 +454,8 @@ static airy_status end_fill(const struct fill *fill)
 {
     if (fill->error.status != AIRY_OK)
         return airy_error_restore(&fill->error);
+    if (fill->bad_row != SIZE_MAX)
+        return airy_error_restore(&fill->bad);
     AIRY_FAIL_IF(fill->stopped, AIRY_ERR_CANCELLED, "stopped after %zu of %zu frames",
                  fill->info->frames, fill->rows);
     return AIRY_OK;
@@ -430,7 +471,9 @@ airy_status airy_stack_writer_fill(airy_stack_writer *writer, const airy_stack_f
                         .params = *params,
                         .info = info ? info : &local,
                         .lock = PTHREAD_MUTEX_INITIALIZER,
-                        .turn = PTHREAD_COND_INITIALIZER};
+                        .turn = PTHREAD_COND_INITIALIZER,
+                        .bad_row = SIZE_MAX,
+                        .progress_lock = PTHREAD_MUTEX_INITIALIZER};
     *fill.info = (airy_stack_fill_info){.frames = 0};
     airy_status status = prepare(&fill);
     if (status == AIRY_OK)
@@ -445,6 +488,7 @@ airy_status airy_stack_writer_fill(airy_stack_writer *writer, const airy_stack_f
     free(fill.kept);
     free(fill.parts);
     pthread_cond_destroy(&fill.turn);
+    pthread_mutex_destroy(&fill.progress_lock);
     pthread_mutex_destroy(&fill.lock);
     fill.info->seconds = (double)(airy_clock_ns() - start) * 1e-9;
     return status;

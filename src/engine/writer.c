@@ -27,12 +27,16 @@ bool airy_run_ends(const struct airy_run *run)
            run->next_batch == run->batches;
 }
 
-void airy_run_fail(struct airy_lane *lane, airy_status status)
+void airy_run_fail(struct airy_lane *lane, const struct airy_slot *slot, airy_status status)
 {
     struct airy_run *run = lane->run;
     if (run->team.count > 1)
         airy_fail_context(status, "device %s", airy_device_spec(lane->device));
     pthread_mutex_lock(&run->lock);
+    if (slot && slot->number > run->bad_batch) {
+        pthread_mutex_unlock(&run->lock);
+        return;
+    }
     if (!run->failed) {
         run->failed = true;
         airy_error_get(&run->error);
@@ -162,7 +166,7 @@ static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
         end_by(run, slot->number, &error);
     pthread_mutex_unlock(&run->lock);
     if (status != AIRY_OK && !ends)
-        airy_run_fail(lane, status);
+        airy_run_fail(lane, slot, status);
     else if (status == AIRY_OK)
         airy_run_show(run);
 }
@@ -174,7 +178,7 @@ static void mend_row(struct airy_lane *lane)
     pthread_mutex_unlock(&run->lock);
     const airy_status status = run->feed->mend(run->feed->user);
     if (status != AIRY_OK)
-        airy_run_fail(lane, status);
+        airy_run_fail(lane, NULL, status);
     pthread_mutex_lock(&run->lock);
 }
 

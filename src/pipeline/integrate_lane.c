@@ -26,15 +26,27 @@ static size_t planes_back(const struct airy_integrate_job *job)
                                                            : AIRY_SUM_SIGNAL + 1;
 }
 
+/* Planes that stay on the device are fetched where a frame's are its own. */
+static bool has_norms(const struct airy_integrate_job *job)
+{
+    bool copied = false;
+    for (size_t i = 0; i < job->count; i++)
+        copied = copied || !job->devices[i]->backend->in_place;
+    return copied && job->planes < AIRY_SUM_PLANES;
+}
+
 static void find_need(const struct airy_run *run, size_t batch, struct airy_work_need *need)
 {
     const struct airy_integrate_job *job = run->job;
     const size_t plane = job->integrators[0]->bins * sizeof(double);
-    const size_t writers = airy_max_size(run->writers, 1);
+    const size_t writers = airy_max_size(run->writers, 1),
+                 norms = has_norms(job) ? AIRY_RUN_NORMS * plane : 0,
+                 row = 3 * job->integrators[0]->bins * sizeof(float) +
+                       2 * run->params->roi_count * sizeof(double);
     *need = (struct airy_work_need){
         .results = batch * (AIRY_SUM_PLANES * plane + sizeof(airy_frame_stats)),
         .copied = batch * (job->planes * plane + sizeof(airy_frame_stats)),
-        .beside = job->planes < AIRY_SUM_PLANES ? writers * batch * AIRY_RUN_NORMS * plane : 0,
+        .beside = writers * batch * (row + norms),
         .frame = job->planes * plane,
         /* The CPU needs whole frames only for what goes through them bin by bin. */
         .decodes = job->integrators[0]->ring.kind != AIRY_RING_NONE,
@@ -55,7 +67,7 @@ static airy_status open_writer(struct airy_lane *lane, struct integrate_lane *ow
         airy_memory_calloc((void **)&own->patterns, batch, sizeof(own->patterns[0]), "patterns"));
     AIRY_TRY(
         airy_memory_calloc((void **)&own->values, batch, 3 * bins * sizeof(float), "patterns"));
-    if (job->planes < AIRY_SUM_PLANES)
+    if (has_norms(job))
         AIRY_TRY(airy_memory_calloc((void **)&own->norms, batch,
                                     AIRY_RUN_NORMS * bins * sizeof(double), "normalizations"));
     if (run->params->roi_count)
@@ -65,7 +77,7 @@ static airy_status open_writer(struct airy_lane *lane, struct integrate_lane *ow
     struct integrate_group *group = run->in_turn ? &job->spread : &own->group;
     if (run->group > 1 && !group->sums)
         AIRY_TRY(airy_accumulator_create(&group->sums, bins, it->params.error_model));
-    return job->planes < AIRY_SUM_PLANES && !lane->device->backend->in_place
+    return has_norms(job) && !lane->device->backend->in_place
                ? airy_queue_create(&own->fetch, lane->device)
                : AIRY_OK;
 }
@@ -319,7 +331,7 @@ airy_status airy_integrate_open(struct airy_integrate_job *job, const char *call
     AIRY_TRY(open_team(job, call));
     run->ordered = run->params->in_order;
     AIRY_TRY(airy_run_open(run));
-    if (!run->feed) /* whose hooks are for one */
+    if (!run->feed && !run->ordered) /* a feed's hooks are for one */
         run->writers = choose_writers(run);
     AIRY_TRY(check_arrays(job));
     return check_monitor(run);

@@ -338,6 +338,19 @@ void airy_integrate_clear_arrays(const struct airy_integrate_job *job)
         arrays->status[i] = AIRY_ERR_INCOMPLETE;
 }
 
+/* The caller's function may leave no record of its failure, and an older one is of another row. */
+static airy_status give_row(const airy_run_params *params, const airy_run_row *row)
+{
+    airy_error error;
+    airy_error_clear();
+    const airy_status status = params->row(params->row_user, row);
+    if (status == AIRY_OK)
+        return AIRY_OK;
+    airy_error_get(&error);
+    return error.status != AIRY_OK ? status
+                                   : airy_fail(status, "row %zu was not taken", row->number);
+}
+
 /* Rows that are made go to the caller. A failure is the caller's, and ends the run. */
 static airy_status hand_on_rows(struct integrate_lane *lane, size_t end, struct airy_tally *tally)
 {
@@ -349,7 +362,7 @@ static airy_status hand_on_rows(struct integrate_lane *lane, size_t end, struct 
         if (params->arrays)
             fill_arrays(params->arrays, &row);
         if (params->row)
-            status = params->row(params->row_user, &row);
+            status = give_row(params, &row);
     }
     if (status == AIRY_ERR_CANCELLED) {
         pthread_mutex_lock(&run->lock);
@@ -401,8 +414,9 @@ airy_status airy_integrate_take(struct airy_lane *lane, struct airy_slot *slot,
         hooks->made(hooks->user, slot, own->patterns, count);
     const airy_status written = flush_rows(own, count);
     if (written != AIRY_OK) { /* the file did not take them */
-        tally->frames = 0;
+        tally->frames = tally->empty = 0;
         tally->stored = 0;
+        tally->max = 0;
         return written;
     }
     AIRY_TRY(hand_on_rows(own, count, tally));

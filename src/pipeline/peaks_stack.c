@@ -36,7 +36,6 @@ struct peaks_lane {
     airy_queue *fetch; /* NULL: the device's memory is the host's */
     void *listed[3];   /* index, intensity, peaks of the batch */
     size_t listed_size[3];
-    airy_error *errors;     /* [batch] of frames that are bad */
     airy_sparse_frame *out; /* [batch] */
 };
 
@@ -68,8 +67,11 @@ static void find_need(const struct airy_run *run, size_t batch, struct airy_work
                  lists = p->max_pixels * (sizeof(uint32_t) + pixel_bytes(run)) +
                          p->max_peaks * sizeof(airy_peak),
                  sums = finder->integrator->bins * (AIRY_SUM_PLANES * sizeof(double) + 48);
-    *need = (struct airy_work_need){.results = batch * (small + lists + sums),
+    const bool copied = !job->devices[0]->backend->in_place;
+    *need = (struct airy_work_need){.results = batch * (small + lists),
+                                    .scratch = batch * sums,
                                     .copied = batch * small,
+                                    .beside = copied ? batch * lists : 0,
                                     .frame = small,
                                     .decodes = true};
 }
@@ -85,7 +87,6 @@ static airy_status open_lane(struct airy_lane *lane)
     const size_t n = run->plan.batch, bins = own->finder->integrator->bins;
     const size_t frames[3] = {n, run->info.height, run->info.width},
                  sums[3] = {n, AIRY_SUM_PLANES, bins}, stats[2] = {n, sizeof(airy_frame_stats)};
-    AIRY_TRY(airy_memory_calloc((void **)&own->errors, n, sizeof(*own->errors), "frames"));
     AIRY_TRY(airy_memory_calloc((void **)&own->out, n, sizeof(*own->out), "frames"));
     if (!lane->device->backend->in_place)
         AIRY_TRY(airy_queue_create(&own->fetch, lane->device));
@@ -106,7 +107,6 @@ static void close_lane(struct airy_lane *lane)
     airy_queue_destroy(&own->fetch);
     for (int i = 0; i < 3; i++)
         free(own->listed[i]);
-    free(own->errors);
     free(own->out);
     free(own);
     lane->work = NULL;
@@ -332,7 +332,7 @@ static airy_status take(struct airy_lane *lane, struct airy_slot *slot, struct a
         const size_t frame = airy_run_frame(run->params, slot->rows[k]);
         const uint32_t word = slot->fates[k].alone ? AIRY_FRAME_GOOD : found.status[k];
         airy_sparse_frame *out = &own->out[k];
-        airy_error *error = &own->errors[k];
+        airy_error *error = &slot->fates[k].error;
         *out = (airy_sparse_frame){.number = frame};
         if (airy_run_frame_is_bad(run, slot, k, word, error) ||
             has_too_many(run, &own->finder->params, frame, counts, error)) {
@@ -469,6 +469,8 @@ airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
     airy_status status = airy_run_begin(&job.run, "airy_peaks_stack");
     if (status == AIRY_OK)
         status = open_job(&job);
+    if (status == AIRY_OK && path) /* what cannot be done fails before a file is made */
+        status = airy_run_plan_make(&job.run.plan, &job.run, NULL, job.run.total_rows, NULL);
     if (status == AIRY_OK && path)
         status = open_writer(&job, path);
     if (status == AIRY_OK)

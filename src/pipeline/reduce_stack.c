@@ -340,8 +340,11 @@ static airy_status take(struct airy_lane *lane, struct airy_slot *slot, struct a
             tally->stored += slot->sizes[i];
             continue;
         }
-        if (job->pass > 0 && (run->skip_bad || error.status == AIRY_ERR_UNWRITTEN))
+        if (job->pass > 0 && error.status == AIRY_ERR_UNWRITTEN)
             return fail_changed(run, row);
+        if (job->pass > 0)
+            return airy_fail_context(airy_error_restore(&error),
+                                     "read for the first rows, and not again");
         job->left_out[row] = true;
         if (job->first_bad == AIRY_OK)
             job->first_bad = error.status;
@@ -444,8 +447,11 @@ static airy_status read_strips(struct job *job, airy_reduce_run_info *info)
         airy_run_info later = {0};
         job->rows = airy_min_size(most, height - job->first_row);
         const airy_status status = read_stack(job, job->pass ? &later : &info->run);
-        info->run.stopped |= later.stopped;
+        info->run.stopped |= later.stopped || job->run.stopped;
         AIRY_TRY(status);
+        /* Asked to stop when the last frame of a pass was done. */
+        AIRY_FAIL_IF(job->run.stopped && job->first_row + job->rows < height, AIRY_ERR_CANCELLED,
+                     "stopped after pass %zu of %zu", job->pass + 1, job->passes);
         AIRY_TRY(check_taken(job, &info->run));
         assert(job->pass == 0 || job->taken == info->taken);
         info->taken = job->taken;

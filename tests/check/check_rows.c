@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "airy/error.h"
 #include "airy/live.h"
@@ -202,6 +203,73 @@ static airy_status fail_at(void *user, const airy_run_row *row)
     airy_error error = {.status = f->status, .hint = AIRY_HINT_SPACE};
     snprintf(error.text, sizeof(error.text), "the caller's disk is full");
     return airy_error_restore(&error);
+}
+
+/* A function that leaves no record of its failure. */
+static airy_status fail_silently(void *user, const airy_run_row *row)
+{
+    const struct failing *f = user;
+    return row->number == f->at ? f->status : AIRY_OK;
+}
+
+/* All frames are one batch, the last: what was not handed on is no success. */
+static void check_failing_last(struct check *c)
+{
+    if (!check_case(c, "rows_function_fails_in_the_last_batch"))
+        return;
+    const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
+    airy_stack *stack = NULL;
+    airy_run_info info;
+    struct failing failing = {.at = 0, .status = AIRY_ERR_CANCELLED};
+    const airy_run_params params = {
+        .batch = FRAMES, .row = fail_silently, .row_user = &failing, .force = true};
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info),
+                AIRY_ERR_CANCELLED, "stopped");
+    CHECK(c, info.stopped && access(out, F_OK) != 0);
+    failing.status = AIRY_ERR_IO;
+    failing.at = 7;
+    CHECK_FAILS(c, airy_integrate_stack(NULL, stack, &integrator, 1, &params, &info), AIRY_ERR_IO,
+                "row 7 was not taken");
+    airy_stack_destroy(&stack);
+    airy_integrator_destroy(&integrator);
+}
+
+/* One writer: the function needs no lock. */
+struct alone {
+    atomic_int inside, most;
+};
+
+static airy_status count_inside(void *user, const airy_run_row *row)
+{
+    (void)row;
+    struct alone *alone = user;
+    const int now = atomic_fetch_add(&alone->inside, 1) + 1;
+    if (now > atomic_load(&alone->most))
+        atomic_store(&alone->most, now);
+    nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    atomic_fetch_sub(&alone->inside, 1);
+    return AIRY_OK;
+}
+
+static void check_one_writer(struct check *c)
+{
+    if (!check_case(c, "rows_one_writer"))
+        return;
+    const char *path = check_run_path(c, "stack.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
+    airy_stack *stack = NULL;
+    struct alone alone = {0};
+    const airy_run_params params = {
+        .batch = 2, .writers = 1, .row = count_inside, .row_user = &alone};
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    CHECK_OK(c, airy_integrate_stack(NULL, stack, &integrator, 1, &params, NULL));
+    CHECK_COUNT(c, (size_t)atomic_load(&alone.most), 1);
+    airy_stack_destroy(&stack);
+    airy_integrator_destroy(&integrator);
 }
 
 static void check_failing(struct check *c)
@@ -406,6 +474,8 @@ void check_rows(struct check *c)
 {
     check_bits(c);
     check_failing(c);
+    check_failing_last(c);
+    check_one_writer(c);
     check_bad_frame(c);
     check_slow_reader(c);
     check_timeout(c);
