@@ -23,8 +23,12 @@ count_launches() {
     expect 'each kernel of integrate runs once for a batch' launches integrate s.h5 -o o.h5 --bins 50 --batch 1
     expect 'a serial layout launches as often' launches integrate s.h5 -o o.h5 --bins 50 --batch 1 --layout serial
     expect 'each kernel of peaks runs once for a batch' launches peaks s.h5 -o p.h5 --bins 50 --batch 1
+    expect 'densify makes, encodes and writes each frame once' launches densify p.h5 -o g.h5
+    expect 'compress reads, encodes and writes each frame once' launches compress s.h5 z.h5
+    expect 'decompress reads and writes each frame once' launches decompress s.h5 d.h5
+    expect 'convert reads and writes each of several frames once' launches convert s.h5 -o v.h5
     expect 'oct transforms each batch once' launches oct m.raw --plan plan.json -o m.npy --batch 1
-    expect 'reduce projects the frames and adds them up' launches reduce s.h5 -o r.npy
+    expect 'reduce decodes and projects the frames, and adds them up' launches reduce s.h5 -o r.npy
     expect 'stats is one pass' launches stats a.npy
     expect 'clip is one pass' launches clip a.npy
     expect 'threshold is one pass' launches threshold a.npy -o t.npy --above 100
