@@ -6,7 +6,6 @@
  */
 #include "airy/reduce_stack.h"
 
-#include <stdio.h>
 #include <assert.h>
 #include <stdlib.h>
 
