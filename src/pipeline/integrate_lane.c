@@ -312,7 +312,7 @@ static airy_status open_team(struct airy_integrate_job *job, const char *call)
     struct airy_run *run = &job->run;
     AIRY_FAIL_IF(!job->integrators || job->count == 0, AIRY_ERR_PARAM, "%s: integrators is NULL",
                  call);
-    AIRY_TRY(airy_memory_calloc((void **)&job->devices, job->count, sizeof(*job->devices),
+    AIRY_TRY(airy_memory_calloc((void **)&job->devices, job->count, sizeof(airy_device *),
                                 "devices of a run"));
     AIRY_TRY(check_integrators(job, call));
     for (size_t i = 0; i < job->count; i++)

@@ -442,7 +442,7 @@ static airy_status open_job(struct job *job)
                  AIRY_ERR_PARAM, "airy_peaks_stack: stack or finders is missing");
     AIRY_TRY(airy_run_check_plain(run->params, "airy_peaks_stack"));
     AIRY_TRY(check_finders(job));
-    AIRY_TRY(airy_memory_calloc((void **)&job->devices, job->count, sizeof(*job->devices),
+    AIRY_TRY(airy_memory_calloc((void **)&job->devices, job->count, sizeof(airy_device *),
                                 "devices of a run"));
     for (size_t i = 0; i < job->count; i++)
         job->devices[i] = job->finders[i]->device;

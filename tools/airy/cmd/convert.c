@@ -54,7 +54,7 @@ static const struct opt convert_options[] = {
  */
 static int limit_memory(const struct common *common, struct rlimit *before)
 {
-    struct rlimit limit;
+    struct rlimit limit = {.rlim_max = 0};
     unsigned long long held = 0;
     char line[128];
     *before = (struct rlimit){.rlim_max = 0};

@@ -597,9 +597,9 @@ int ascii_run(struct integration *job, airy_run_info *info, struct ascii_result 
 {
     const struct common *common = job->common;
     struct text_run run = {.job = job,
-                            .result = result,
-                            .gap_least = image_gap_least(job->info.dtype),
-                            .refused = SIZE_MAX};
+                           .result = result,
+                           .gap_least = image_gap_least(job->info.dtype),
+                           .refused = SIZE_MAX};
     if (for_refinement(job->params->output) && job->params->pattern.unit != AIRY_UNIT_TTH_DEG)
         tool_say(common,
                  "output '%s' is in %s: programs that refine powder patterns take the first column "

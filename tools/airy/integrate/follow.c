@@ -152,12 +152,13 @@ static void show(struct follow *f, bool end)
     airy_live_info info;
     char of[32] = "";
     airy_live_get_info(f->live, &info);
+    const unsigned long long done = info.done + info.resumed;
     if (f->frames)
         snprintf(of, sizeof(of), " of %zu", f->frames);
     fprintf(stderr,
             "\r%llu%s frames  %.4g/s  latency %.3g ms (99 %%: %.3g ms)  waiting %.0f s \033[K",
-            (unsigned long long)(info.done + info.resumed), of, (double)info.done / info.seconds,
-            info.p50 * 1e3, info.p99 * 1e3, now - f->new_at);
+            done, of, (double)info.done / info.seconds, info.p50 * 1e3, info.p99 * 1e3,
+            now - f->new_at);
     fflush(stderr);
 }
 
