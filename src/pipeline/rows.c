@@ -150,8 +150,8 @@ static airy_status open_ring(airy_rows *rows)
 
 static airy_status start(airy_rows *rows, airy_integrator *const *integrators)
 {
-    AIRY_TRY(airy_memory_calloc((void **)&rows->integrators, rows->count,
-                                sizeof(airy_integrator *), "integrators"));
+    AIRY_TRY(airy_memory_calloc((void **)&rows->integrators, rows->count, sizeof(airy_integrator *),
+                                "integrators"));
     memcpy(rows->integrators, integrators, rows->count * sizeof(airy_integrator *));
     AIRY_TRY(open_ring(rows));
     AIRY_FAIL_IF(pthread_create(&rows->thread, NULL, run_stack, rows) != 0, AIRY_ERR_MEMORY,
