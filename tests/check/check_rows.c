@@ -79,7 +79,7 @@ static void check_plane(struct check *c, const char *path, const char *name, con
     CHECK(c, !each || image.shape[0] == rows);
     for (size_t k = 0; k < rows; k++)
         if (!each && memcmp((const char *)got + k * BINS * size, image.data, BINS * size) != 0 &&
-            !((const double *)got)[k * BINS]) /* a bad row's are 0 */
+            ((const double *)got)[k * BINS] == 0) /* a bad row's are 0 */
             continue;
         else if (!CHECK(c, memcmp((const char *)got + k * BINS * size,
                                   (const char *)image.data + (each ? k * BINS * size : 0),

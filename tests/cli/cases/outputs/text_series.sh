@@ -34,3 +34,6 @@ done
 $airy integrate $small --batch 2 --verbose -o q.dat 2>&1 | grep -c ' 2 a batch (--batch)'
 # figures of the run are printed
 $airy integrate $small -o p.dat --profile --quiet >profile 2>&1 && grep -q integrate profile || exit 12
+# so is the limit of memory
+$airy integrate $small -o r.dat --memory-limit 100k --quiet 2>said && exit 13
+grep -q -- '--memory-limit' said && ! ls r_*.dat >/dev/null 2>&1 || { cat said; exit 14; } >&2
