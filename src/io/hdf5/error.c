@@ -105,6 +105,11 @@ bool airy_hdf5_has_room(void)
     return true;
 }
 
+herr_t airy_hdf5_close(hid_t file)
+{
+    return airy_hdf5_has_room() ? H5Fclose(file) : -1;
+}
+
 airy_status airy_hdf5_check_room(const char *path)
 {
     AIRY_FAIL_ON_IF(!airy_hdf5_has_room(), AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE,

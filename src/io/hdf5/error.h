@@ -2,6 +2,7 @@
 #ifndef AIRY_IO_HDF5_ERROR_H
 #define AIRY_IO_HDF5_ERROR_H
 
+#include <hdf5.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -26,6 +27,11 @@ bool airy_hdf5_failed_system(void);
 void airy_hdf5_message(char *text, size_t size);
 /* Return whether there is the memory that libhdf5 needs to begin, or to open a file. */
 bool airy_hdf5_has_room(void);
+/*
+ * Close a file that was written. libhdf5 1.10 that runs out of memory in it leaves a file behind that
+ * it crashes over at exit, so that without room the file stays open: a failure, too.
+ */
+herr_t airy_hdf5_close(hid_t file);
 /*
  * Fail with AIRY_ERR_MEMORY where libhdf5 1.10 would read through NULL for want of room for a
  * cache.

@@ -214,7 +214,7 @@ static airy_status write_partial(const airy_image *image, const char *partial, c
         if ((!name && airy_put_data_classes(file, "data") < 0) ||
             put_array(file, image, name) < 0 || (!name && put_about(file, image, about) < 0))
             status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot write '%s'", partial);
-        if (H5Fclose(file) < 0 && status == AIRY_OK)
+        if (airy_hdf5_close(file) < 0 && status == AIRY_OK)
             status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", partial);
         if (sink.error)
             status = airy_sink_result(&sink, partial);

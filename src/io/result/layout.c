@@ -610,7 +610,7 @@ airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const
     }
     if (put_everything(layout, file, spec) < 0)
         status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot lay out '%s'", partial);
-    if (H5Fclose(file) < 0 && status == AIRY_OK)
+    if (airy_hdf5_close(file) < 0 && status == AIRY_OK)
         status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", partial);
     if (sink.error)
         status = airy_sink_result(&sink, partial);

@@ -451,7 +451,7 @@ static airy_status write_link(struct link *link, const char *path, const char *c
     airy_status status = fill(link, path, names);
     if (link->first >= 0)
         H5Fclose(link->first);
-    if (link->to >= 0 && H5Fclose(link->to) < 0 && status == AIRY_OK)
+    if (link->to >= 0 && airy_hdf5_close(link->to) < 0 && status == AIRY_OK)
         status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", path);
     if (link->sink.error)
         status = airy_sink_result(&link->sink, path);

@@ -510,7 +510,7 @@ static airy_status close_file(airy_sparse_writer *w)
             H5Tclose(w->types[f]);
         w->datasets[f] = w->types[f] = -1;
     }
-    if (H5Fclose(w->file) < 0 && status == AIRY_OK)
+    if (airy_hdf5_close(w->file) < 0 && status == AIRY_OK)
         status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", w->partial);
     w->file = -1;
     if (w->sink.error)

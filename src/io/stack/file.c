@@ -90,7 +90,7 @@ static airy_status close_hdf5(struct airy_stack_file *f)
     airy_status status = AIRY_OK;
     if (f->dataset >= 0 && H5Dclose(f->dataset) < 0)
         status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", f->partial);
-    if (f->file >= 0 && H5Fclose(f->file) < 0 && status == AIRY_OK)
+    if (f->file >= 0 && airy_hdf5_close(f->file) < 0 && status == AIRY_OK)
         status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", f->partial);
     f->dataset = f->file = -1;
     if (f->sink.error)

@@ -101,7 +101,7 @@ static airy_status close_file(struct airy_frame_sink *s)
     AIRY_TRY(status);
     if (s->dataset >= 0 && H5Dclose(s->dataset) < 0)
         status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", s->partial);
-    if (s->file >= 0 && H5Fclose(s->file) < 0 && status == AIRY_OK)
+    if (s->file >= 0 && airy_hdf5_close(s->file) < 0 && status == AIRY_OK)
         status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", s->partial);
     if (s->type >= 0)
         H5Tclose(s->type);

@@ -232,7 +232,7 @@ airy_status airy_stack_master_write(const char *partial, const struct airy_stack
     const bool made = status == AIRY_OK;
     if (made && lay_out(file, files, count, p) < 0)
         status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot lay out '%s'", partial);
-    if (made && H5Fclose(file) < 0 && status == AIRY_OK)
+    if (made && airy_hdf5_close(file) < 0 && status == AIRY_OK)
         status = airy_hdf5_fail(AIRY_ERR_IO, AIRY_SUBJECT_FILE, "cannot close '%s'", partial);
     if (made && sink.error)
         status = airy_sink_result(&sink, partial);
