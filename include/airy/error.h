@@ -65,13 +65,13 @@ typedef enum airy_hint {
     AIRY_HINT_WRITER,         /**< another process writes the file */
     AIRY_HINT_PIPE,           /**< a pipe cannot be read here */
     AIRY_HINT_REGULAR,        /**< a folder or a device was given instead of a file */
-    AIRY_HINT_FOLDER,         /**< the same of an input, which may be several files */
+    AIRY_HINT_FOLDER,         /**< as REGULAR, of an input, which may be several files */
     AIRY_HINT_CONTENTS,       /**< list what the file holds */
     AIRY_HINT_NAME,           /**< check the name */
     AIRY_HINT_GROWING,        /**< the file is being written or copied, or its copy was cut */
-    AIRY_HINT_GROWING_FRAMES, /**< the same of a run's frames, which it may leave out */
+    AIRY_HINT_GROWING_FRAMES, /**< as GROWING, of a run that may leave frames out */
     AIRY_HINT_DATA_FILE,      /**< put a data file beside its master */
-    AIRY_HINT_DATA_FRAMES,    /**< the same of a run's frames, which it may leave out */
+    AIRY_HINT_DATA_FRAMES,    /**< as DATA_FILE, of a run that may leave frames out */
     AIRY_HINT_FRAMES,         /**< choose other frames */
     AIRY_HINT_RAW,            /**< describe the frames of a file without a header */
     AIRY_HINT_MASK,           /**< use another pixel mask */

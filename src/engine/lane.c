@@ -156,7 +156,7 @@ static airy_status submit_slot(struct airy_lane *lane, struct airy_slot *slot)
     if (work->submit_rest)
         AIRY_TRY(work->submit_rest(lane, slot));
     AIRY_TRY(follow(lane->down, lane->compute, slot->computed));
-    if (!lane->device->backend->in_place)
+    if (work->collect && !lane->device->backend->in_place)
         AIRY_TRY(work->collect(lane, slot));
     AIRY_TRY(airy_event_record(slot->done, lane->down));
     return airy_queue_flush(lane->down);

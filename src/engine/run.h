@@ -10,8 +10,8 @@
  * Readers take the next batch of the run when their lane has a free slot and memory to read into,
  * and fill it; a thread submits full slots in order; another waits for the device and hands the
  * memory on to the next batch; a writer takes the results and frees the slot. There are more slots
- * than memory, so that the device goes on while the disk keeps the writer waiting. A lane may have several
- * writers (run->writers), which take its slots one after the other.
+ * than memory, so that the device goes on while the disk keeps the writer waiting. A lane may have
+ * several writers (run->writers), which take its slots one after the other.
  * So frames go to whichever device has room, and a slow one holds up nobody. Errors of
  * frames are values in the slot. Where one ends the run, all batches before it are done first: the
  * frame that is reported does not depend on threads or devices.
@@ -75,7 +75,7 @@ struct airy_work {
                                   const airy_array *frame);
     /* After these, what takes the batch as a whole. Or NULL. */
     airy_status (*submit_rest)(struct airy_lane *lane, struct airy_slot *slot);
-    /* Enqueue in lane->down the copies to the host. Not where the device works in place. */
+    /* Enqueue in lane->down the copies to the host. Not where the device works in place. Or NULL. */
     airy_status (*collect)(struct airy_lane *lane, struct airy_slot *slot);
     /*
      * Of a writer: take the results of a slot, whose frames say in their fates what is wrong with
@@ -276,9 +276,9 @@ airy_status airy_run_check_plain(const airy_run_params *params, const char *call
 
 /*
  * The life of a run whose stack, or feed and info, params and out are set. begin: the frames have a
- * shape. open, with team, work and job: how many rows and lanes there are. prepare: queues and slots for the rows to do, as planned, or less of it where the memory turns
- * out to be less. execute: list the rows that are to be done, and do them. join: what failed.
- * close: describes the run.
+ * shape. open, with team, work and job: how many rows and lanes there are. prepare: queues and slots
+ * for the rows to do, as planned, or less of it where the memory turns out to be less. execute: list
+ * the rows that are to be done, and do them. join: what failed. close: describes the run.
  */
 airy_status airy_run_begin(struct airy_run *run, const char *call);
 airy_status airy_run_open(struct airy_run *run);
@@ -321,8 +321,8 @@ void airy_run_note_bad(airy_run_info *out, size_t row, const char *sentence);
 /* No batch is started any more. The lock is held. */
 bool airy_run_ends(const struct airy_run *run);
 /*
- * For the writer: whether frame i of a slot is bad, as it was read, or by the status word that the
- * device gave it (airy_frame_error); *error says why.
+ * For the writer: whether frame i of a slot is bad, as it was read, or by the status word that its
+ * decoding on the device gave (airy_frame_error); *error says why.
  */
 bool airy_run_frame_is_bad(const struct airy_run *run, const struct airy_slot *slot, size_t i,
                            uint32_t status, airy_error *error);

@@ -48,9 +48,9 @@ struct fill {
     struct kept *kept;  /* [period], or NULL */
     uint64_t kept_bytes;
     airy_error error;
-    airy_error bad; /* of bad_row */
-    size_t
-        bad_row; /* the lowest whose frame ends the work; those before it are done; or SIZE_MAX */
+    /* The lowest row whose frame ends the work, or SIZE_MAX: those before it are done. */
+    size_t bad_row;
+    airy_error bad; /* of it */
     bool stopped;
     pthread_mutex_t progress_lock;
 };

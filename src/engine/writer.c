@@ -63,7 +63,7 @@ bool airy_run_frame_is_bad(const struct airy_run *run, const struct airy_slot *s
         *error = fate->error;
         return true;
     }
-    if (status == AIRY_FRAME_GOOD)
+    if (fate->alone || status == AIRY_FRAME_GOOD)
         return false;
     char where[512];
     airy_run_where(run, airy_run_frame(run->params, slot->rows[i]), where, sizeof(where));

@@ -330,11 +330,10 @@ static airy_status take(struct airy_lane *lane, struct airy_slot *slot, struct a
     for (size_t k = 0; k < slot->frames; k++) {
         const uint32_t *counts = found.counts + k * AIRY_PEAK_COUNTS;
         const size_t frame = airy_run_frame(run->params, slot->rows[k]);
-        const uint32_t word = slot->fates[k].alone ? AIRY_FRAME_GOOD : found.status[k];
         airy_sparse_frame *out = &own->out[k];
         airy_error *error = &slot->fates[k].error;
         *out = (airy_sparse_frame){.number = frame};
-        if (airy_run_frame_is_bad(run, slot, k, word, error) ||
+        if (airy_run_frame_is_bad(run, slot, k, found.status[k], error) ||
             has_too_many(run, &own->finder->params, frame, counts, error)) {
             AIRY_TRY(airy_run_mark_bad(run, slot->rows[k], error, tally));
             out->message = error->text;

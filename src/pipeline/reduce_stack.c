@@ -305,14 +305,6 @@ static airy_status submit_rest(struct airy_lane *lane, struct airy_slot *slot)
     return AIRY_OK;
 }
 
-/* All that the host needs was waited for. */
-static airy_status collect(struct airy_lane *lane, struct airy_slot *slot)
-{
-    (void)lane;
-    (void)slot;
-    return AIRY_OK;
-}
-
 /* The rows of a median are all of the same frames: one that was read once has to be there. */
 static airy_status fail_changed(const struct airy_run *run, size_t row)
 {
@@ -333,9 +325,9 @@ static airy_status take(struct airy_lane *lane, struct airy_slot *slot, struct a
     const uint32_t *words = slot->work;
     for (; tally->frames < slot->frames; tally->frames++) {
         const size_t i = tally->frames, row = slot->rows[i];
-        const bool decoded = !slot->fates[i].alone && !takes_stored(job);
+        const uint32_t word = takes_stored(job) ? AIRY_FRAME_GOOD : words[i];
         airy_error error;
-        if (!airy_run_frame_is_bad(run, slot, i, decoded ? words[i] : AIRY_FRAME_GOOD, &error)) {
+        if (!airy_run_frame_is_bad(run, slot, i, word, &error)) {
             tally->stored += slot->sizes[i];
             continue;
         }
@@ -523,7 +515,6 @@ static airy_status open_job(struct job *job, size_t size)
         .submit = submit,
         .submit_decoded = submit_decoded,
         .submit_rest = submit_rest,
-        .collect = collect,
         .take = take,
         .is_done = is_done,
         .slots = 2, /* one is filled while the other one is taken */

@@ -13,6 +13,17 @@
 
 enum { BINS = RUN_BINS, FRAMES = 41, BAD = 17 };
 
+/* A sound stack, and an integrator for it. */
+static airy_stack *open_run(struct check *c, airy_integrator **integrator, size_t frames)
+{
+    const char *path = check_run_path(c, "stack.h5");
+    airy_stack *stack = NULL;
+    check_run_stack(c, path, check_run_frames(c, frames), frames, frames, SOUND);
+    *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    return stack;
+}
+
 /* Everything that arrays have. */
 struct table {
     airy_row_arrays arrays;
@@ -217,15 +228,13 @@ static void check_failing_last(struct check *c)
 {
     if (!check_case(c, "rows_function_fails_in_the_last_batch"))
         return;
-    const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
-    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
-    airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
-    airy_stack *stack = NULL;
+    const char *out = check_run_path(c, "out.h5");
+    airy_integrator *integrator;
+    airy_stack *stack = open_run(c, &integrator, FRAMES);
     airy_run_info info;
     struct failing failing = {.at = 0, .status = AIRY_ERR_CANCELLED};
     const airy_run_params params = {
         .batch = FRAMES, .row = fail_silently, .row_user = &failing, .force = true};
-    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
     CHECK_FAILS(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info),
                 AIRY_ERR_CANCELLED, "stopped");
     CHECK(c, info.stopped && access(out, F_OK) != 0);
@@ -258,14 +267,11 @@ static void check_one_writer(struct check *c)
 {
     if (!check_case(c, "rows_one_writer"))
         return;
-    const char *path = check_run_path(c, "stack.h5");
-    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
-    airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
-    airy_stack *stack = NULL;
+    airy_integrator *integrator;
+    airy_stack *stack = open_run(c, &integrator, FRAMES);
     struct alone alone = {0};
     const airy_run_params params = {
         .batch = 2, .writers = 1, .row = count_inside, .row_user = &alone};
-    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
     CHECK_OK(c, airy_integrate_stack(NULL, stack, &integrator, 1, &params, NULL));
     CHECK_COUNT(c, (size_t)atomic_load(&alone.most), 1);
     airy_stack_destroy(&stack);
@@ -278,15 +284,12 @@ static void check_failing(struct check *c)
     for (size_t k = 0; k < 2; k++) {
         if (!check_case(c, "rows_function_fails_%s", airy_status_name(ends[k])))
             continue;
-        const char *path = check_run_path(c, "stack.h5");
-        check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
-        airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
-        airy_stack *stack = NULL;
+        airy_integrator *integrator;
+        airy_stack *stack = open_run(c, &integrator, FRAMES);
         airy_run_info info;
         airy_error error;
         struct failing failing = {.at = 22, .status = ends[k]};
         const airy_run_params params = {.batch = 4, .row = fail_at, .row_user = &failing};
-        CHECK_OK(c, airy_stack_create(&stack, &path, 1));
         if (ends[k] == AIRY_ERR_CANCELLED) {
             CHECK_FAILS(c, airy_integrate_stack(NULL, stack, &integrator, 1, &params, &info),
                         AIRY_ERR_CANCELLED, "stopped after");
@@ -351,18 +354,15 @@ static void check_slow_reader(struct check *c)
     enum { MANY = 1000, WAITING = 64, BATCH = 4, SLOTS = 4 };
     if (!check_case(c, "rows_slow_reader"))
         return;
-    const char *path = check_run_path(c, "stack.h5");
+    airy_integrator *integrator;
+    airy_stack *stack = open_run(c, &integrator, MANY);
     const struct timespec pause = {.tv_nsec = 50000000};
-    check_run_stack(c, path, check_run_frames(c, MANY), MANY, MANY, SOUND);
-    airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
-    airy_stack *stack = NULL;
     airy_rows *rows = NULL;
     const airy_run_row *row;
     airy_run_info info;
     atomic_size_t done = 0;
     const airy_run_params params = {
         .batch = BATCH, .slots = SLOTS, .progress = count_done, .user = &done};
-    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
     CHECK_OK(c, airy_rows_open(&rows, stack, &integrator, 1, &params));
     for (size_t i = 0; i < MANY; i++) {
         if (i == 0 || i == 500)
@@ -390,14 +390,11 @@ static void check_timeout(struct check *c)
 {
     if (!check_case(c, "rows_timeout"))
         return;
-    const char *path = check_run_path(c, "stack.h5");
-    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
-    airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
-    airy_stack *stack = NULL;
+    airy_integrator *integrator;
+    airy_stack *stack = open_run(c, &integrator, FRAMES);
     airy_rows *rows = NULL;
     const airy_run_row *row = NULL;
     size_t count = 0;
-    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
     CHECK_OK(c, airy_rows_open(&rows, stack, &integrator, 1, NULL));
     for (;;) {
         const airy_status status = airy_rows_next(rows, &row, 0);
@@ -417,17 +414,14 @@ static void check_refused(struct check *c)
 {
     if (!check_case(c, "rows_errors"))
         return;
-    const char *path = check_run_path(c, "stack.h5");
-    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
-    airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
-    airy_stack *stack = NULL;
+    airy_integrator *integrator;
+    airy_stack *stack = open_run(c, &integrator, FRAMES);
     airy_rows *rows = NULL;
     const airy_run_row *row;
     float some[1];
     struct table table = make_table(c, FRAMES);
     airy_row_arrays arrays = {.rows = FRAMES - 1};
     airy_run_params params = {.arrays = &arrays};
-    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
     CHECK_FAILS(c, airy_integrate_stack(NULL, stack, &integrator, 1, &params, NULL), AIRY_ERR_PARAM,
                 "arrays.rows = 40, expected at least 41");
     params.writers = 65;
