@@ -24,6 +24,7 @@
 #include "airy/oct.h"
 #include "airy/oct_calibrate.h"
 #include "airy/oct_config.h"
+#include "airy/oct_stack.h"
 #include "airy/oct_stream.h"
 #include "airy/peaks.h"
 #include "airy/peaks_stack.h"

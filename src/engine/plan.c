@@ -347,11 +347,19 @@ static const airy_device *find_short(const struct airy_run_plan *plan,
     return NULL;
 }
 
-/* The next smaller plan; false: there is none, or the caller has fixed the sizes. */
-static bool shrink(struct airy_run_plan *plan, const airy_run_params *params, size_t least_slots)
+/* What batches are multiples of. */
+static size_t multiple_of(const struct airy_run *run)
 {
-    if (plan->batch > 1 && !params->batch)
-        plan->batch = (plan->batch + 1) / 2;
+    return airy_max_size(run->work->multiple, 1);
+}
+
+/* The next smaller plan; false: there is none, or the caller has fixed the sizes. */
+static bool shrink(struct airy_run_plan *plan, const struct airy_run *run)
+{
+    const airy_run_params *params = run->params;
+    const size_t least = multiple_of(run), least_slots = run->team.lanes / run->team.count;
+    if (plan->batch > least && !params->batch)
+        plan->batch = (plan->batch / least + 1) / 2 * least;
     else if (plan->slots > least_slots && !params->slots)
         plan->slots--;
     else if (plan->threads > 1) /* sums do not depend on how many there are */
@@ -506,7 +514,8 @@ static struct airy_run_plan choose(const struct airy_run *run, const size_t *row
     /* Who reads frames of such files decodes them, too. */
     if (run->info.path == AIRY_STACK_FILES && !params->readers)
         plan.readers = airy_max_size(plan.readers, airy_thread_limit() / team->count);
-    plan.batch = airy_max_size(airy_min_size(plan.batch, row_count), 1);
+    const size_t multiple = multiple_of(run);
+    plan.batch = airy_max_size(airy_min_size(plan.batch, row_count) / multiple, 1) * multiple;
     const size_t batches = (row_count + plan.batch - 1) / plan.batch;
     plan.slots = airy_max_size(airy_min_size(plan.slots, batches), share);
     return plan;
@@ -522,7 +531,7 @@ airy_status airy_run_plan_make(struct airy_run_plan *plan, const struct airy_run
     *plan = refused ? *refused : choose(run, rows, own_share(run->params, row_count));
     bool smaller = refused != NULL;
     do {
-        if (smaller && !shrink(plan, run->params, team->lanes / team->count))
+        if (smaller && !shrink(plan, run))
             return hint_at_work(plan, run, fail_memory(plan, team));
         AIRY_TRY(plan_memory(plan, run, rows, row_count));
         smaller = true;

@@ -88,6 +88,7 @@ struct airy_work {
     bool (*is_done)(const struct airy_run *run, size_t group);
     bool in_turn;     /* slots are taken in the order of their batches */
     bool one_lane;    /* of a device: slots are submitted in that order, too */
+    size_t multiple;  /* batches are of whole groups of so many frames, as the run is; 0: 1 */
     size_t batch;     /* frames of a batch, fewer where memory is short; 0: as tuned */
     size_t cpu_batch; /* the same on a CPU only */
     size_t slots;     /* at most; 0: as tuned */
@@ -301,6 +302,20 @@ airy_status airy_lane_finish(struct airy_lane *lane);
 bool airy_lane_has_room(const struct airy_lane *lane);
 /* That slot, with memory. The lock is held. */
 struct airy_slot *airy_lane_take_slot(struct airy_lane *lane);
+
+/*
+ * For works that need whole frames. head: the first `count` rows of an array. decode: a slot's frames
+ * to the first rows of frames [batch, height, width], and their status words. place: a frame that is
+ * decoded already to its row. stored_at: where the pixels of a frame that is stored as it is begin in
+ * chunks->bytes.
+ */
+airy_status airy_lane_head(airy_array **view, const airy_array *array, size_t count);
+airy_status airy_lane_decode(struct airy_lane *lane, const struct airy_slot *slot,
+                             const struct airy_chunks *chunks, const airy_array *frames,
+                             const airy_array *words);
+airy_status airy_lane_place(struct airy_lane *lane, const airy_array *frames, size_t i,
+                            const airy_array *frame);
+size_t airy_lane_stored_at(const struct airy_chunks *chunks, size_t i);
 
 /* Threads' bodies; `lane` is a struct airy_lane. */
 void *airy_run_reader(void *lane);

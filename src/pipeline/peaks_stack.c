@@ -148,20 +148,10 @@ static void close_slot(struct airy_lane *lane, struct airy_slot *slot)
     free(s);
 }
 
-/* The first n rows of an array. */
-static airy_status head(airy_array **view, const airy_array *array, size_t n)
-{
-    static const size_t origin[AIRY_MAX_DIMS];
-    size_t shape[AIRY_MAX_DIMS];
-    for (int k = 0; k < array->ndim; k++)
-        shape[k] = k ? array->shape[k] : n;
-    return airy_array_view(view, array, origin, shape);
-}
-
 static airy_status pull_head(airy_queue *queue, void *to, const airy_array *array, size_t n)
 {
     airy_array *view = NULL;
-    AIRY_TRY(head(&view, array, n));
+    AIRY_TRY(airy_lane_head(&view, array, n));
     const airy_status status = airy_array_pull(queue, to, airy_array_size(view), view);
     airy_array_destroy(&view);
     return status;
@@ -172,15 +162,7 @@ static airy_status submit(struct airy_lane *lane, struct airy_slot *slot,
 {
     const struct peaks_lane *own = lane->work;
     const struct peaks_slot *s = slot->work;
-    airy_array *frames = NULL, *words = NULL;
-    airy_status status = head(&frames, own->frames, slot->frames);
-    if (status == AIRY_OK)
-        status = head(&words, s->status, slot->frames);
-    if (status == AIRY_OK)
-        status = airy_decode_chunks(lane->compute, frames, words, chunks);
-    airy_array_destroy(&frames);
-    airy_array_destroy(&words);
-    return status;
+    return airy_lane_decode(lane, slot, chunks, own->frames, s->status);
 }
 
 static airy_status submit_decoded(struct airy_lane *lane, struct airy_slot *slot, size_t i,
@@ -188,12 +170,7 @@ static airy_status submit_decoded(struct airy_lane *lane, struct airy_slot *slot
 {
     (void)slot;
     const struct peaks_lane *own = lane->work;
-    const size_t start[3] = {i, 0, 0};
-    airy_array *place = NULL;
-    AIRY_TRY(airy_array_view(&place, own->frames, start, frame->shape));
-    const airy_status status = airy_array_copy(lane->compute, place, frame);
-    airy_array_destroy(&place);
-    return status;
+    return airy_lane_place(lane, own->frames, i, frame);
 }
 
 /* The frames' sums, and what stands out of them. */
@@ -218,7 +195,7 @@ static airy_status submit_rest(struct airy_lane *lane, struct airy_slot *slot)
     airy_array *v[VIEWS] = {NULL};
     airy_status status = AIRY_OK;
     for (int i = 0; i < VIEWS && status == AIRY_OK; i++)
-        status = head(&v[i], parts[i].whole, parts[i].rows);
+        status = airy_lane_head(&v[i], parts[i].whole, parts[i].rows);
     const airy_peak_lists lists = {v[3], v[4], v[5], v[6], v[7]};
     if (status == AIRY_OK)
         status = airy_integrate(lane->compute, v[1], v[2], own->finder->integrator, v[0]);

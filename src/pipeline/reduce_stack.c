@@ -124,33 +124,28 @@ static airy_status submit(struct airy_lane *lane, struct airy_slot *slot,
 {
     const struct job *job = lane->run->job;
     struct reduce_lane *own = lane->work;
-    airy_array *frames = NULL, *words = NULL;
-    const size_t start = 0;
+    airy_array *frames = NULL;
     own->chunks = *chunks;
     own->place = job->taken;
     if (takes_stored(job))
         return AIRY_OK;
     airy_status status = view_decoded(&frames, lane, 0, slot->frames);
     if (status == AIRY_OK)
-        status = airy_array_view(&words, own->words, &start, &slot->frames);
+        status = airy_lane_decode(lane, slot, chunks, frames, own->words);
     if (status == AIRY_OK)
-        status = airy_decode_chunks(lane->compute, frames, words, chunks);
-    if (status == AIRY_OK)
-        status = airy_array_pull(lane->compute, slot->work, airy_array_size(words), words);
+        status =
+            airy_array_pull(lane->compute, slot->work, airy_array_size(own->words), own->words);
     airy_array_destroy(&frames);
-    airy_array_destroy(&words);
     return status;
 }
 
 static airy_status submit_decoded(struct airy_lane *lane, struct airy_slot *slot, size_t i,
                                   const airy_array *frame)
 {
-    airy_array *to = NULL;
-    (void)slot;
-    airy_status status = view_decoded(&to, lane, i, 1);
-    if (status == AIRY_OK)
-        status = airy_array_copy(lane->compute, to, frame);
-    airy_array_destroy(&to);
+    airy_array *frames = NULL;
+    AIRY_TRY(view_decoded(&frames, lane, 0, slot->frames));
+    const airy_status status = airy_lane_place(lane, frames, i, frame);
+    airy_array_destroy(&frames);
     return status;
 }
 
@@ -167,12 +162,6 @@ static bool is_good(const struct airy_lane *lane, const struct airy_slot *slot, 
            (slot->fates[i].alone || takes_stored(lane->run->job) || words[i] == AIRY_FRAME_GOOD);
 }
 
-/* Where the pixels of a stored frame begin in the batch. */
-static size_t stored_at(const struct reduce_lane *own, size_t i)
-{
-    return own->chunks.host_table[i * own->chunks.layout.blocks].offset;
-}
-
 /* Good frames from i on that follow each other at equal distances. */
 static size_t count_alike(const struct airy_lane *lane, const struct airy_slot *slot, size_t i)
 {
@@ -181,8 +170,8 @@ static size_t count_alike(const struct airy_lane *lane, const struct airy_slot *
     while (end < slot->frames && is_good(lane, slot, end) &&
            is_stored(lane, slot, end) == is_stored(lane, slot, i) &&
            (!is_stored(lane, slot, i) || end < i + 2 ||
-            stored_at(own, end) - stored_at(own, end - 1) ==
-                stored_at(own, i + 1) - stored_at(own, i)))
+            airy_lane_stored_at(&own->chunks, end) - airy_lane_stored_at(&own->chunks, end - 1) ==
+                airy_lane_stored_at(&own->chunks, i + 1) - airy_lane_stored_at(&own->chunks, i)))
         end++;
     return end - i;
 }
@@ -196,12 +185,13 @@ static airy_status view_frames(airy_array **view, struct airy_lane *lane,
     const size_t shape[3] = {1, job->info.height, job->info.width};
     if (!is_stored(lane, slot, i))
         return view_decoded(view, lane, i, count);
-    AIRY_TRY(
-        airy_array_view_as(view, own->chunks.bytes, stored_at(own, i), job->info.dtype, 3, shape));
+    AIRY_TRY(airy_array_view_as(view, own->chunks.bytes, airy_lane_stored_at(&own->chunks, i),
+                                job->info.dtype, 3, shape));
     (*view)->shape[0] = count;
     if (count > 1)
-        (*view)->pitch[0] = (stored_at(own, i + 1) - stored_at(own, i)) /
-                            airy_dtype_size(job->info.dtype);
+        (*view)->pitch[0] =
+            (airy_lane_stored_at(&own->chunks, i + 1) - airy_lane_stored_at(&own->chunks, i)) /
+            airy_dtype_size(job->info.dtype);
     return AIRY_OK;
 }
 
@@ -442,8 +432,8 @@ static airy_status read_strips(struct job *job, airy_reduce_run_info *info)
         AIRY_TRY(status);
         /* Asked to stop when the last frame of a pass was done. */
         AIRY_FAIL_IF(job->run.stopped && job->first_row + job->rows < height, AIRY_ERR_CANCELLED,
-                     "pass %zu of %zu: stopped after %zu of %zu frames", job->pass + 1,
-                     job->passes, job->frames, job->frames);
+                     "pass %zu of %zu: stopped after %zu of %zu frames", job->pass + 1, job->passes,
+                     job->frames, job->frames);
         AIRY_TRY(check_taken(job, &info->run));
         assert(job->pass == 0 || job->taken == info->taken);
         info->taken = job->taken;

@@ -62,6 +62,7 @@ static const struct {
     {"oct", check_oct},
     {"frames", check_frame_files},
     {"oct_config", check_oct_config},
+    {"oct_stack", check_oct_stack},
     {"oct_stream", check_oct_stream},
     {"ring", check_ring},
     {"stream", check_stream},

@@ -159,6 +159,7 @@ void check_log(struct check *c);
 void check_merge(struct check *c);
 void check_around(struct check *c);
 void check_quote(struct check *c);
+void check_oct_stack(struct check *c);
 void check_oct_stream(struct check *c);
 void check_ring(struct check *c);
 void check_stream(struct check *c);
