@@ -186,6 +186,9 @@ static void init_condition(pthread_cond_t *condition)
 
 airy_status airy_run_begin(struct airy_run *run, const char *call)
 {
+    static const airy_run_params defaults;
+    run->call = call;
+    run->params = run->params ? run->params : &defaults;
     run->bad_batch = SIZE_MAX;
     run->skip_bad = run->feed || run->params->skip_bad;
     pthread_mutex_init(&run->lock, NULL);
@@ -198,6 +201,13 @@ airy_status airy_run_begin(struct airy_run *run, const char *call)
         return AIRY_OK;
     AIRY_FAIL_IF(!run->stack, AIRY_ERR_PARAM, "%s: stack is NULL", call);
     return airy_stack_get_info(run->stack, &run->info);
+}
+
+airy_status airy_run_set_team(struct airy_run *run, size_t count)
+{
+    run->team.count = count;
+    return airy_memory_calloc((void **)&run->team.devices, count, sizeof(airy_device *),
+                              "devices of a run");
 }
 
 airy_status airy_run_open(struct airy_run *run)
@@ -234,10 +244,32 @@ void airy_run_close(struct airy_run *run)
         pthread_cond_destroy(&run->lanes[i].made);
     }
     free(run->lanes);
+    free(run->team.devices);
     free(run->rows);
     if (run->feed)
         pthread_cond_destroy(&run->feed->room);
     airy_messages_close(&run->messages);
     pthread_mutex_destroy(&run->progress_lock);
     pthread_mutex_destroy(&run->lock);
+}
+
+airy_status airy_run_do(struct airy_run *run, const char *call,
+                        airy_status (*open)(struct airy_run *run),
+                        airy_status (*perform)(struct airy_run *run),
+                        void (*release)(struct airy_run *run))
+{
+    const uint64_t start = airy_clock_ns();
+    airy_error error = {.status = AIRY_OK};
+    *run->out = (airy_run_info){0};
+    airy_status status = airy_run_begin(run, call);
+    if (status == AIRY_OK)
+        status = open(run);
+    if (status == AIRY_OK)
+        status = perform(run);
+    (void)airy_error_first(&error, status);
+    airy_run_close(run);
+    if (release)
+        release(run);
+    run->out->seconds = (double)(airy_clock_ns() - start) * 1e-9;
+    return airy_error_restore(&error);
 }

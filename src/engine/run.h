@@ -35,7 +35,7 @@ struct airy_tally;
 
 /* The devices of a run. */
 struct airy_run_team {
-    airy_device *const *devices;
+    airy_device **devices;
     size_t count;
     size_t lanes; /* lane i is of devices[i % count] */
 };
@@ -202,8 +202,9 @@ struct airy_lane {
 struct airy_run {
     const airy_stack *stack; /* NULL: the run is fed */
     struct airy_feed *feed;
-    airy_stack_info info; /* of the stack, or of what is to be fed */
-    const airy_run_params *params;
+    airy_stack_info info;          /* of the stack, or of what is to be fed */
+    const airy_run_params *params; /* NULL until it begins: the defaults */
+    const char *call;              /* the function, for sentences */
     struct airy_run_team team;
     struct airy_run_plan plan;
     const struct airy_work *work;
@@ -276,12 +277,20 @@ airy_status airy_run_check(const airy_run_params *params);
 airy_status airy_run_check_plain(const airy_run_params *params, const char *call);
 
 /*
- * The life of a run whose stack, or feed and info, params and out are set. begin: the frames have a
- * shape. open, with team, work and job: how many rows and lanes there are. prepare: queues and slots
- * for the rows to do, as planned, or less of it where the memory turns out to be less. execute: list
- * the rows that are to be done, and do them. join: what failed. close: describes the run.
+ * The life of a public function's run, whose stack, or feed and info, params, out and job are set.
+ * begin: the frames have a shape. set_team: room for its devices. open, with team and work: how many
+ * rows and lanes there are. prepare: queues and slots for the rows to do, as planned, or less of it
+ * where the memory turns out to be less. execute: list the rows that are to be done, and do them.
+ * join: what failed. close: describes the run. do: all of it, timed, and the first failure with its
+ * record; perform is execute and what belongs to it, release gets the closed run, also after a
+ * failure, or is NULL.
  */
+airy_status airy_run_do(struct airy_run *run, const char *call,
+                        airy_status (*open)(struct airy_run *run),
+                        airy_status (*perform)(struct airy_run *run),
+                        void (*release)(struct airy_run *run));
 airy_status airy_run_begin(struct airy_run *run, const char *call);
+airy_status airy_run_set_team(struct airy_run *run, size_t count);
 airy_status airy_run_open(struct airy_run *run);
 airy_status airy_run_prepare(struct airy_run *run);
 void airy_run_start(struct airy_run *run);

@@ -12,15 +12,15 @@
 #include "io/result/nxazint.h"
 #include "pipeline/integrate_run.h"
 
-static airy_status open_as(struct airy_integrate_job *job, const char *path,
-                           const struct airy_pattern_spec *spec, enum integrate_file how)
+static airy_status open_as(struct airy_integrate_job *job, const struct airy_pattern_spec *spec,
+                           enum integrate_file how)
 {
     const airy_run_params *p = job->run.params;
     if (how == AIRY_RUN_JOIN)
-        return airy_pattern_file_join(&job->file, path, spec);
+        return airy_pattern_file_join(&job->file, job->path, spec);
     if (how == AIRY_RUN_GATHER)
-        return airy_pattern_file_gather(&job->file, path, spec, p->force);
-    return airy_pattern_file_create(&job->file, path, spec, p->force, p->resume);
+        return airy_pattern_file_gather(&job->file, job->path, spec, p->force);
+    return airy_pattern_file_create(&job->file, job->path, spec, p->force, p->resume);
 }
 
 /* Mean of one value a frame of the stack over a group. */
@@ -223,18 +223,18 @@ static struct airy_pattern_spec describe_rows(const struct airy_integrate_job *j
     };
 }
 
-airy_status airy_integrate_file_grow(struct airy_integrate_job *job, const char *path)
+airy_status airy_integrate_file_grow(struct airy_integrate_job *job)
 {
     const airy_run_params *p = job->run.params;
     const struct airy_pattern_numbers numbers = {p->first, airy_max_size(p->step, 1)};
     struct airy_fingerprint fingerprint;
     struct airy_pattern_spec spec = describe_rows(job, &fingerprint);
     spec.grows = true;
-    return airy_pattern_growing_create(&job->growing, path, &spec, numbers, p->force, p->resume);
+    return airy_pattern_growing_create(&job->growing, job->path, &spec, numbers, p->force,
+                                       p->resume);
 }
 
-airy_status airy_integrate_file_open(struct airy_integrate_job *job, const char *path,
-                                     enum integrate_file how)
+airy_status airy_integrate_file_open(struct airy_integrate_job *job, enum integrate_file how)
 {
     const struct airy_run *run = &job->run;
     const airy_integrator *integrator = job->integrators[0];
@@ -247,7 +247,7 @@ airy_status airy_integrate_file_open(struct airy_integrate_job *job, const char 
     struct airy_pattern_spec spec = describe_rows(job, &fingerprint);
     spec.frames = groups;
     if (how == AIRY_RUN_ALONE && !run->params->resume) /* before any list of so many rows */
-        AIRY_TRY(airy_disk_check(path, airy_pattern_rows_size(&spec), &spec.owner));
+        AIRY_TRY(airy_disk_check(job->path, airy_pattern_rows_size(&spec), &spec.owner));
     AIRY_TRY_OR(out,
                 airy_memory_calloc((void **)&index, groups, sizeof(index[0]), "frame numbers"));
     AIRY_TRY_OR(out, airy_memory_calloc((void **)&monitor, groups, sizeof(monitor[0]), "monitor"));
@@ -268,7 +268,7 @@ airy_status airy_integrate_file_open(struct airy_integrate_job *job, const char 
     spec.nxazint = run->params->nxazint;
     spec.index = index;
     spec.monitor = run->params->monitor ? monitor : NULL;
-    status = open_as(job, path, &spec, how);
+    status = open_as(job, &spec, how);
 out:
     free(index);
     free(monitor);

@@ -31,7 +31,7 @@ static bool has_norms(const struct airy_integrate_job *job)
 {
     bool copied = false;
     for (size_t i = 0; i < job->count; i++)
-        copied = copied || !job->devices[i]->backend->in_place;
+        copied = copied || !job->run.team.devices[i]->backend->in_place;
     return copied && job->planes < AIRY_SUM_PLANES;
 }
 
@@ -241,13 +241,13 @@ static airy_status check_regions(const airy_integrator *integrator, const airy_r
 }
 
 /* All there, of the frames' shape and like each other. */
-static airy_status check_integrators(const struct airy_integrate_job *job, const char *call)
+static airy_status check_integrators(const struct airy_integrate_job *job)
 {
     const airy_stack_info *info = &job->run.info;
     const airy_run_params *params = job->run.params;
     for (size_t i = 0; i < job->count; i++) {
         const airy_integrator *it = job->integrators[i], *first = job->integrators[0];
-        AIRY_FAIL_IF(!it, AIRY_ERR_PARAM, "%s: integrators[%zu] is NULL", call, i);
+        AIRY_FAIL_IF(!it, AIRY_ERR_PARAM, "%s: integrators[%zu] is NULL", job->run.call, i);
         AIRY_FAIL_IF(info->height != it->height || info->width != it->width, AIRY_ERR_SHAPE,
                      "%s has frames of %zu x %zu pixels, the geometry's detector %zu x %zu",
                      info->dataset, info->height, info->width, it->height, it->width);
@@ -307,29 +307,25 @@ static size_t choose_writers(const struct airy_run *run)
     return airy_max_size(of_device / (team->lanes / team->count), 1);
 }
 
-static airy_status open_team(struct airy_integrate_job *job, const char *call)
+static airy_status open_team(struct airy_integrate_job *job)
 {
     struct airy_run *run = &job->run;
     AIRY_FAIL_IF(!job->integrators || job->count == 0, AIRY_ERR_PARAM, "%s: integrators is NULL",
-                 call);
-    AIRY_TRY(airy_memory_calloc((void **)&job->devices, job->count, sizeof(airy_device *),
-                                "devices of a run"));
-    AIRY_TRY(check_integrators(job, call));
+                 run->call);
+    AIRY_TRY(airy_run_set_team(run, job->count));
+    AIRY_TRY(check_integrators(job));
     for (size_t i = 0; i < job->count; i++)
-        job->devices[i] = job->integrators[i]->device;
+        run->team.devices[i] = job->integrators[i]->device;
     job->planes = planes_back(job);
-    run->team = (struct airy_run_team){job->devices, job->count, 0};
     run->work = &work;
-    run->job = job;
+    run->ordered = run->params->in_order;
     return airy_integrator_get_info(job->integrators[0], &job->axes);
 }
 
-airy_status airy_integrate_open(struct airy_integrate_job *job, const char *call)
+airy_status airy_integrate_open(struct airy_run *run)
 {
-    struct airy_run *run = &job->run;
-    AIRY_TRY(airy_run_begin(run, call));
-    AIRY_TRY(open_team(job, call));
-    run->ordered = run->params->in_order;
+    struct airy_integrate_job *job = run->job;
+    AIRY_TRY(open_team(job));
     AIRY_TRY(airy_run_open(run));
     if (!run->feed && !run->ordered) /* a feed's hooks are for one */
         run->writers = choose_writers(run);
@@ -337,31 +333,12 @@ airy_status airy_integrate_open(struct airy_integrate_job *job, const char *call
     return check_monitor(run);
 }
 
-void airy_integrate_close(struct airy_integrate_job *job, bool keep)
+void airy_integrate_close(struct airy_run *run)
 {
-    airy_run_close(&job->run);
+    struct airy_integrate_job *job = run->job;
+    const bool keep = job->shared || run->params->resume ||
+                      run->out->frames + run->out->resumed > 0;
     airy_pattern_file_destroy(&job->file, keep);
     airy_pattern_growing_destroy(&job->growing, keep);
     airy_accumulator_destroy(&job->spread.sums);
-    free(job->devices);
-}
-
-airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
-                                airy_integrator *const *integrators, size_t count,
-                                const airy_run_params *params)
-{
-    static const airy_run_params defaults;
-    AIRY_FAIL_IF(!info, AIRY_ERR_PARAM, "airy_integrate_plan: info is NULL");
-    struct airy_integrate_job job = {
-        .run = {.stack = stack, .params = params ? params : &defaults, .out = info},
-        .integrators = (const airy_integrator *const *)integrators,
-        .count = count,
-    };
-    *info = (airy_run_info){0};
-    airy_status status = airy_integrate_open(&job, "airy_integrate_plan");
-    if (status == AIRY_OK)
-        status = airy_run_plan_make(&job.run.plan, &job.run, NULL, job.run.total_rows, NULL);
-    airy_integrate_close(&job, false);
-    info->frames = job.run.total_rows;
-    return status;
 }

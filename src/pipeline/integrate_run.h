@@ -32,10 +32,11 @@ struct integrate_hooks {
 
 struct airy_integrate_job {
     struct airy_run run; /* its job is this */
+    const char *path;    /* of the file; NULL: none is written */
+    bool shared;         /* by processes that work on it */
     /* One a device, of frames and bins of the same shape. */
     const airy_integrator *const *integrators;
     size_t count;
-    airy_device **devices; /* [count] */
     airy_integrator_info axes;
     /*
      * Planes of a frame's sums that are copied back: all; or of long rows those that no frame
@@ -75,10 +76,10 @@ struct integrate_slot {
                                 where the device's are in the host's memory */
 };
 
-/* stack, or feed and info, params and out of the run are set, integrators, count and hooks. */
-airy_status airy_integrate_open(struct airy_integrate_job *job, const char *call);
-/* keep: the partial file stays, where there is one. */
-void airy_integrate_close(struct airy_integrate_job *job, bool keep);
+/* For a run that has begun, whose job has path, integrators, count and hooks: its team and lanes. */
+airy_status airy_integrate_open(struct airy_run *run);
+/* When the run is closed: a partial file stays where it can be resumed, or is shared. */
+void airy_integrate_close(struct airy_run *run);
 
 /* Rows of params->arrays are marked as not made. */
 void airy_integrate_clear_arrays(const struct airy_integrate_job *job);
@@ -94,9 +95,8 @@ void airy_integrate_booked(struct airy_lane *lane, struct airy_slot *slot,
  * frames. The run is open.
  */
 enum integrate_file { AIRY_RUN_ALONE, AIRY_RUN_JOIN, AIRY_RUN_GATHER };
-airy_status airy_integrate_file_open(struct airy_integrate_job *job, const char *path,
-                                     enum integrate_file how);
-airy_status airy_integrate_file_grow(struct airy_integrate_job *job, const char *path);
+airy_status airy_integrate_file_open(struct airy_integrate_job *job, enum integrate_file how);
+airy_status airy_integrate_file_grow(struct airy_integrate_job *job);
 airy_status airy_integrate_file_finish(struct airy_integrate_job *job);
 
 #endif

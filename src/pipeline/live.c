@@ -360,14 +360,15 @@ static airy_status mend_rest(airy_live *live, bool failed)
     return first.status == AIRY_OK ? AIRY_OK : airy_error_restore(&first);
 }
 
-static airy_status open_live(airy_live *live, const char *path)
+static airy_status open_live(airy_live *live)
 {
     struct airy_run *run = &live->job.run;
-    AIRY_TRY(airy_integrate_open(&live->job, "airy_live_create"));
+    AIRY_TRY(airy_run_begin(run, "airy_live_create"));
+    AIRY_TRY(airy_integrate_open(run));
     run->row_count = run->total_rows;
-    if (path)
-        AIRY_TRY(live->params.frames ? airy_integrate_file_open(&live->job, path, AIRY_RUN_ALONE)
-                                     : airy_integrate_file_grow(&live->job, path));
+    if (live->job.path)
+        AIRY_TRY(live->params.frames ? airy_integrate_file_open(&live->job, AIRY_RUN_ALONE)
+                                     : airy_integrate_file_grow(&live->job));
     AIRY_TRY(airy_run_prepare(run));
     AIRY_TRY(claim_resumed(live));
     live->started = true;
@@ -428,13 +429,15 @@ airy_status airy_live_create(airy_live **live, const char *path,
         .run = {.feed = &made->feed,
                 .info = info,
                 .params = &made->run_params,
-                .out = &made->run_info},
+                .out = &made->run_info,
+                .job = &made->job},
+        .path = path,
         .integrators = (const airy_integrator *const *)integrators,
         .count = count,
         .hooks = &made->hooks,
     };
     pthread_mutex_init(&made->hand_on, NULL);
-    const airy_status status = open_live(made, path);
+    const airy_status status = open_live(made);
     if (status != AIRY_OK) {
         airy_error error = {.status = AIRY_OK};
         (void)airy_error_first(&error, status);
@@ -899,9 +902,8 @@ void airy_live_destroy(airy_live **live)
     *live = NULL;
     if (!dead->finished && dead->started)
         (void)end_feed(dead);
-    const struct airy_run *run = &dead->job.run;
-    airy_integrate_close(&dead->job,
-                         run->out->frames + run->resumed > 0 || dead->run_params.resume);
+    airy_run_close(&dead->job.run);
+    airy_integrate_close(&dead->job.run);
     for (int m = 0; m < MARKS; m++)
         free(dead->marks[m]);
     pthread_mutex_destroy(&dead->hand_on);

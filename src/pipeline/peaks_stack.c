@@ -8,7 +8,6 @@
 
 #include "airy/peaks_stack.h"
 #include "airy/sparse.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -21,9 +20,9 @@ enum { CPU_BATCH = 4 /* frames that are better in caches */ };
 /* The calling thread's only, as batches are taken in turn: writer, out. */
 struct job {
     struct airy_run run;
+    const char *path; /* NULL: nothing is written */
     const airy_peak_finder *const *finders;
     size_t count;
-    airy_device **devices; /* [count] */
     airy_sparse_writer *writer;
     airy_peaks_run_info *out;
 };
@@ -67,7 +66,7 @@ static void find_need(const struct airy_run *run, size_t batch, struct airy_work
                  lists = p->max_pixels * (sizeof(uint32_t) + pixel_bytes(run)) +
                          p->max_peaks * sizeof(airy_peak),
                  sums = finder->integrator->bins * (AIRY_SUM_PLANES * sizeof(double) + 48);
-    const bool copied = !job->devices[0]->backend->in_place;
+    const bool copied = !finder->device->backend->in_place;
     *need = (struct airy_work_need){.results = batch * (small + lists),
                                     .scratch = batch * sums,
                                     .copied = batch * small,
@@ -353,7 +352,7 @@ static const struct airy_work work = {
     .cpu_batch = CPU_BATCH,
 };
 
-static airy_status open_writer(struct job *job, const char *path)
+static airy_status open_writer(struct job *job)
 {
     const struct airy_run *run = &job->run;
     const airy_peak_finder *finder = job->finders[0];
@@ -383,7 +382,7 @@ static airy_status open_writer(struct job *job, const char *path)
                                               .configuration = run->params->configuration,
                                               .force = run->params->force};
     if (status == AIRY_OK)
-        status = airy_sparse_writer_create(&job->writer, path, &params);
+        status = airy_sparse_writer_create(&job->writer, job->path, &params);
     free(images);
     return status;
 }
@@ -411,53 +410,50 @@ static airy_status check_finders(const struct job *job)
     return AIRY_OK;
 }
 
-static airy_status open_job(struct job *job)
+static airy_status open_job(struct airy_run *run)
 {
-    struct airy_run *run = &job->run;
+    const struct job *job = run->job;
     AIRY_FAIL_IF(!run->stack || !job->finders || job->count == 0 || !job->finders[0],
                  AIRY_ERR_PARAM, "airy_peaks_stack: stack or finders is missing");
     AIRY_TRY(airy_run_check_plain(run->params, "airy_peaks_stack"));
     AIRY_TRY(check_finders(job));
-    AIRY_TRY(airy_memory_calloc((void **)&job->devices, job->count, sizeof(airy_device *),
-                                "devices of a run"));
+    AIRY_TRY(airy_run_set_team(run, job->count));
     for (size_t i = 0; i < job->count; i++)
-        job->devices[i] = job->finders[i]->device;
-    run->team = (struct airy_run_team){job->devices, job->count, 0};
+        run->team.devices[i] = job->finders[i]->device;
     run->work = &work;
-    run->job = job;
     return airy_run_open(run);
+}
+
+static airy_status find_all(struct airy_run *run)
+{
+    struct job *job = run->job;
+    if (!job->path)
+        return airy_run_execute(run);
+    /* What cannot be done fails before a file is made. */
+    AIRY_TRY(airy_run_plan_make(&run->plan, run, NULL, run->total_rows, NULL));
+    AIRY_TRY(open_writer(job));
+    AIRY_TRY(airy_run_execute(run));
+    return airy_sparse_writer_finish(job->writer);
+}
+
+static void close_job(struct airy_run *run)
+{
+    struct job *job = run->job;
+    airy_sparse_writer_destroy(&job->writer);
 }
 
 airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
                              const airy_peak_finder *const *finders, size_t count,
                              const airy_run_params *params, airy_peaks_run_info *info)
 {
-    static const airy_run_params defaults;
     airy_peaks_run_info local, *out = info ? info : &local;
-    const uint64_t start = airy_clock_ns();
     *out = (airy_peaks_run_info){.pixels = 0};
     struct job job = {
-        .run = {.stack = stack, .params = params ? params : &defaults, .out = &out->run},
+        .run = {.stack = stack, .params = params, .out = &out->run, .job = &job},
+        .path = path,
         .finders = finders,
         .count = count,
         .out = out,
     };
-    airy_status status = airy_run_begin(&job.run, "airy_peaks_stack");
-    if (status == AIRY_OK)
-        status = open_job(&job);
-    if (status == AIRY_OK && path) /* what cannot be done fails before a file is made */
-        status = airy_run_plan_make(&job.run.plan, &job.run, NULL, job.run.total_rows, NULL);
-    if (status == AIRY_OK && path)
-        status = open_writer(&job, path);
-    if (status == AIRY_OK)
-        status = airy_run_execute(&job.run);
-    if (status == AIRY_OK && job.writer)
-        status = airy_sparse_writer_finish(job.writer);
-    airy_error error = {.status = AIRY_OK};
-    (void)airy_error_first(&error, status);
-    airy_run_close(&job.run);
-    airy_sparse_writer_destroy(&job.writer);
-    free(job.devices);
-    out->run.seconds = (double)(airy_clock_ns() - start) * 1e-9;
-    return status == AIRY_OK ? status : airy_error_restore(&error);
+    return airy_run_do(&job.run, "airy_peaks_stack", open_job, find_all, close_job);
 }

@@ -355,29 +355,26 @@ static void tell_message(void *user, airy_log_level level, const char *text)
     job->asked->message(job->asked->user, level, text);
 }
 
+static airy_status open_pass(struct airy_run *run)
+{
+    struct job *job = run->job;
+    AIRY_TRY(airy_run_set_team(run, 1));
+    run->team.devices[0] = job->device;
+    run->work = &job->work;
+    if (job->passes > 1)
+        airy_message(&run->messages, AIRY_LOG_INFO, "pass %zu of %zu: rows %zu to %zu",
+                     job->pass + 1, job->passes, job->first_row, job->first_row + job->rows - 1);
+    return airy_run_open(run);
+}
+
 /* The stack once. */
 static airy_status read_stack(struct job *job, airy_run_info *out)
 {
-    struct airy_run *run = &job->run;
     job->taken = 0;
-    *run = (struct airy_run){.stack = job->stack, .params = &job->params, .out = out};
-    airy_status status = airy_run_begin(run, "airy_stack_reduce");
-    run->team = (struct airy_run_team){&job->device, 1, 0};
-    run->work = &job->work;
-    run->job = job;
-    if (status == AIRY_OK && job->passes > 1)
-        airy_message(&run->messages, AIRY_LOG_INFO, "pass %zu of %zu: rows %zu to %zu",
-                     job->pass + 1, job->passes, job->first_row, job->first_row + job->rows - 1);
-    if (status == AIRY_OK)
-        status = airy_run_open(run);
-    if (status == AIRY_OK)
-        status = airy_run_execute(run);
-    airy_error error = {.status = AIRY_OK};
-    (void)airy_error_first(&error, status);
-    airy_run_close(run);
-    if (status == AIRY_OK)
-        return AIRY_OK;
-    (void)airy_error_restore(&error);
+    job->run =
+        (struct airy_run){.stack = job->stack, .params = &job->params, .out = out, .job = job};
+    const airy_status status =
+        airy_run_do(&job->run, "airy_stack_reduce", open_pass, airy_run_execute, NULL);
     return status == AIRY_ERR_CANCELLED && job->passes > 1
                ? airy_fail_context(status, "pass %zu of %zu", job->pass + 1, job->passes)
                : status;
