@@ -197,10 +197,7 @@ airy_status airy_run_begin(struct airy_run *run, const char *call)
         init_condition(&run->feed->room);
     AIRY_TRY(airy_messages_open(&run->messages, run->params->message, run->params->user,
                                 run->feed != NULL));
-    if (run->feed)
-        return AIRY_OK;
-    AIRY_FAIL_IF(!run->stack, AIRY_ERR_PARAM, "%s: stack is NULL", call);
-    return airy_stack_get_info(run->stack, &run->info);
+    return run->stack ? airy_stack_get_info(run->stack, &run->info) : AIRY_OK;
 }
 
 airy_status airy_run_set_team(struct airy_run *run, size_t count)

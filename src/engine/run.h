@@ -200,7 +200,7 @@ struct airy_lane {
 };
 
 struct airy_run {
-    const airy_stack *stack; /* NULL: the run is fed */
+    const airy_stack *stack; /* NULL: the run is fed, or its frames are made */
     struct airy_feed *feed;
     airy_stack_info info;          /* of the stack, or of what is to be fed */
     const airy_run_params *params; /* NULL until it begins: the defaults */
@@ -332,9 +332,12 @@ void *airy_run_submitter(void *lane);
 void *airy_run_waiter(void *lane); /* not of a device that works in place */
 void *airy_run_writer(void *lane);
 /*
- * Ends the run with the calling thread's last error, unless it is of a slot behind the batch whose
- * frame ends the run already; NULL: of no slot. The lock is not held.
+ * End the run with the calling thread's last error: at once, or as a bad frame does, when all
+ * batches before this one are done. Nothing happens where the run has failed, or a frame of an
+ * earlier batch ends it. The lock is held.
  */
+void airy_run_end(struct airy_run *run, size_t batch, airy_status status, bool at_once);
+/* End it at once for a failure in this slot; NULL: in none. The lock is not held. */
 void airy_run_fail(struct airy_lane *lane, const struct airy_slot *slot, airy_status status);
 /* Wake every thread. The lock is held. */
 void airy_run_wake(struct airy_run *run);
@@ -342,6 +345,8 @@ void airy_run_wake(struct airy_run *run);
 void airy_run_show(struct airy_run *run);
 /* The sentence of a bad frame is reported where no row before it is bad. The run's lock is held. */
 void airy_run_note_bad(airy_run_info *out, size_t row, const char *sentence);
+/* Enter what was done into the books of the run. The lock is held. */
+void airy_run_book(struct airy_run *run, const struct airy_tally *tally);
 /* No batch is started any more. The lock is held. */
 bool airy_run_ends(const struct airy_run *run);
 /*

@@ -1,8 +1,8 @@
 /*
  * Frames into a stack. Each thread makes a frame, encodes it, places it in its file in the order of
- * the frames, and writes its bytes at the same time as others do.
+ * the frames, and writes its bytes at the same time as others do. The run has no lanes, only books:
+ * each row is a batch.
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/messages.h"
 #include "base/size.h"
 #include "base/thread.h"
 #include "core/profile.h"
+#include "engine/run.h"
 #include "io/stack/file.h"
 
 enum { MOST_THREADS = 64, KEEP_BYTES = 512 << 20 /* of all chunks that are kept */ };
@@ -32,70 +32,27 @@ struct part {
 
 /* What the threads share. */
 struct fill {
+    struct airy_run run;
     airy_stack_writer *writer;
     airy_stack_fill_params params;
     airy_codec_params codec;
     airy_profile *profile;
     airy_stack_fill_info *info;
-    struct airy_messages messages;
     size_t rows, frame_bytes, bound; /* bound: of a chunk; 0: frames are written as they are */
     size_t part_rows, part_count;
     uint64_t keep_bytes;
-    pthread_mutex_t lock; /* of everything below, and of info */
+    /* With the run's lock: */
     pthread_cond_t turn;
     struct part *parts; /* [part_count] */
     size_t begun;       /* parts that a thread has taken, the first ones */
     struct kept *kept;  /* [period], or NULL */
     uint64_t kept_bytes;
-    airy_error error;
-    /* The lowest row whose frame ends the work, or SIZE_MAX: those before it are done. */
-    size_t bad_row;
-    airy_error bad; /* of it */
-    bool stopped;
-    pthread_mutex_t progress_lock;
 };
 
 /* Lock held. */
 static bool ends(const struct fill *fill)
 {
-    return fill->error.status != AIRY_OK || fill->stopped;
-}
-
-/* Bounded by check_frames. */
-static size_t frame_of(const struct fill *fill, size_t row)
-{
-    return fill->params.first + row * fill->params.step;
-}
-
-/* The calling thread's failure is that of a bad frame. Lock held. */
-static void count_bad(struct fill *fill, size_t row)
-{
-    airy_stack_fill_info *info = fill->info;
-    const size_t frame = frame_of(fill, row);
-    if (info->bad++ > 0 && frame > info->first_bad)
-        return;
-    info->first_bad = frame;
-    snprintf(info->first_error, sizeof(info->first_error), "%.511s", airy_last_error());
-}
-
-static bool is_left_out(const struct fill *fill, airy_status made)
-{
-    return fill->params.skip_bad && airy_status_is_of_frame(made);
-}
-
-/*
- * The calling thread's failure: what is wrong with a frame is told of the lowest one, however many
- * files are written at the same time. Lock held.
- */
-static void note_failure(struct fill *fill, size_t row, airy_status made, airy_status status)
-{
-    if (airy_status_is_of_frame(made)) {
-        fill->bad_row = row;
-        airy_error_get(&fill->bad);
-        fill->bad.status = made;
-    } else {
-        (void)airy_error_first(&fill->error, status);
-    }
+    return fill->run.failed || fill->run.stopped;
 }
 
 /*
@@ -105,75 +62,56 @@ static void note_failure(struct fill *fill, size_t row, airy_status made, airy_s
 static bool place_row(struct fill *fill, size_t row, const void *chunk, size_t size,
                       airy_status made, airy_frame_place *place)
 {
+    struct airy_run *run = &fill->run;
     struct part *part = &fill->parts[row / fill->part_rows];
-    pthread_mutex_lock(&fill->lock);
-    while (part->placed != row && !ends(fill) && row < fill->bad_row)
-        pthread_cond_wait(&fill->turn, &fill->lock);
-    const bool proceed = !ends(fill) && row < fill->bad_row, left_out = is_left_out(fill, made);
-    airy_status status = left_out ? AIRY_OK : made;
+    const bool of_frame = airy_status_is_of_frame(made);
+    pthread_mutex_lock(&run->lock);
+    while (part->placed != row && !ends(fill) && row < run->bad_batch)
+        pthread_cond_wait(&fill->turn, &run->lock);
+    const bool proceed = !ends(fill) && row < run->bad_batch;
+    airy_status status = run->skip_bad && of_frame ? AIRY_OK : made;
     if (proceed && made == AIRY_OK) {
-        pthread_mutex_unlock(&fill->lock); /* the turn is still this thread's */
+        pthread_mutex_unlock(&run->lock); /* the turn is still this thread's */
         status = airy_stack_writer_place(fill->writer, row, chunk, size, place);
-        pthread_mutex_lock(&fill->lock);
+        pthread_mutex_lock(&run->lock);
     }
     if (proceed && status != AIRY_OK)
-        note_failure(fill, row, made, status);
-    if (proceed && left_out)
-        count_bad(fill, row);
+        airy_run_end(run, row, status, !of_frame);
     part->placed++;
     pthread_cond_broadcast(&fill->turn);
-    pthread_mutex_unlock(&fill->lock);
+    pthread_mutex_unlock(&run->lock);
     return proceed && status == AIRY_OK;
-}
-
-/* The hook may be slow: others go on meanwhile. */
-static void report_progress(struct fill *fill)
-{
-    const airy_stack_fill_params *p = &fill->params;
-    if (!p->progress)
-        return;
-    pthread_mutex_lock(&fill->progress_lock);
-    pthread_mutex_lock(&fill->lock);
-    const size_t done = fill->info->frames;
-    const bool ended = fill->stopped;
-    pthread_mutex_unlock(&fill->lock);
-    if (!ended && !p->progress(p->user, done, fill->rows) && done < fill->rows) {
-        pthread_mutex_lock(&fill->lock);
-        fill->stopped = true;
-        pthread_cond_broadcast(&fill->turn);
-        pthread_mutex_unlock(&fill->lock);
-    }
-    pthread_mutex_unlock(&fill->progress_lock);
 }
 
 /* Several frames are written at the same time. */
 static void deliver(struct fill *fill, size_t row, const void *chunk, size_t size, airy_status made)
 {
+    struct airy_run *run = &fill->run;
+    struct airy_tally tally = {.frames = 1};
     airy_frame_place place;
+    airy_status status;
     if (!place_row(fill, row, chunk, size, made, &place))
         return;
-    airy_status status;
     if (made == AIRY_OK) {
         const uint64_t start = airy_clock_ns();
         status = airy_stack_writer_put(fill->writer, &place, chunk, size);
         airy_profile_add(fill->profile, "write_frame", false,
                          (double)(airy_clock_ns() - start) * 1e-6, (double)size);
+        tally.stored = size;
     } else {
-        airy_message(&fill->messages, AIRY_LOG_WARN, "frame %zu was left out: %s",
-                     frame_of(fill, row), airy_last_error());
+        airy_error error;
+        airy_error_get(&error);
+        (void)airy_run_mark_bad(run, row, &error, &tally);
         status = airy_stack_writer_skip(fill->writer, row);
     }
-    pthread_mutex_lock(&fill->lock);
-    const bool done = airy_error_first(&fill->error, status) == AIRY_OK;
-    if (done) {
-        fill->info->frames++;
-        fill->info->stored_bytes += made == AIRY_OK ? size : 0;
-    } else { /* else nobody waits for this */
-        pthread_cond_broadcast(&fill->turn);
-    }
-    pthread_mutex_unlock(&fill->lock);
-    if (done)
-        report_progress(fill);
+    pthread_mutex_lock(&run->lock);
+    if (status == AIRY_OK)
+        airy_run_book(run, &tally);
+    else
+        airy_run_end(run, row, status, true);
+    pthread_mutex_unlock(&run->lock);
+    if (status == AIRY_OK)
+        airy_run_show(run);
 }
 
 /* The chunk of a frame that was encoded before, or NULL. */
@@ -181,10 +119,10 @@ static const struct kept *find_kept(struct fill *fill, size_t row)
 {
     if (!fill->kept)
         return NULL;
-    pthread_mutex_lock(&fill->lock);
+    pthread_mutex_lock(&fill->run.lock);
     const struct kept *kept = &fill->kept[row % fill->params.period];
     const bool there = kept->chunk != NULL;
-    pthread_mutex_unlock(&fill->lock);
+    pthread_mutex_unlock(&fill->run.lock);
     return there ? kept : NULL; /* it does not change any more */
 }
 
@@ -193,17 +131,17 @@ static void keep(struct fill *fill, size_t row, const void *chunk, size_t size)
 {
     if (!fill->kept || fill->params.period >= fill->rows - row)
         return;
-    pthread_mutex_lock(&fill->lock);
+    pthread_mutex_lock(&fill->run.lock);
     struct kept *kept = &fill->kept[row % fill->params.period];
     const bool room = !kept->chunk && fill->kept_bytes + size <= fill->keep_bytes;
     fill->kept_bytes += room ? size : 0;
-    pthread_mutex_unlock(&fill->lock);
+    pthread_mutex_unlock(&fill->run.lock);
     if (!room)
         return;
     void *copy = malloc(size);
     if (copy)
         memcpy(copy, chunk, size);
-    pthread_mutex_lock(&fill->lock);
+    pthread_mutex_lock(&fill->run.lock);
     if (copy && !kept->chunk) {
         kept->size = size;
         kept->chunk = copy;
@@ -211,7 +149,7 @@ static void keep(struct fill *fill, size_t row, const void *chunk, size_t size)
     } else {
         fill->kept_bytes -= size;
     }
-    pthread_mutex_unlock(&fill->lock);
+    pthread_mutex_unlock(&fill->run.lock);
     free(copy);
 }
 
@@ -258,7 +196,7 @@ static airy_status fail_frame(size_t frame, airy_status status, const char *what
 static airy_status make_row(struct fill *fill, size_t row, void *frame, const void **pixels)
 {
     const airy_stack_fill_params *p = &fill->params;
-    const size_t number = frame_of(fill, row);
+    const size_t number = airy_run_frame(fill->run.params, row);
     *pixels = frame;
     if (p->stack) {
         const airy_status status = airy_stack_read(p->stack, number, frame, fill->frame_bytes);
@@ -303,11 +241,11 @@ static void do_rows(struct fill *fill, void *frame, void *chunk)
 {
     size_t mine = fill->part_count, row = 0;
     for (;;) {
-        pthread_mutex_lock(&fill->lock);
+        pthread_mutex_lock(&fill->run.lock);
         bool more = !ends(fill) && take_row(fill, &mine, &row);
-        for (; more && row >= fill->bad_row; more = take_row(fill, &mine, &row))
+        for (; more && row >= fill->run.bad_batch; more = take_row(fill, &mine, &row))
             fill->parts[mine].next = fill->parts[mine].end; /* as are all behind it */
-        pthread_mutex_unlock(&fill->lock);
+        pthread_mutex_unlock(&fill->run.lock);
         if (!more)
             return;
         do_row(fill, row, frame, chunk);
@@ -323,49 +261,45 @@ static void *work(void *arg)
         do_rows(fill, frame, chunk);
     } else {
         const airy_status status = airy_fail(AIRY_ERR_MEMORY, "out of memory for frames in flight");
-        pthread_mutex_lock(&fill->lock);
-        (void)airy_error_first(&fill->error, status);
-        pthread_cond_broadcast(&fill->turn);
-        pthread_mutex_unlock(&fill->lock);
+        pthread_mutex_lock(&fill->run.lock);
+        airy_run_end(&fill->run, 0, status, true);
+        pthread_mutex_unlock(&fill->run.lock);
     }
     free(frame);
     free(chunk);
-    airy_messages_leave(&fill->messages);
+    airy_messages_leave(&fill->run.messages);
     return NULL;
 }
 
-static airy_status check_stack(const struct fill *fill, const airy_stack_writer_params *to,
-                               size_t *there)
+static airy_status check_stack(const airy_stack_info *from, const airy_stack_writer_params *to)
 {
-    airy_stack_info from;
-    AIRY_TRY(airy_stack_get_info(fill->params.stack, &from));
-    AIRY_FAIL_IF(from.height != to->height || from.width != to->width, AIRY_ERR_SHAPE,
+    AIRY_FAIL_IF(from->height != to->height || from->width != to->width, AIRY_ERR_SHAPE,
                  "airy_stack_writer_fill: frames of %zu x %zu, the writer's are %zu x %zu",
-                 from.height, from.width, to->height, to->width);
-    AIRY_FAIL_IF(from.dtype != to->dtype, AIRY_ERR_DTYPE,
+                 from->height, from->width, to->height, to->width);
+    AIRY_FAIL_IF(from->dtype != to->dtype, AIRY_ERR_DTYPE,
                  "airy_stack_writer_fill: frames of %s, the writer's are of %s",
-                 airy_dtype_name(from.dtype), airy_dtype_name(to->dtype));
-    *there = from.frames;
+                 airy_dtype_name(from->dtype), airy_dtype_name(to->dtype));
     return AIRY_OK;
 }
 
 /* The frames that are chosen are there, and as many as the writer has. */
-static airy_status check_frames(struct fill *fill, const airy_stack_writer_params *to)
+static airy_status check_frames(const struct fill *fill, const airy_stack_writer_params *to)
 {
-    airy_stack_fill_params *p = &fill->params;
-    size_t there = SIZE_MAX, span = 0, end = 0;
-    p->step = p->step ? p->step : 1;
+    const airy_stack_fill_params *p = &fill->params;
+    const airy_stack_info *from = &fill->run.info;
+    const size_t there = p->stack ? from->frames : SIZE_MAX, step = airy_max_size(p->step, 1);
+    size_t span = 0, end = 0;
     if (p->stack)
-        AIRY_TRY(check_stack(fill, to, &there));
-    AIRY_FAIL_HINT_IF(airy_mul_size(&span, to->frames - 1, p->step) ||
+        AIRY_TRY(check_stack(from, to));
+    AIRY_FAIL_HINT_IF(airy_mul_size(&span, to->frames - 1, step) ||
                           airy_add_size(&end, p->first, span) || end >= there || p->last > there,
                       AIRY_ERR_PARAM, AIRY_HINT_FRAMES, AIRY_SUBJECT_PARAMETER,
                       "%s: %zu from %zu on by %zu, the source has %zu", "frames", to->frames,
-                      p->first, p->step, there);
+                      p->first, step, there);
     const size_t last = p->last    ? p->last
                         : p->stack ? there
                                    : end + 1,
-                 count = last > p->first ? (last - p->first - 1) / p->step + 1 : 0;
+                 count = last > p->first ? (last - p->first - 1) / step + 1 : 0;
     AIRY_FAIL_ON_IF(count != to->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s: %zu are chosen, the writer has %zu", "frames", count, to->frames);
     return AIRY_OK;
@@ -375,10 +309,8 @@ static airy_status check_frames(struct fill *fill, const airy_stack_writer_param
 static airy_status bound_memory(struct fill *fill)
 {
     const airy_stack_fill_params *p = &fill->params;
-    airy_stack_info from = {.max_chunk = 0};
-    if (p->stack)
-        AIRY_TRY(airy_stack_get_info(p->stack, &from));
-    const uint64_t own = (uint64_t)(p->lend ? 0 : fill->frame_bytes) + fill->bound + from.max_chunk,
+    const uint64_t own = (uint64_t)(p->lend ? 0 : fill->frame_bytes) + fill->bound +
+                         fill->run.info.max_chunk,
                    each = p->make_bytes < UINT64_MAX - own ? own + p->make_bytes : UINT64_MAX;
     size_t threads = p->threads ? p->threads : airy_thread_limit();
     threads = airy_min_size(airy_min_size(threads, MOST_THREADS), fill->rows);
@@ -413,15 +345,16 @@ static airy_status divide(struct fill *fill, size_t each)
     return AIRY_OK;
 }
 
-static airy_status prepare(struct fill *fill)
+static airy_status prepare(struct airy_run *run)
 {
+    struct fill *fill = run->job;
     const airy_stack_fill_params *p = &fill->params;
     const int sources = (p->stack != NULL) + (p->make != NULL) + (p->lend != NULL);
     AIRY_FAIL_IF(!fill->writer || sources != 1, AIRY_ERR_PARAM,
                  "airy_stack_writer_fill: no writer, or %d of stack, make and lend, expected one",
                  sources);
     const airy_stack_writer_params *to = airy_stack_writer_get_params(fill->writer);
-    fill->rows = to->frames;
+    fill->rows = run->row_count = to->frames;
     fill->codec = to->codec;
     fill->frame_bytes = to->height * to->width * airy_dtype_size(to->dtype);
     fill->bound =
@@ -435,8 +368,9 @@ static airy_status prepare(struct fill *fill)
 }
 
 /* The calling thread only hands on messages, unless no other thread can be started. */
-static void do_work(struct fill *fill)
+static airy_status do_work(struct airy_run *run)
 {
+    struct fill *fill = run->job;
     pthread_t threads[MOST_THREADS];
     unsigned started = 0;
     while (started < fill->info->threads &&
@@ -445,51 +379,52 @@ static void do_work(struct fill *fill)
     if (started == 0)
         work(fill);
     fill->info->threads = started ? started : 1;
-    airy_messages_serve(&fill->messages, fill->info->threads);
+    airy_messages_serve(&run->messages, fill->info->threads);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
+    if (run->failed || run->bad_batch != SIZE_MAX)
+        return airy_error_restore(&run->error);
+    AIRY_FAIL_IF(run->out->frames < fill->rows, AIRY_ERR_CANCELLED,
+                 "stopped after %zu of %zu frames", run->out->frames, fill->rows);
+    return AIRY_OK;
 }
 
-static airy_status end_fill(const struct fill *fill)
+static void release(struct airy_run *run)
 {
-    if (fill->error.status != AIRY_OK)
-        return airy_error_restore(&fill->error);
-    if (fill->bad_row != SIZE_MAX)
-        return airy_error_restore(&fill->bad);
-    AIRY_FAIL_IF(fill->stopped, AIRY_ERR_CANCELLED, "stopped after %zu of %zu frames",
-                 fill->info->frames, fill->rows);
-    return AIRY_OK;
+    struct fill *fill = run->job;
+    for (size_t i = 0; fill->kept && i < fill->params.period; i++)
+        free(fill->kept[i].chunk);
+    free(fill->kept);
+    free(fill->parts);
+    pthread_cond_destroy(&fill->turn);
 }
 
 airy_status airy_stack_writer_fill(airy_stack_writer *writer, const airy_stack_fill_params *params,
                                    airy_stack_fill_info *info)
 {
     airy_stack_fill_info local;
-    const uint64_t start = airy_clock_ns();
+    airy_run_info out;
     AIRY_FAIL_IF(!params, AIRY_ERR_PARAM, "airy_stack_writer_fill: params is NULL");
-    struct fill fill = {.writer = writer,
-                        .params = *params,
-                        .info = info ? info : &local,
-                        .lock = PTHREAD_MUTEX_INITIALIZER,
-                        .turn = PTHREAD_COND_INITIALIZER,
-                        .bad_row = SIZE_MAX,
-                        .progress_lock = PTHREAD_MUTEX_INITIALIZER};
+    const airy_run_params books = {.first = params->first,
+                                   .step = params->step,
+                                   .skip_bad = params->skip_bad,
+                                   .progress = params->progress,
+                                   .message = params->message,
+                                   .user = params->user};
+    struct fill fill = {
+        .run = {.stack = params->stack, .params = &books, .out = &out, .job = &fill},
+        .writer = writer,
+        .params = *params,
+        .info = info ? info : &local,
+        .turn = PTHREAD_COND_INITIALIZER};
     *fill.info = (airy_stack_fill_info){.frames = 0};
-    airy_status status = prepare(&fill);
-    if (status == AIRY_OK)
-        status = airy_messages_open(&fill.messages, params->message, params->user, false);
-    if (status == AIRY_OK) {
-        do_work(&fill);
-        status = end_fill(&fill);
-    }
-    airy_messages_close(&fill.messages);
-    for (size_t i = 0; fill.kept && i < params->period; i++)
-        free(fill.kept[i].chunk);
-    free(fill.kept);
-    free(fill.parts);
-    pthread_cond_destroy(&fill.turn);
-    pthread_mutex_destroy(&fill.progress_lock);
-    pthread_mutex_destroy(&fill.lock);
-    fill.info->seconds = (double)(airy_clock_ns() - start) * 1e-9;
+    const airy_status status =
+        airy_run_do(&fill.run, "airy_stack_writer_fill", prepare, do_work, release);
+    fill.info->frames = out.frames;
+    fill.info->bad = out.bad;
+    fill.info->first_bad = out.bad ? airy_run_frame(&books, out.first_bad) : 0;
+    memcpy(fill.info->first_error, out.first_error, sizeof(out.first_error));
+    fill.info->stored_bytes = out.stored_bytes;
+    fill.info->seconds = out.seconds;
     return status;
 }

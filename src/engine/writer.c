@@ -27,22 +27,24 @@ bool airy_run_ends(const struct airy_run *run)
            run->next_batch == run->batches;
 }
 
+void airy_run_end(struct airy_run *run, size_t batch, airy_status status, bool at_once)
+{
+    if (run->failed || batch > run->bad_batch)
+        return;
+    run->failed = at_once;
+    run->bad_batch = at_once ? run->bad_batch : batch;
+    airy_error_get(&run->error);
+    run->error.status = status;
+    airy_run_wake(run);
+}
+
 void airy_run_fail(struct airy_lane *lane, const struct airy_slot *slot, airy_status status)
 {
     struct airy_run *run = lane->run;
     if (run->team.count > 1)
         airy_fail_context(status, "device %s", airy_device_spec(lane->device));
     pthread_mutex_lock(&run->lock);
-    if (slot && slot->number > run->bad_batch) {
-        pthread_mutex_unlock(&run->lock);
-        return;
-    }
-    if (!run->failed) {
-        run->failed = true;
-        airy_error_get(&run->error);
-        run->error.status = status;
-    }
-    airy_run_wake(run);
+    airy_run_end(run, slot ? slot->number : 0, status, true);
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -99,8 +101,7 @@ void airy_run_note_bad(airy_run_info *out, size_t row, const char *sentence)
     snprintf(out->first_error, sizeof(out->first_error), "%.511s", sentence);
 }
 
-/* Enter what was done into the books of the run. The lock is held. */
-static void book(struct airy_run *run, const struct airy_tally *tally)
+void airy_run_book(struct airy_run *run, const struct airy_tally *tally)
 {
     airy_run_info *out = run->out;
     if (tally->bad)
@@ -118,16 +119,6 @@ static void book(struct airy_run *run, const struct airy_tally *tally)
     }
     out->stored_bytes += tally->stored;
     out->max = fmax(out->max, tally->max);
-}
-
-/* A frame of this batch ends the run, when those before are done. The lock is held. */
-static void end_by(struct airy_run *run, size_t batch, const airy_error *error)
-{
-    if (run->failed || batch > run->bad_batch)
-        return;
-    run->bad_batch = batch;
-    run->error = *error;
-    airy_run_wake(run);
 }
 
 void airy_run_show(struct airy_run *run)
@@ -155,15 +146,13 @@ static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
     struct airy_run *run = lane->run;
     struct airy_tally tally = {0};
     const airy_status status = run->work->take(lane, slot, &tally);
-    airy_error error = {.status = AIRY_OK};
-    (void)airy_error_first(&error, status);
     pthread_mutex_lock(&run->lock);
-    book(run, &tally);
+    airy_run_book(run, &tally);
     if (run->work->booked)
         run->work->booked(lane, slot, &tally);
     const bool ends = tally.ends || tally.refused;
     if (status != AIRY_OK && ends)
-        end_by(run, slot->number, &error);
+        airy_run_end(run, slot->number, status, false);
     pthread_mutex_unlock(&run->lock);
     if (status != AIRY_OK && !ends)
         airy_run_fail(lane, slot, status);

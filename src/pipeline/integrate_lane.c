@@ -310,6 +310,7 @@ static size_t choose_writers(const struct airy_run *run)
 static airy_status open_team(struct airy_integrate_job *job)
 {
     struct airy_run *run = &job->run;
+    AIRY_FAIL_IF(!run->stack && !run->feed, AIRY_ERR_PARAM, "%s: stack is NULL", run->call);
     AIRY_FAIL_IF(!job->integrators || job->count == 0, AIRY_ERR_PARAM, "%s: integrators is NULL",
                  run->call);
     AIRY_TRY(airy_run_set_team(run, job->count));

@@ -413,8 +413,9 @@ static airy_status check_finders(const struct job *job)
 static airy_status open_job(struct airy_run *run)
 {
     const struct job *job = run->job;
-    AIRY_FAIL_IF(!run->stack || !job->finders || job->count == 0 || !job->finders[0],
-                 AIRY_ERR_PARAM, "airy_peaks_stack: stack or finders is missing");
+    AIRY_FAIL_IF(!run->stack, AIRY_ERR_PARAM, "airy_peaks_stack: stack is NULL");
+    AIRY_FAIL_IF(!job->finders || job->count == 0 || !job->finders[0], AIRY_ERR_PARAM,
+                 "airy_peaks_stack: stack or finders is missing");
     AIRY_TRY(airy_run_check_plain(run->params, "airy_peaks_stack"));
     AIRY_TRY(check_finders(job));
     AIRY_TRY(airy_run_set_team(run, job->count));
