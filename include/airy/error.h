@@ -95,6 +95,8 @@ typedef enum airy_hint {
     AIRY_HINT_HOST,           /**< check the name of the host */
     AIRY_HINT_PRODUCER,       /**< start the producer first */
     AIRY_HINT_LATE,           /**< read the images of a series that began too early from its file */
+    AIRY_HINT_SKIP,           /**< leave bad frames out */
+    AIRY_HINT_SKIP_RESUME,    /**< as SKIP, and go on with the rows that are done */
     AIRY_HINT_COUNT
 } airy_hint;
 

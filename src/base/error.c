@@ -242,7 +242,10 @@ airy_status airy_hint_becomes(airy_hint from, airy_hint to, airy_status status)
 airy_status airy_hint_leaving_out(airy_status status)
 {
     (void)airy_hint_becomes(AIRY_HINT_GROWING, AIRY_HINT_GROWING_FRAMES, status);
-    return airy_hint_becomes(AIRY_HINT_DATA_FILE, AIRY_HINT_DATA_FRAMES, status);
+    (void)airy_hint_becomes(AIRY_HINT_DATA_FILE, AIRY_HINT_DATA_FRAMES, status);
+    return airy_status_is_of_frame(status)
+               ? airy_hint_becomes(airy_usual_hint(status), AIRY_HINT_SKIP, status)
+               : status;
 }
 
 airy_hint airy_hint_of_errno(int error)

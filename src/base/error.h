@@ -42,8 +42,8 @@ airy_status airy_about(airy_subject subject, const char *name, airy_status statu
 airy_status airy_hinted(airy_hint hint, airy_status status);
 /* Give it the hint `to` where its hint is `from`; returns status. */
 airy_status airy_hint_becomes(airy_hint from, airy_hint to, airy_status status);
-/* The failure is of one of many frames, which its user may leave out: hints that can say so do;
- * returns status. */
+/* The failure is of one of many frames, which its user may leave out: the hint says so, unless it
+ * is another one than the usual one of the status; returns status. */
 airy_status airy_hint_leaving_out(airy_status status);
 /* What a failure suggests of which nothing but its status is known. */
 airy_hint airy_usual_hint(airy_status status);

@@ -40,7 +40,7 @@ static const char *const templates[AIRY_HINT_COUNT] = {
                                  "&{on-error=skip} goes on without such frames",
     [AIRY_HINT_DATA_FILE] = "put the whole file beside its master",
     [AIRY_HINT_DATA_FRAMES] = "put the whole file beside its master|"
-                              "leave its frames out by {on-error=skip}",
+                              "&{on-error=skip} goes on without such frames",
     [AIRY_HINT_FRAMES] = "{frames} chooses others|?choose others",
     [AIRY_HINT_RAW] = "check the file|say by {raw} what its frames are",
     [AIRY_HINT_MASK] = "{mask-only=FILE} takes another mask instead|"
@@ -71,6 +71,9 @@ static const char *const templates[AIRY_HINT_COUNT] = {
     [AIRY_HINT_PORT] = "another program has this port: end that one, or choose another port",
     [AIRY_HINT_HOST] = "check the name of the host",
     [AIRY_HINT_PRODUCER] = "its producer must be started first",
+    [AIRY_HINT_SKIP] = "{on-error=skip} goes on without such frames|?fetch the file again",
+    [AIRY_HINT_SKIP_RESUME] = "{on-error=skip} and {resume=on} go on without such frames|"
+                              "?fetch the file again",
     [AIRY_HINT_LATE] = "images of this one come by {resume=on}, with the detector's own file as "
                        "input",
 };

@@ -199,8 +199,7 @@ static airy_status make_row(struct fill *fill, size_t row, void *frame, const vo
     const size_t number = airy_run_frame(fill->run.params, row);
     *pixels = frame;
     if (p->stack) {
-        const airy_status status = airy_stack_read(p->stack, number, frame, fill->frame_bytes);
-        return status == AIRY_OK ? AIRY_OK : airy_hint_leaving_out(status);
+        return airy_stack_read(p->stack, number, frame, fill->frame_bytes);
     }
     airy_error_clear();
     if (p->lend) {
@@ -221,7 +220,7 @@ static void do_row(struct fill *fill, size_t row, void *frame, void *chunk)
     }
     const void *pixels;
     uint64_t start = airy_clock_ns();
-    airy_status status = make_row(fill, row, frame, &pixels);
+    airy_status status = airy_hint_leaving_out(make_row(fill, row, frame, &pixels));
     airy_profile_add(fill->profile, fill->params.stack ? "read_frame" : "make_frame", false,
                      (double)(airy_clock_ns() - start) * 1e-6, (double)fill->frame_bytes);
     size_t used = fill->frame_bytes;

@@ -69,8 +69,8 @@ bool airy_run_frame_is_bad(const struct airy_run *run, const struct airy_slot *s
         return false;
     char where[512];
     airy_run_where(run, airy_run_frame(run->params, slot->rows[i]), where, sizeof(where));
-    (void)airy_fail_on(AIRY_ERR_CORRUPT, AIRY_SUBJECT_FRAME, "%s: %s", where,
-                       airy_frame_error(status));
+    (void)airy_hint_leaving_out(airy_fail_on(AIRY_ERR_CORRUPT, AIRY_SUBJECT_FRAME, "%s: %s", where,
+                                             airy_frame_error(status)));
     airy_error_get(error);
     return true;
 }

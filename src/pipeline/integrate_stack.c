@@ -14,6 +14,14 @@ static airy_status make_plan(struct airy_run *run)
     return airy_run_plan_make(&run->plan, run, NULL, run->total_rows, NULL);
 }
 
+/* The rows that are done stay in the file. */
+static airy_status execute(struct airy_run *run)
+{
+    const struct airy_integrate_job *job = run->job;
+    const airy_status status = airy_run_execute(run);
+    return job->path ? airy_hint_becomes(AIRY_HINT_SKIP, AIRY_HINT_SKIP_RESUME, status) : status;
+}
+
 static airy_status integrate_alone(struct airy_run *run)
 {
     struct airy_integrate_job *job = run->job;
@@ -28,7 +36,7 @@ static airy_status integrate_alone(struct airy_run *run)
     if (job->path)
         AIRY_TRY(airy_integrate_file_open(job, AIRY_RUN_ALONE));
     airy_integrate_clear_arrays(job);
-    AIRY_TRY(airy_run_execute(run));
+    AIRY_TRY(execute(run));
     return job->file ? airy_integrate_file_finish(job) : AIRY_OK;
 }
 
@@ -60,7 +68,7 @@ static airy_status work_on_part(struct airy_run *run)
     if (job->path)
         AIRY_TRY(airy_integrate_file_open(job, AIRY_RUN_JOIN));
     airy_integrate_clear_arrays(job);
-    return airy_run_execute(run);
+    return execute(run);
 }
 
 static airy_status finish_file(struct airy_run *run)

@@ -324,8 +324,9 @@ static airy_status take(struct airy_lane *lane, struct airy_slot *slot, struct a
         if (job->pass > 0 && error.status == AIRY_ERR_UNWRITTEN)
             return fail_changed(run, row);
         if (job->pass > 0)
-            return airy_fail_context(airy_error_restore(&error),
-                                     "read for the first rows, and not again");
+            return airy_hinted(AIRY_HINT_FETCH,
+                               airy_fail_context(airy_error_restore(&error),
+                                                 "read for the first rows, and not again"));
         job->left_out[row] = true;
         if (job->first_bad == AIRY_OK)
             job->first_bad = error.status;

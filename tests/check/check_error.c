@@ -256,7 +256,10 @@ static void check_run(struct check *c)
         airy_run_info info;
         const airy_status status = airy_integrate_stack(out, stack, &integrator, 1, NULL, &info);
         CHECK(c, status == AIRY_ERR_CORRUPT);
-        RECORD(AIRY_ERR_CORRUPT, AIRY_SUBJECT_FRAME, where, AIRY_HINT_FETCH, where);
+        RECORD(AIRY_ERR_CORRUPT, AIRY_SUBJECT_FRAME, where, AIRY_HINT_SKIP_RESUME, where);
+        /* Nothing is kept to be resumed without a file. */
+        CHECK(c, airy_integrate_stack(NULL, stack, &integrator, 1, NULL, NULL) == status);
+        RECORD(AIRY_ERR_CORRUPT, AIRY_SUBJECT_FRAME, where, AIRY_HINT_SKIP, where);
     }
     airy_stack_destroy(&stack);
     airy_integrator_destroy(&integrator);
@@ -323,6 +326,8 @@ static void check_hints(struct check *c)
     HINT(AIRY_HINT_OVERWRITE, airy_hint_keyword, NULL, "force=True overwrites it");
     HINT(AIRY_HINT_OVERWRITE, airy_hint_c, NULL, "force = true overwrites it");
     HINT(AIRY_HINT_FOLDER, airy_hint_c, NULL, "give a file");
+    HINT(AIRY_HINT_SKIP, airy_hint_c, NULL, "skip_bad = true goes on without such frames");
+    HINT(AIRY_HINT_SKIP_RESUME, airy_hint_keyword, skips, "fetch the file again");
     HINT(AIRY_HINT_RAW, airy_hint_c, NULL,
          "check the file, or say by airy_stack_params.raw what its frames are");
     HINT(AIRY_HINT_MEMORY, airy_hint_c, NULL,
@@ -335,12 +340,12 @@ static void check_hints(struct check *c)
     HINT(AIRY_HINT_FOLLOW, airy_hint_keyword, NULL, "resume it by follow=True");
     HINT(AIRY_HINT_OVERWRITE, airy_hint_c, few, "choose another name");
     HINT(AIRY_HINT_DATA_FRAMES, airy_hint_keyword, NULL,
-         "put the whole file beside its master, or leave its frames out by on_error=\"skip\"");
+         "put the whole file beside its master; on_error=\"skip\" goes on without such frames");
     HINT(AIRY_HINT_DATA_FRAMES, airy_hint_c, NULL,
-         "put the whole file beside its master, or leave its frames out by skip_bad = true");
+         "put the whole file beside its master; skip_bad = true goes on without such frames");
     HINT(AIRY_HINT_DATA_FRAMES, airy_hint_c, skips,
-         "put the whole file beside its master, or leave its frames out by \"on_error\" = "
-         "\"skip\"");
+         "put the whole file beside its master; \"on_error\" = \"skip\" goes on without such "
+         "frames");
     HINT(AIRY_HINT_DATA_FRAMES, airy_hint_keyword, none, "put the whole file beside its master");
     HINT(AIRY_HINT_GROWING, airy_hint_keyword, NULL,
          "it may still be written, or its copy was cut");

@@ -367,7 +367,7 @@ airy_status airy_frame_reader_read(airy_frame_reader *reader, void *frames, size
         status = r->stored ? read_converted(r, frames, found) : read_stored(r, frames, found);
         if (status != AIRY_OK) {
             r->next += found == 1 && airy_status_is_of_frame(status);
-            return airy_fail_path(status, r->path);
+            return airy_fail_path(airy_hint_leaving_out(status), r->path);
         }
         r->next += r->stored ? 0 : found;
     }

@@ -66,13 +66,6 @@ static void say_others(const struct stack_out *out, size_t before)
     free(path);
 }
 
-/* A frame that the command can leave out. */
-static bool is_bad_frame(const struct stack_out *out, airy_status status)
-{
-    return out->skips && (status == AIRY_ERR_CORRUPT || status == AIRY_ERR_FORMAT ||
-                          status == AIRY_ERR_UNWRITTEN);
-}
-
 /* How that went. Exit code. */
 static int tell(const struct stack_out *out, airy_status status)
 {
@@ -84,9 +77,6 @@ static int tell(const struct stack_out *out, airy_status status)
         return tool_fail(out->common, "%s: stopped after %zu of %zu frames, %s; start again",
                          out->path, out->info.frames, out->writer.frames,
                          tool_left(out->common, out->path));
-    if (is_bad_frame(out, status))
-        return tool_fail(out->common, "%s; --on-error skip goes on without such frames",
-                         airy_last_error());
     return tool_failed(out->common, status);
 }
 

@@ -360,9 +360,6 @@ static int run_job(struct job *job)
         return tool_fail(common, "stopped after %zu of %zu frames, %s; start again",
                          info.run.frames, in->frames,
                          tool_left(common, job->params->integrate.output));
-    if (status == AIRY_ERR_CORRUPT)
-        return tool_fail(common, "%s; --on-error skip goes on without such frames",
-                         airy_last_error());
     if (status != AIRY_OK)
         return tool_failed(common, status);
     if (info.run.bad)

@@ -233,9 +233,6 @@ static int run_job(struct reduction *r)
     if (status == AIRY_ERR_CANCELLED)
         return tool_fail(common, "%s, %s; start again", airy_last_error(),
                          tool_left(common, r->p->output));
-    if (status == AIRY_ERR_CORRUPT && !frames->skip_bad)
-        return tool_fail(common, "%s; --on-error skip goes on without such frames",
-                         airy_last_error());
     if (status != AIRY_OK)
         return tool_failed(common, status);
     say_run(r);

@@ -162,7 +162,7 @@ static enum taken check_kept(struct follow *f, const airy_stack *stack, const ch
         if (status == AIRY_ERR_CANCELLED)
             return LATER;
         if (status != AIRY_OK)
-            return follow_fail(f, integrate_failed(f->job->common, status));
+            return follow_fail(f, tool_failed(f->job->common, status));
         if (!same)
             return follow_fail(
                 f, tool_fail(f->job->common,

@@ -95,7 +95,7 @@ static enum taken check_rows(struct follow *f, const airy_stack *stack, const ai
     if (status == AIRY_ERR_CANCELLED || (airy_status_is_of_frame(status) && !f->last))
         return LATER;
     if (status != AIRY_OK)
-        return follow_fail(f, integrate_failed(f->job->common, status));
+        return follow_fail(f, tool_failed(f->job->common, status));
     if (other.found)
         return fail_replaced(f, other.frame,
                              info->files > 1 ? other.path : f->job->common->inputs.items[0]);

@@ -43,7 +43,7 @@ enum taken follow_give(struct follow *f, size_t row, const void *bytes, size_t s
     if (status == AIRY_ERR_IO)
         return follow_fail(f, follow_fail_file(f, airy_last_error()));
     if (status != AIRY_OK)
-        return follow_fail(f, integrate_failed(f->job->common, status));
+        return follow_fail(f, tool_failed(f->job->common, status));
     f->given++;
     f->new_at = tool_now();
     f->idle = 0;
@@ -55,7 +55,7 @@ enum taken follow_give_up(struct follow *f, size_t row, const char *why)
 {
     const airy_status status = airy_live_lose(f->live, row, why, HUGE_VAL);
     if (status != AIRY_OK)
-        return follow_fail(f, integrate_failed(f->job->common, status));
+        return follow_fail(f, tool_failed(f->job->common, status));
     f->given++;
     return TAKEN;
 }

@@ -418,7 +418,7 @@ static int run_hdf5(struct integration *job, airy_run_info *info)
     progress_end(&progress);
     if (status == AIRY_ERR_CANCELLED)
         return integrate_stopped(job, info->frames + info->resumed);
-    return status == AIRY_OK ? AIRY_EXIT_OK : integrate_failed(common, status);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
 static int run_job(struct integration *job)

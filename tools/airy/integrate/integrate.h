@@ -170,8 +170,6 @@ int resume_complete(const struct integration *job);
 
 /* The slots must fit the limit of --memory-limit on the host, too. Exit code. */
 int integrate_check_memory(const struct integration *job);
-/* The message of a run that failed; exit code 1. */
-int integrate_failed(const struct common *common, airy_status status);
 
 /* Inputs that are streams: "tcp://HOST:PORT" or "ipc://PATH". */
 extern const struct opt stream_options[];

@@ -60,16 +60,6 @@ int integrate_check_memory(const struct integration *job)
     return AIRY_EXIT_OK;
 }
 
-int integrate_failed(const struct common *common, airy_status status)
-{
-    if (status == AIRY_ERR_CORRUPT)
-        return tool_fail(
-            common,
-            "%s; the same command with --on-error skip --resume goes on without such frames",
-            airy_last_error());
-    return tool_failed(common, status);
-}
-
 int integrate_stopped(const struct integration *job, size_t done)
 {
     if (done == 0 && !job->run.resume)

@@ -135,7 +135,7 @@ static int work(struct ranks_run *run, airy_run_info *info)
                                              job->team.count, &job->run, info);
     if (status == AIRY_OK || status == AIRY_ERR_CANCELLED)
         return AIRY_EXIT_OK;
-    return integrate_failed(job->common, status);
+    return tool_failed(job->common, status);
 }
 
 static int run_one_file(struct ranks_run *run, airy_run_info *info)

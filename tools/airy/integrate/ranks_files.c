@@ -286,7 +286,7 @@ static int work_on(struct ranks_run *run, size_t number, airy_run_info *info)
     run->base = 0;
     if (status == AIRY_OK || status == AIRY_ERR_CANCELLED)
         return AIRY_EXIT_OK;
-    return integrate_failed(job->common, status);
+    return tool_failed(job->common, status);
 }
 
 static int work(struct ranks_run *run, airy_run_info *info)
