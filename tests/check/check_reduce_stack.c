@@ -1,9 +1,12 @@
 /* Stacks to one image. */
 #include "airy/reduce_stack.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "airy/error.h"
 #include "check_pipeline.h"
 #include "ref_reduce.h"
 
@@ -331,6 +334,45 @@ static void check_cancelled(struct check *c)
     airy_device_destroy(&small);
 }
 
+/* An airy_progress_fn: when the first pass is done, the file of a frame changes. */
+static bool damage(void *user, size_t done, size_t total)
+{
+    const airy_stack_place *place = user;
+    (void)total;
+    if (done != FRAMES)
+        return true;
+    const int fd = open(place->path, O_WRONLY);
+    const uint8_t length = 0xff; /* of the first block, which lies behind two sizes */
+    const bool written = pwrite(fd, &length, 1, (off_t)place->offset + 12) == 1;
+    close(fd);
+    return written;
+}
+
+/* Leaving frames out does not help where one is damaged between two passes. */
+static void check_changed(struct check *c)
+{
+    if (!check_case(c, "reduce_stack_changed"))
+        return;
+    const char *path = check_run_path(c, "stack.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    airy_stack *stack = open_stack(c, path);
+    airy_device *small = strip_device(c, FRAMES, 10);
+    double *image = check_alloc(c, PIXELS * sizeof(double));
+    airy_stack_place place = {0};
+    if (stack && small && CHECK_OK(c, airy_stack_get_place(stack, 7, &place))) {
+        const airy_run_params params = {.skip_bad = true, .progress = damage, .user = &place};
+        airy_error error;
+        CHECK_FAILS(c,
+                    airy_stack_reduce(image, PIXELS * sizeof(double), stack, small,
+                                      AIRY_PROJECT_MEDIAN, &params, NULL),
+                    AIRY_ERR_CORRUPT, "read for the first rows, and not again: ");
+        airy_error_get(&error);
+        CHECK(c, error.hint == AIRY_HINT_FETCH && strstr(error.text, "frame 7"));
+    }
+    airy_stack_destroy(&stack);
+    airy_device_destroy(&small);
+}
+
 static void check_limits(struct check *c)
 {
     if (!check_case(c, "reduce_stack_memory"))
@@ -423,6 +465,7 @@ void check_reduce_stack(struct check *c)
     check_bad(c, TRUNCATED, AIRY_CODEC_LZ4, "lz4");
     check_unwritten(c);
     check_cancelled(c);
+    check_changed(c);
     check_limits(c);
     check_refused(c);
 }
