@@ -198,9 +198,8 @@ static airy_status make_row(struct fill *fill, size_t row, void *frame, const vo
     const airy_stack_fill_params *p = &fill->params;
     const size_t number = airy_run_frame(fill->run.params, row);
     *pixels = frame;
-    if (p->stack) {
+    if (p->stack)
         return airy_stack_read(p->stack, number, frame, fill->frame_bytes);
-    }
     airy_error_clear();
     if (p->lend) {
         *pixels = p->lend(p->source, number);
