@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "airy/element.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -22,10 +21,9 @@ enum { BATCH_BYTES = 64 << 20 /* of raw frames and results */ };
 struct job {
     struct airy_run run;
     struct airy_work work;
-    airy_run_params params;
+    airy_run_params params; /* of the run, with the last frame that a result takes */
     const airy_oct *const *octs;
     size_t count;
-    airy_device **devices; /* [count] */
     airy_oct_results_fn take;
     void *user;
     airy_oct_run_info *out;
@@ -338,19 +336,18 @@ static airy_status choose_frames(struct job *job)
     return AIRY_OK;
 }
 
-static airy_status open_job(struct job *job)
+static airy_status open_job(struct airy_run *run)
 {
-    struct airy_run *run = &job->run;
+    struct job *job = run->job;
+    AIRY_FAIL_IF(!run->stack, AIRY_ERR_PARAM, "airy_oct_stack: stack is NULL");
     AIRY_FAIL_IF(!job->octs || job->count == 0 || !job->octs[0], AIRY_ERR_PARAM,
                  "airy_oct_stack: octs is missing");
     AIRY_TRY(airy_run_check_plain(run->params, "airy_oct_stack"));
     AIRY_TRY(check_octs(job));
     AIRY_TRY(choose_frames(job));
-    AIRY_TRY(airy_memory_calloc((void **)&job->devices, job->count, sizeof(airy_device *),
-                                "devices of a run"));
+    AIRY_TRY(airy_run_set_team(run, job->count));
     for (size_t i = 0; i < job->count; i++)
-        job->devices[i] = job->octs[i]->device;
-    run->team = (struct airy_run_team){job->devices, job->count, 0};
+        run->team.devices[i] = job->octs[i]->device;
     return airy_run_open(run);
 }
 
@@ -358,12 +355,10 @@ airy_status airy_oct_stack(const airy_stack *stack, const airy_oct *const *octs,
                            const airy_run_params *params, airy_oct_results_fn take_results,
                            void *user, airy_oct_run_info *info)
 {
-    static const airy_run_params defaults;
     airy_oct_run_info local, *out = info ? info : &local;
-    const uint64_t start = airy_clock_ns();
     *out = (airy_oct_run_info){.results = 0};
     struct job job = {.work = work,
-                      .params = params ? *params : defaults,
+                      .params = params ? *params : (airy_run_params){.first = 0},
                       .octs = octs,
                       .count = count,
                       .take = take_results,
@@ -371,15 +366,5 @@ airy_status airy_oct_stack(const airy_stack *stack, const airy_oct *const *octs,
                       .out = out};
     job.run = (struct airy_run){
         .stack = stack, .params = &job.params, .out = &out->run, .work = &job.work, .job = &job};
-    airy_status status = airy_run_begin(&job.run, "airy_oct_stack");
-    if (status == AIRY_OK)
-        status = open_job(&job);
-    if (status == AIRY_OK)
-        status = airy_run_execute(&job.run);
-    airy_error error = {.status = AIRY_OK};
-    (void)airy_error_first(&error, status);
-    airy_run_close(&job.run);
-    free(job.devices);
-    out->run.seconds = (double)(airy_clock_ns() - start) * 1e-9;
-    return status == AIRY_OK ? status : airy_error_restore(&error);
+    return airy_run_do(&job.run, "airy_oct_stack", open_job, airy_run_execute, NULL);
 }
