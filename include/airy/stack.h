@@ -66,6 +66,8 @@ typedef struct airy_stack_info {
     const char *const *channel_names; /**< [channel_count] the same one by one, for names that have
                                            ", " in them; they live as long as the stack */
     size_t channel_count;             /**< 0: there are none */
+    bool headerless;                  /**< files hold the frames of airy_stack_params.raw */
+    uint64_t rest_bytes;              /**< of such files, behind their last whole frames */
 } airy_stack_info;
 
 /**
@@ -132,7 +134,20 @@ AIRY_API airy_status airy_stack_create_raw(airy_stack **stack, const char *const
 /** Zeroed: as airy_stack_create. */
 typedef struct airy_stack_params {
     const airy_raw_frames *raw; /**< as for airy_stack_create_raw, or NULL */
-    bool growing;               /**< as airy_stack_create_growing */
+    /**
+     * raw describes only files that do not say themselves what they are. HDF5 (by name or first
+     * bytes), NPY (by first bytes) and TIFF (by both) are read as such; NPY must then be complete,
+     * and its frame is a row where it has one dimension. The frames of raw may lack a size:
+     * AIRY_ERR_PARAM where a file turns out to be headerless.
+     */
+    bool raw_if_headerless;
+    bool raw_rest; /**< leave out the bytes behind the last whole frame of a headerless file,
+                            which may leave none: airy_stack_info.rest_bytes. Else they are
+                            AIRY_ERR_FORMAT. */
+    size_t
+        npy_height; /**< cut the rows of an NPY file of two dimensions into frames of this height;
+                            AIRY_ERR_SHAPE where they are no whole frames. 0: they are one frame */
+    bool growing;   /**< as airy_stack_create_growing */
     /**
      * Name of one channel of a detector that has several (thresholds, their difference), or its
      * number from 1 on; its own pixel mask counts. NULL: the first, with a warning where there are

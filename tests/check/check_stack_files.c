@@ -233,7 +233,7 @@ static void check_raw(struct check *c)
     const char *cut = stack_spill(c, "cut.bin", file, 6 + bytes);
     CHECK_FAILS(c, airy_stack_create_raw(&stack, &cut, 1, &raw), AIRY_ERR_FORMAT, "a multiple of");
     raw.offset = 1 << 20;
-    CHECK_FAILS(c, airy_stack_create_raw(&stack, &cut, 1, &raw), AIRY_ERR_FORMAT, "offset");
+    CHECK_FAILS(c, airy_stack_create_raw(&stack, &cut, 1, &raw), AIRY_ERR_FORMAT, "of its header");
     raw.width = 0;
     CHECK_FAILS(c, airy_stack_create_raw(&stack, &cut, 1, &raw), AIRY_ERR_PARAM, "23 x 0");
     raw.width = SIZE_MAX;

@@ -79,6 +79,19 @@ airy_status airy_image_format_of(enum airy_image_format *format, const char *pat
     return *format == AIRY_FORMAT_UNKNOWN ? format_of_bytes(format, path) : AIRY_OK;
 }
 
+airy_status airy_image_format_stated(enum airy_image_format *format, const char *path)
+{
+    enum airy_image_format start = AIRY_FORMAT_HDF5;
+    *format = airy_image_format_of_name(path);
+    if (*format != AIRY_FORMAT_HDF5)
+        AIRY_TRY(format_of_bytes(&start, path));
+    if (start == AIRY_FORMAT_HDF5 || start == AIRY_FORMAT_NPY)
+        *format = start;
+    else if (start != AIRY_FORMAT_TIFF || *format != start)
+        *format = AIRY_FORMAT_UNKNOWN;
+    return AIRY_OK;
+}
+
 bool airy_fits_split(char *file, size_t size, const char **ext, const char *path)
 {
     const size_t n = strlen(path);

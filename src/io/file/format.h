@@ -23,6 +23,11 @@ enum airy_image_format {
  * of the file: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO where these cannot be read.
  */
 airy_status airy_image_format_of(enum airy_image_format *format, const char *path);
+/*
+ * Find the format of a file that may have no header, whose first bytes mean nothing then: HDF5 by name
+ * or first bytes, NPY by first bytes, TIFF by both, else AIRY_FORMAT_UNKNOWN. Errors: as above.
+ */
+airy_status airy_image_format_stated(enum airy_image_format *format, const char *path);
 /* Return the format by the name's suffix alone; [EXT] and ".gz" behind it do not count. */
 enum airy_image_format airy_image_format_of_name(const char *path);
 bool airy_name_is_fits(const char *path);

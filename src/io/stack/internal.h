@@ -94,6 +94,8 @@ struct airy_stack {
     bool unverified;             /* checksums that files carry are passed over */
     bool growing;                /* its files are being written */
     size_t lost;                 /* frames of files that are missing or cut */
+    bool headerless;             /* files hold frames without a header, and behind them */
+    uint64_t rest_bytes;         /* so many bytes */
     char *first_path;            /* the first file, for meta and monitors */
     char *first_dataset;         /* as that file names it, be it a link or virtual; NULL: no HDF5 */
     bool first_is_plain;
@@ -181,7 +183,7 @@ airy_status airy_stack_check_file(const struct stack_file *file, dev_t device, i
 
 /* All frames of files that are not HDF5 behind those there are; src/io/stack/plain.c. */
 airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, size_t count,
-                                 const airy_raw_frames *raw);
+                                 const airy_stack_params *params);
 void airy_plain_destroy(struct stack_plain **plain);
 /* AIRY_PLACE_STORED or, for what airy_plain_read_frame has to read, AIRY_PLACE_LIBRARY. */
 struct airy_place airy_plain_place(const airy_stack *stack, const struct stack_segment *segment,

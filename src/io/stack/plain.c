@@ -28,8 +28,7 @@ struct stack_plain {
     size_t *first;                    /* [count + 1] frame of the segment */
     struct airy_header *headers;      /* [count] what those of known files state */
     size_t count;
-    bool is_raw, verify;
-    airy_raw_frames raw;
+    struct airy_plain_options options;
     struct airy_plain_frames head; /* of the first file that could be read; no tables */
     airy_fits *kept;               /* the file of FITS that was read last, or NULL */
 };
@@ -86,8 +85,7 @@ static airy_status look_into(struct airy_plain_frames *frames, const struct stac
     int fd;
     bool own;
     AIRY_TRY(airy_stack_open_file(&fd, &own, file));
-    const airy_status status = airy_plain_index(frames, path, fd, file->size,
-                                                plain->is_raw ? &plain->raw : NULL, plain->verify);
+    const airy_status status = airy_plain_index(frames, path, fd, file->size, &plain->options);
     if (own)
         close(fd);
     return status;
@@ -189,6 +187,8 @@ static airy_status settle_files(airy_stack *stack, struct stack_plain *plain,
         if (plain->known[i]) {
             const struct airy_plain_frames *f = plain->known[i];
             frames = f->frames;
+            stack->headerless |= f->headerless;
+            stack->rest_bytes += f->rest;
             AIRY_TRY(
                 airy_stack_settle_frame(stack, f->height, f->width, f->dtype, job->paths[i], like));
             forget(plain, i);
@@ -216,7 +216,7 @@ static airy_status look(airy_stack *stack, struct stack_plain *plain, struct loo
     const size_t failed = find_failed(job, plain->count);
     if (failed < plain->count)
         return airy_error_raise(job->errors[failed]);
-    const bool few = plain->count <= INDEXED || plain->is_raw;
+    const bool few = plain->count <= INDEXED || plain->options.has_raw;
     run_over(job, 0, few ? plain->count : 1, look_into_one);
     if (!few && (!plain->known[0] || plain->known[0]->frames > 1))
         run_over(job, 1, plain->count - 1, look_into_one);
@@ -293,15 +293,19 @@ static airy_status make_tables(struct stack_plain *plain, struct looking *job, s
 }
 
 airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, size_t count,
-                                 const airy_raw_frames *raw)
+                                 const airy_stack_params *params)
 {
     struct stack_plain *plain;
     AIRY_TRY(airy_memory_calloc((void **)&plain, 1, sizeof(*plain), "files of a stack"));
     struct looking job = {.plain = plain, .paths = paths};
     plain->count = count;
-    plain->is_raw = raw != NULL;
-    plain->verify = !stack->unverified && airy_checksums_wanted();
-    plain->raw = raw ? *raw : (airy_raw_frames){0};
+    plain->options =
+        (struct airy_plain_options){.has_raw = params->raw != NULL,
+                                    .raw_if_headerless = params->raw && params->raw_if_headerless,
+                                    .raw_rest = params->raw_rest,
+                                    .verify = !stack->unverified && airy_checksums_wanted(),
+                                    .raw = params->raw ? *params->raw : (airy_raw_frames){0},
+                                    .npy_height = params->npy_height};
     airy_status status = make_tables(plain, &job, count);
     if (status == AIRY_OK)
         status = look(stack, plain, &job);
@@ -344,11 +348,10 @@ struct airy_place airy_plain_place(const airy_stack *stack, const struct stack_s
     struct airy_place place = {.kind = AIRY_PLACE_LIBRARY};
     size_t frame;
     const size_t i = find_file(plain, inside, &frame);
-    const uint64_t offset = plain->known[i] ? airy_plain_offset(plain->known[i], frame) : 0;
+    const uint64_t offset = plain->known[i] ? airy_plain_offset(plain->known[i], frame)
+                                            : UINT64_MAX;
     *file = segment->file + i;
-    if (offset == 0 && !plain->is_raw)
-        return place;
-    if (!plain->known[i] || plain->known[i]->swapped)
+    if (offset == UINT64_MAX)
         return place;
     const uint64_t size = plain->known[i]->size;
     const bool there = offset <= size && stack->frame_bytes <= size - offset;
@@ -423,7 +426,7 @@ static airy_status read_from(const airy_stack *stack, const struct stack_segment
     if (plain->known[i])
         return airy_plain_read(plain->known[i], frame, path, fd, &plain->kept, pixels);
     struct airy_plain_frames found;
-    AIRY_TRY(airy_plain_index(&found, path, fd, file->size, NULL, plain->verify));
+    AIRY_TRY(airy_plain_index(&found, path, fd, file->size, &plain->options));
     airy_status status = AIRY_OK;
     if (found.height != stack->height || found.width != stack->width ||
         found.dtype != stack->dtype || found.frames != frames)

@@ -119,16 +119,43 @@ static airy_status hold(struct airy_plain_frames *f, airy_image *image)
     return status;
 }
 
+/* Frames of an array of one or two dimensions, as the options say. */
+static airy_status cut_rows(airy_image *image, const struct airy_plain_options *options)
+{
+    size_t *shape = image->shape;
+    const size_t height = options->npy_height;
+    if (image->is_complex)
+        return AIRY_OK;
+    if (image->ndim == 1 && options->raw_if_headerless) {
+        image->ndim = 2;
+        shape[1] = shape[0];
+        shape[0] = 1;
+    }
+    if (image->ndim != 2 || height == 0)
+        return AIRY_OK;
+    AIRY_FAIL_IF(shape[0] % height, AIRY_ERR_SHAPE,
+                 "%zu lines, expected a multiple of the %zu that a frame has", shape[0], height);
+    image->ndim = 3;
+    shape[2] = shape[1];
+    shape[1] = height;
+    shape[0] /= height;
+    return AIRY_OK;
+}
+
 /* The whole image, where its pixels cannot be had one frame at a time. */
 static airy_status index_image(struct airy_plain_frames *f, enum airy_image_format format,
-                               const char *path)
+                               const char *path, const struct airy_plain_options *options)
 {
     airy_image image = {0};
     /* libhdf5's lock is held; a file of another name may have been replaced by now */
     AIRY_FAIL_IF(format == AIRY_FORMAT_HDF5, AIRY_ERR_FORMAT, "an HDF5 file among others");
     f->format = format;
     AIRY_TRY(airy_image_read_as(&image, format, path));
-    return hold(f, &image);
+    const airy_status status = format == AIRY_FORMAT_NPY ? cut_rows(&image, options) : AIRY_OK;
+    if (status == AIRY_OK)
+        return hold(f, &image);
+    airy_image_free(&image);
+    return status;
 }
 
 static airy_status index_fits(struct airy_plain_frames *f, const char *path, bool verify)
@@ -147,15 +174,20 @@ static airy_status index_fits(struct airy_plain_frames *f, const char *path, boo
     return status;
 }
 
-static airy_status index_npy(struct airy_plain_frames *f, const struct source *s, const char *path)
+static airy_status index_npy(struct airy_plain_frames *f, const struct source *s, const char *path,
+                             const struct airy_plain_options *options)
 {
     struct airy_image_header header;
     AIRY_TRY(parse_at(&header, s, 0, airy_npy_parse, NULL));
+    AIRY_FAIL_IF(options->raw_if_headerless && header.data != s->size - header.bytes,
+                 AIRY_ERR_FORMAT, "%llu bytes behind the header, its shape needs %zu",
+                 (unsigned long long)(s->size - header.bytes), header.data);
     if (header.fortran && header.image.ndim > 1) {
         AIRY_FAIL_IF(s->data, AIRY_ERR_UNSUPPORTED,
                      "in Fortran order and packed, expected it unpacked");
-        return index_image(f, AIRY_FORMAT_NPY, path);
+        return index_image(f, AIRY_FORMAT_NPY, path, options);
     }
+    AIRY_TRY(cut_rows(&header.image, options));
     AIRY_TRY(take_shape(f, &header.image));
     f->start = header.bytes;
     f->swapped = header.swapped;
@@ -244,7 +276,7 @@ static airy_status index_edf(struct airy_plain_frames *f, const struct source *s
 }
 
 static airy_status index_cbf(struct airy_plain_frames *f, const struct source *s, const char *path,
-                             bool verify)
+                             const struct airy_plain_options *options)
 {
     struct airy_image_header header;
     AIRY_TRY(parse_at(&header, s, 0, airy_cbf_parse, &f->text));
@@ -257,12 +289,12 @@ static airy_status index_cbf(struct airy_plain_frames *f, const struct source *s
                  (unsigned long long)(s->size - header.bytes));
     if (f->frames == 1) {
         f->kind = AIRY_PLAIN_BYTE_OFFSET;
-        f->has_md5 = verify && header.has_md5;
+        f->has_md5 = options->verify && header.has_md5;
         memcpy(f->md5, header.md5, sizeof(f->md5));
         return AIRY_OK;
     }
     AIRY_FAIL_IF(s->data, AIRY_ERR_UNSUPPORTED, "a packed volume, expected it unpacked");
-    return index_image(f, AIRY_FORMAT_CBF, path);
+    return index_image(f, AIRY_FORMAT_CBF, path, options);
 }
 
 static airy_status note_page_header(void *user, size_t page, const char *text)
@@ -285,16 +317,26 @@ static airy_status index_tiff(struct airy_plain_frames *f, int fd, uint64_t size
     return status;
 }
 
-static airy_status index_raw(struct airy_plain_frames *f, uint64_t size, const airy_raw_frames *raw)
+static airy_status index_raw(struct airy_plain_frames *f, uint64_t size,
+                             const struct airy_plain_options *options)
 {
+    const airy_raw_frames *raw = &options->raw;
     const airy_image frame = {.dtype = raw->dtype, .ndim = 2, .shape = {raw->height, raw->width}};
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    AIRY_FAIL_IF(raw->height == 0 || raw->width == 0, AIRY_ERR_PARAM,
+                 "a headerless file, whose frames must be described: %zu x %zu pixels", raw->height,
+                 raw->width);
     AIRY_TRY(take_shape(f, &frame));
+    AIRY_FAIL_IF(size < raw->offset, AIRY_ERR_FORMAT,
+                 "%llu bytes, less than the %llu of its header", (unsigned long long)size,
+                 (unsigned long long)raw->offset);
+    f->headerless = true;
     f->start = raw->offset;
     f->swapped = raw->big_endian == little && airy_dtype_size(raw->dtype) > 1;
-    const uint64_t bytes = size < raw->offset ? 0 : size - raw->offset;
+    const uint64_t bytes = size - raw->offset;
     f->frames = (size_t)(bytes / f->frame_bytes);
-    AIRY_FAIL_IF(f->frames == 0 || bytes % f->frame_bytes, AIRY_ERR_FORMAT,
+    f->rest = bytes % f->frame_bytes;
+    AIRY_FAIL_IF(!options->raw_rest && (f->frames == 0 || f->rest), AIRY_ERR_FORMAT,
                  "%llu bytes behind an offset of %llu, expected a multiple of the %zu of a frame "
                  "of %zu x %zu %s",
                  (unsigned long long)bytes, (unsigned long long)raw->offset, f->frame_bytes,
@@ -353,31 +395,30 @@ static airy_status unpack(struct airy_plain_frames *f, struct source *s,
 }
 
 static airy_status index_file(struct airy_plain_frames *f, const char *path, int fd, uint64_t size,
-                              bool verify)
+                              enum airy_image_format format,
+                              const struct airy_plain_options *options)
 {
-    enum airy_image_format format;
     struct source s = {.fd = fd, .size = size};
-    AIRY_TRY(airy_image_format_of(&format, path));
     if (format != AIRY_FORMAT_FITS && format != AIRY_FORMAT_PNG)
         AIRY_TRY(unpack(f, &s, format));
     switch (format) {
     case AIRY_FORMAT_NPY:
-        AIRY_TRY(index_npy(f, &s, path));
+        AIRY_TRY(index_npy(f, &s, path, options));
         break;
     case AIRY_FORMAT_EDF:
         AIRY_TRY(index_edf(f, &s));
         break;
     case AIRY_FORMAT_CBF:
-        AIRY_TRY(index_cbf(f, &s, path, verify));
+        AIRY_TRY(index_cbf(f, &s, path, options));
         break;
     case AIRY_FORMAT_TIFF:
         AIRY_TRY(index_tiff(f, fd, size));
         break;
     case AIRY_FORMAT_FITS:
-        AIRY_TRY(index_fits(f, path, verify));
+        AIRY_TRY(index_fits(f, path, options->verify));
         break;
     default: /* says which formats there are */
-        AIRY_TRY(index_image(f, format, path));
+        AIRY_TRY(index_image(f, format, path, options));
         break;
     }
     f->is_packed = s.data != NULL;
@@ -387,11 +428,19 @@ static airy_status index_file(struct airy_plain_frames *f, const char *path, int
 }
 
 airy_status airy_plain_index(struct airy_plain_frames *frames, const char *path, int fd,
-                             uint64_t size, const airy_raw_frames *raw, bool verify)
+                             uint64_t size, const struct airy_plain_options *options)
 {
     struct airy_plain_frames f = {.size = size, .codec = "none"};
-    const airy_status status = raw ? index_raw(&f, size, raw)
-                                   : index_file(&f, path, fd, size, verify);
+    enum airy_image_format format = AIRY_FORMAT_UNKNOWN;
+    airy_status status = AIRY_OK;
+    if (!options->has_raw)
+        status = airy_image_format_of(&format, path);
+    else if (options->raw_if_headerless)
+        status = airy_image_format_stated(&format, path);
+    if (status == AIRY_OK)
+        status = options->has_raw && format == AIRY_FORMAT_UNKNOWN
+                     ? index_raw(&f, size, options)
+                     : index_file(&f, path, fd, size, format, options);
     if (status != AIRY_OK) {
         airy_plain_release(&f);
         return airy_fail_path(status, path);
@@ -424,7 +473,7 @@ uint64_t airy_plain_offset(const struct airy_plain_frames *f, size_t frame)
 {
     const bool as_is = f->kind == AIRY_PLAIN_PIXELS && !f->swapped && !f->half && !f->flipped &&
                        !f->held;
-    return as_is ? start_of(f, frame) : 0;
+    return as_is ? start_of(f, frame) : UINT64_MAX;
 }
 
 static airy_status decode_piecewise(const struct airy_plain_frames *f, const struct source *s,

@@ -25,6 +25,13 @@ struct airy_frame_header {
     struct airy_header header;
 };
 
+/* How files are opened: members of airy_stack_params. */
+struct airy_plain_options {
+    bool has_raw, raw_if_headerless, raw_rest, verify;
+    airy_raw_frames raw;
+    size_t npy_height;
+};
+
 /* What a file's headers say; all of it was checked against the file's size. */
 struct airy_plain_frames {
     enum airy_plain_kind kind;
@@ -35,8 +42,9 @@ struct airy_plain_frames {
     uint64_t *starts; /* [frames] of pixels, of TIFF directories; NULL: `stored` apart */
     size_t stored;    /* bytes of a frame in the file, where it has pixels: PIXELS, BYTE_OFFSET */
     enum airy_image_format format; /* IMAGE */
-    bool swapped, is_packed;
-    bool has_md5; /* of what is stored of a frame of CBF, to be verified */
+    bool swapped, is_packed, headerless;
+    uint64_t rest; /* bytes behind the last whole frame of a headerless file */
+    bool has_md5;  /* of what is stored of a frame of CBF, to be verified */
     uint8_t md5[AIRY_MD5_BYTES];
     bool half;         /* f16 in the file, f32 in memory */
     bool flipped;      /* of FITS, as in struct airy_image_header */
@@ -48,14 +56,15 @@ struct airy_plain_frames {
 };
 
 /*
- * fd: the file, size bytes. raw: NULL, or what headerless files hold. verify: the checksums that
- * the file carries, here or when a frame is read. The path is for the format and for images alone.
+ * fd: the file, size bytes. options->verify: the checksums that the file carries, here or when a
+ * frame is read. The path is for the format and for images alone.
  * Errors: AIRY_ERR_FORMAT, AIRY_ERR_UNSUPPORTED, AIRY_ERR_CORRUPT, AIRY_ERR_SHAPE, AIRY_ERR_IO.
  */
 airy_status airy_plain_index(struct airy_plain_frames *frames, const char *path, int fd,
-                             uint64_t size, const airy_raw_frames *raw, bool verify);
+                             uint64_t size, const struct airy_plain_options *options);
 void airy_plain_release(struct airy_plain_frames *frames);
-/* Where the pixels of a frame lie in the file as they are in memory; 0: they do not. */
+/* Where the pixels of a frame lie in the file as they are in memory; UINT64_MAX: they do
+ * not. */
 uint64_t airy_plain_offset(const struct airy_plain_frames *frames, size_t frame);
 /* One frame's native pixels. kept: as for airy_fits_read_frame. */
 airy_status airy_plain_read(const struct airy_plain_frames *frames, size_t frame, const char *path,

@@ -188,7 +188,6 @@ static airy_status add_each(struct held_file *held, airy_stack *stack,
                             const struct stack_choice *choices, size_t count,
                             const char *const *paths, const airy_stack_params *params)
 {
-    const airy_raw_frames *raw = params->raw;
     airy_error first = {.status = AIRY_OK};
     for (size_t i = 0; i < count; i++) {
         const size_t before = stack->frames;
@@ -196,7 +195,7 @@ static airy_status add_each(struct held_file *held, airy_stack *stack,
             say_missing(&choices[i]);
         const airy_status status = choices[i].plain_count
                                        ? airy_stack_add_plain(stack, paths + choices[i].plain_first,
-                                                              choices[i].plain_count, raw)
+                                                              choices[i].plain_count, params)
                                        : add_dataset(stack, held, &choices[i]);
         (void)airy_error_first(&first, status);
         bool unknown = false;
@@ -224,10 +223,12 @@ static airy_status add_choices(airy_stack *stack, const struct stack_choice *cho
 }
 
 /* Whether a path is a file of another kind than HDF5; what is none is libhdf5's to refuse. */
-static bool is_plain(const char *path, const airy_raw_frames *raw)
+static bool is_plain(const char *path, const airy_stack_params *params)
 {
     enum airy_image_format format;
-    if (raw)
+    if (params->raw && params->raw_if_headerless)
+        return airy_image_format_stated(&format, path) != AIRY_OK || format != AIRY_FORMAT_HDF5;
+    if (params->raw)
         return true;
     return airy_image_format_of(&format, path) == AIRY_OK && format != AIRY_FORMAT_UNKNOWN &&
            format != AIRY_FORMAT_HDF5;
@@ -236,7 +237,7 @@ static bool is_plain(const char *path, const airy_raw_frames *raw)
 /* Neighbours that are not HDF5 are one choice; *next: the path behind them. */
 static airy_status choose_plain(struct stack_choice **choices, size_t *chosen,
                                 const struct airy_paths *paths, size_t *next,
-                                const airy_raw_frames *raw)
+                                const airy_stack_params *params)
 {
     struct stack_choice *larger = realloc(*choices, (*chosen + 1) * sizeof(*larger));
     AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for %zu files", *chosen + 1);
@@ -245,7 +246,7 @@ static airy_status choose_plain(struct stack_choice **choices, size_t *chosen,
     *choice = (struct stack_choice){.path = strdup(paths->items[*next]), .plain_first = *next};
     AIRY_FAIL_IF(!choice->path, AIRY_ERR_MEMORY, "out of memory for a path");
     ++*chosen;
-    while (*next < paths->count && is_plain(paths->items[*next], raw)) {
+    while (*next < paths->count && is_plain(paths->items[*next], params)) {
         choice->plain_count++;
         ++*next;
     }
@@ -259,8 +260,8 @@ static airy_status add_paths(airy_stack *stack, const struct airy_paths *paths,
     size_t chosen = 0;
     airy_status status = AIRY_OK;
     for (size_t i = 0; i < paths->count && status == AIRY_OK;) {
-        if (is_plain(paths->items[i], params->raw))
-            status = choose_plain(&choices, &chosen, paths, &i, params->raw);
+        if (is_plain(paths->items[i], params))
+            status = choose_plain(&choices, &chosen, paths, &i, params);
         else
             status = airy_stack_find(&choices, &chosen, paths->items[i++], 2);
     }
@@ -281,9 +282,11 @@ static airy_status add_paths(airy_stack *stack, const struct airy_paths *paths,
     return status;
 }
 
-static airy_status check_raw(const airy_raw_frames *raw)
+static airy_status check_raw(const airy_raw_frames *raw, bool if_headerless)
 {
     size_t bytes;
+    if (if_headerless && (raw->height == 0 || raw->width == 0))
+        return AIRY_OK;
     AIRY_FAIL_IF(raw->height == 0 || raw->width == 0 || airy_dtype_size(raw->dtype) == 0 ||
                      airy_mul_size(&bytes, raw->height, raw->width) ||
                      airy_mul_size(&bytes, bytes, airy_dtype_size(raw->dtype)),
@@ -360,7 +363,7 @@ airy_status airy_stack_create_with(airy_stack **stack, const char *const *paths,
     static const airy_stack_params defaults = {0};
     params = params ? params : &defaults;
     if (params->raw)
-        AIRY_TRY(check_raw(params->raw));
+        AIRY_TRY(check_raw(params->raw, params->raw_if_headerless));
     AIRY_FAIL_IF(params->channel && !*params->channel, AIRY_ERR_PARAM,
                  "channel is empty, expected a name or a number");
     for (size_t i = 0; i < params->external_folder_count; i++)
@@ -437,6 +440,8 @@ airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info)
                               .channel = stack->channel,
                               .channels = stack->channels,
                               .channel_names = stack->channel_names,
-                              .channel_count = stack->channel_count};
+                              .channel_count = stack->channel_count,
+                              .headerless = stack->headerless,
+                              .rest_bytes = stack->rest_bytes};
     return AIRY_OK;
 }
