@@ -43,7 +43,8 @@ typedef enum airy_stack_path {
 } airy_stack_path;
 
 typedef struct airy_stack_info {
-    size_t frames, height, width;
+    size_t frames; /**< SIZE_MAX: not known, a pipe */
+    size_t height, width;
     airy_dtype dtype;        /**< native; big-endian files are converted */
     airy_codec_params codec; /**< of the direct path; NONE for contiguous or unfiltered data and
                                   for the library path */
@@ -66,6 +67,7 @@ typedef struct airy_stack_info {
     const char *const *channel_names; /**< [channel_count] the same one by one, for names that have
                                            ", " in them; they live as long as the stack */
     size_t channel_count;             /**< 0: there are none */
+    bool is_pipe;                     /**< airy_stack_params.pipe: frames come once and in order */
     bool headerless;                  /**< files hold the frames of airy_stack_params.raw */
     uint64_t rest_bytes;              /**< of such files, behind their last whole frames */
 } airy_stack_info;
@@ -147,7 +149,21 @@ typedef struct airy_stack_params {
     size_t
         npy_height; /**< cut the rows of an NPY file of two dimensions into frames of this height;
                             AIRY_ERR_SHAPE where they are no whole frames. 0: they are one frame */
-    bool growing;   /**< as airy_stack_create_growing */
+    /**
+     * Where the only path is "-" (standard input), a pipe or a character device, its frames are those
+     * of raw, of a number that is not known. airy_stack_read gives each of them once and in order,
+     * one thread at a time. Besides it only airy_stack_get_info, airy_stack_uses (false) and
+     * airy_stack_destroy take such a stack: other functions, and those that run over stacks, refuse it
+     * with AIRY_ERR_UNSUPPORTED.
+     */
+    bool pipe;
+    /**
+     * Called ten times a second by the thread that reads while a pipe is silent; true: the pipe is
+     * taken to end there. NULL: reading waits for as long as it takes.
+     */
+    bool (*stop)(void *user);
+    void *stop_user;
+    bool growing; /**< as airy_stack_create_growing */
     /**
      * Name of one channel of a detector that has several (thresholds, their difference), or its
      * number from 1 on; its own pixel mask counts. NULL: the first, with a warning where there are
@@ -167,7 +183,8 @@ typedef struct airy_stack_params {
 /**
  * Open paths as airy_stack_create does, in other ways.
  * @param params  NULL: the default values
- * Errors: as airy_stack_create and airy_stack_create_raw.
+ * Errors: as airy_stack_create and airy_stack_create_raw; AIRY_ERR_PARAM where frames of a pipe are
+ *         not described.
  */
 AIRY_API airy_status airy_stack_create_with(airy_stack **stack, const char *const *paths,
                                             size_t count, const airy_stack_params *params);
@@ -179,7 +196,8 @@ AIRY_API airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_inf
  * @param size  height * width * bytes of the dtype
  * Errors: AIRY_ERR_IO, AIRY_ERR_CORRUPT: file, dataset, frame and block named; AIRY_ERR_UNWRITTEN
  *         where a chunk of it was never written, or nothing of a virtual dataset is mapped to it,
- *         whatever the fill value.
+ *         whatever the fill value. Of a pipe: AIRY_ERR_PARAM where the frame is not the next one,
+ *         AIRY_ERR_ENDED behind the last one, AIRY_ERR_CORRUPT where the pipe ends inside the frame.
  */
 AIRY_API airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels,
                                      size_t size);

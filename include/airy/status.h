@@ -47,7 +47,8 @@ typedef enum airy_status {
     AIRY_ERR_CANCELLED = -12,  /**< the run ended before its work was done, as the caller asked */
     AIRY_ERR_TIMED_OUT = -13,  /**< what was waited for did not happen in the time that was given */
     AIRY_ERR_UNWRITTEN = -14,  /**< the file has room for a frame that was never written */
-    AIRY_ERR_INCOMPLETE = -15  /**< the input ended, and parts of the result are missing */
+    AIRY_ERR_INCOMPLETE = -15, /**< the input ended, and parts of the result are missing */
+    AIRY_ERR_ENDED = -16       /**< a pipe has ended: no more frames come */
 } airy_status;
 
 /** The code's name, such as "AIRY_ERR_SHAPE"; never NULL. Any thread. */

@@ -33,6 +33,7 @@ static const char *const status_names[] = {
     "AIRY_ERR_TIMED_OUT",
     "AIRY_ERR_UNWRITTEN",
     "AIRY_ERR_INCOMPLETE",
+    "AIRY_ERR_ENDED",
 };
 
 const char *airy_status_name(airy_status status)

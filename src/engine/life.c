@@ -197,7 +197,10 @@ airy_status airy_run_begin(struct airy_run *run, const char *call)
         init_condition(&run->feed->room);
     AIRY_TRY(airy_messages_open(&run->messages, run->params->message, run->params->user,
                                 run->feed != NULL));
-    return run->stack ? airy_stack_get_info(run->stack, &run->info) : AIRY_OK;
+    if (!run->stack)
+        return AIRY_OK;
+    AIRY_TRY(airy_stack_refuse_pipe(run->stack, call));
+    return airy_stack_get_info(run->stack, &run->info);
 }
 
 airy_status airy_run_set_team(struct airy_run *run, size_t count)

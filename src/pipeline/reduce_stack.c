@@ -574,6 +574,7 @@ airy_status airy_stack_reduce(void *image, size_t size, const airy_stack *stack,
                     AIRY_SUBJECT_PARAMETER, "%s = %d is none of airy_projection", "projection",
                     (int)projection);
     AIRY_TRY(airy_run_check_plain(job.asked, "airy_stack_reduce"));
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_reduce"));
     AIRY_TRY(airy_stack_get_info(stack, &job.info));
     const airy_status status = reduce(&job, image, size, info);
     airy_error error = {.status = AIRY_OK};

@@ -31,12 +31,12 @@ static void check_names(struct check *c)
     CHECK(c, strcmp(airy_status_name(AIRY_ERR_MEMORY), "AIRY_ERR_MEMORY") == 0);
     CHECK(c, strcmp(airy_status_name(AIRY_ERR_CANCELLED), "AIRY_ERR_CANCELLED") == 0);
     CHECK(c, strcmp(airy_status_name(AIRY_ERR_TIMED_OUT), "AIRY_ERR_TIMED_OUT") == 0);
-    CHECK(c, strcmp(airy_status_name(AIRY_ERR_INCOMPLETE), "AIRY_ERR_INCOMPLETE") == 0);
+    CHECK(c, strcmp(airy_status_name(AIRY_ERR_ENDED), "AIRY_ERR_ENDED") == 0);
     CHECK(c, strcmp(airy_status_name((airy_status)-99), "AIRY_ERR_?") == 0);
     static const airy_status of_frame[] = {AIRY_ERR_CORRUPT, AIRY_ERR_IO, AIRY_ERR_FORMAT,
                                            AIRY_ERR_NOT_FOUND, AIRY_ERR_UNWRITTEN};
     size_t count = 0;
-    for (int s = AIRY_ERR_INCOMPLETE - 9; s <= 9; s++)
+    for (int s = AIRY_ERR_ENDED - 9; s <= 9; s++)
         count += airy_status_is_of_frame((airy_status)s);
     CHECK(c, count == sizeof(of_frame) / sizeof(of_frame[0]));
     for (size_t i = 0; i < sizeof(of_frame) / sizeof(of_frame[0]); i++)

@@ -10,7 +10,9 @@
 
 #include "airy/error.h"
 #include "airy/frames.h"
-#include "airy/stack.h"
+#include "airy/peaks_stack.h"
+#include "airy/reduce_stack.h"
+#include "airy/stack_write.h"
 
 enum { FRAMES = 5, HEIGHT = 3, WIDTH = 7, COUNT = FRAMES * HEIGHT * WIDTH };
 
@@ -212,89 +214,158 @@ static void check_stated(struct check *c)
     airy_stack_destroy(&stack);
 }
 
+/* A pipe that holds these bytes and has no writer any more. */
+static airy_status open_pipe(struct check *c, airy_stack **stack, const void *bytes, size_t size,
+                             const airy_raw_frames *raw)
+{
+    char path[4300];
+    in_folder(path, c, "pipe");
+    if (access(path, F_OK) != 0)
+        CHECK(c, mkfifo(path, 0600) == 0);
+    FILE *both = fopen(path, "r+"); /* holds the pipe open until the stack is there */
+    if (!CHECK(c, both != NULL))
+        return AIRY_ERR_IO;
+    CHECK(c, fwrite(bytes, 1, size, both) == size && !fflush(both));
+    const char *only = path;
+    const airy_status status =
+        airy_stack_create_with(stack, &only, 1, &(airy_stack_params){.raw = raw, .pipe = true});
+    fclose(both);
+    CHECK(c, status != AIRY_OK || !airy_stack_uses(*stack, path));
+    return status;
+}
+
 /* A pipe has no number of frames, and may end anywhere. */
 static void check_pipe(struct check *c)
 {
     if (!check_case(c, "frames_pipe"))
         return;
-    char path[4300];
-    in_folder(path, c, "pipe");
-    if (!CHECK(c, mkfifo(path, 0600) == 0))
-        return;
-    uint8_t *bytes = check_alloc(c, 4 + COUNT);
+    enum { FRAME = HEIGHT * WIDTH };
+    uint8_t *bytes = check_alloc(c, 4 + COUNT), got[FRAME];
     check_rand(c, bytes, AIRY_DTYPE_U8, 4 + COUNT, 0, 256);
-    const airy_frame_reader_params params = {
-        .dtype = AIRY_DTYPE_U8, .height = HEIGHT, .width = WIDTH, .header_bytes = 4};
+    const airy_raw_frames raw = {
+        .dtype = AIRY_DTYPE_U8, .height = HEIGHT, .width = WIDTH, .offset = 4};
     for (size_t cut = 0; cut < 2; cut++) {
-        FILE *both = fopen(path, "r+"); /* holds the pipe open until the reader is there */
-        airy_frame_reader *reader = NULL;
-        airy_frame_reader_info info;
-        uint8_t *got = check_alloc(c, COUNT);
-        size_t n = 0;
-        if (!CHECK(c, both != NULL))
+        airy_stack *stack = NULL;
+        airy_stack_info info;
+        if (!CHECK_OK(c, open_pipe(c, &stack, bytes, 4 + COUNT - cut, &raw)))
             return;
-        CHECK(c, fwrite(bytes, 1, 4 + COUNT - cut, both) == 4 + COUNT - cut && !fflush(both));
-        CHECK_OK(c, airy_frame_reader_create(&reader, path, &params));
-        fclose(both);
-        CHECK_OK(c, airy_frame_reader_get_info(reader, &info));
-        CHECK(c, info.frames == UINT64_MAX && info.format == AIRY_FRAMES_RAW);
-        CHECK_OK(c, airy_frame_reader_skip(reader, 1));
-        CHECK_OK(c, airy_frame_reader_read(reader, got, FRAMES + 2, &n));
-        CHECK(c, n == FRAMES - 1 - cut);
-        check_values(c, "pipe", AIRY_DTYPE_U8, got, bytes + 4 + HEIGHT * WIDTH, n * HEIGHT * WIDTH,
-                     NULL);
-        if (cut)
-            CHECK_FAILS(c, airy_frame_reader_read(reader, got, 1, &n), AIRY_ERR_CORRUPT,
-                        "ends inside frame 4: 20 of 21 bytes");
-        else
-            CHECK(c, airy_frame_reader_read(reader, got, 1, &n) == AIRY_OK && n == 0);
-        if (!cut)
-            CHECK_FAILS(c, airy_frame_reader_skip(reader, 1), AIRY_ERR_PARAM, "ends behind 5");
-        airy_frame_reader_destroy(&reader);
+        CHECK_OK(c, airy_stack_get_info(stack, &info));
+        CHECK(c, info.is_pipe && info.headerless && info.frames == SIZE_MAX && info.files == 1);
+        CHECK(c, info.height == HEIGHT && info.width == WIDTH && info.dtype == AIRY_DTYPE_U8);
+        CHECK(c, strstr(info.dataset, "/pipe") && info.max_chunk == FRAME);
+        CHECK_FAILS(c, airy_stack_read(stack, 1, got, FRAME), AIRY_ERR_PARAM,
+                    "read once and in order: frame 0 is next");
+        CHECK_FAILS(c, airy_stack_read(stack, 0, got, FRAME + 1), AIRY_ERR_PARAM, "size = 22");
+        for (size_t i = 0; i < FRAMES - cut; i++) {
+            CHECK_OK(c, airy_stack_read(stack, i, got, FRAME));
+            CHECK(c, memcmp(got, bytes + 4 + i * FRAME, FRAME) == 0);
+            CHECK_FAILS(c, airy_stack_read(stack, i, got, FRAME), AIRY_ERR_PARAM, "is next");
+        }
+        for (size_t again = 0; again < 2; again++)
+            if (cut)
+                CHECK_FAILS(c, airy_stack_read(stack, FRAMES - 1, got, FRAME), AIRY_ERR_CORRUPT,
+                            "ends inside frame 4: 20 of 21 bytes; 4 whole frames came before it");
+            else
+                CHECK_FAILS(c, airy_stack_read(stack, FRAMES, got, FRAME), AIRY_ERR_ENDED,
+                            "ends behind 5 frames");
+        airy_stack_destroy(&stack);
     }
-    unlink(path);
+    airy_stack *stack = NULL;
+    if (CHECK_OK(c, open_pipe(c, &stack, bytes, 3, &raw)))
+        CHECK_FAILS(c, airy_stack_read(stack, 0, got, FRAME), AIRY_ERR_FORMAT, "its header");
+    airy_stack_destroy(&stack);
 }
 
-/* Frames of doubles from a pipe, which become floats: no more than fits into the buffer. */
-static void check_wide_pipe(struct check *c)
+static bool count_down(void *left)
 {
-    if (!check_case(c, "frames_pipe_f64"))
+    return --*(int *)left == 0;
+}
+
+/* Big-endian pixels; a writer that falls silent; paths that are no pipes, or were not to be. */
+static void check_pipe_ways(struct check *c)
+{
+    if (!check_case(c, "frames_pipe_ways"))
         return;
-    enum { FRAME = HEIGHT * WIDTH };
+    static const uint8_t bytes[] = {1, 2, 3, 4, 5};
+    const airy_raw_frames raw = {
+        .dtype = AIRY_DTYPE_U16, .height = 1, .width = 1, .big_endian = true};
+    airy_stack *stack = NULL;
+    uint16_t got = 0;
+    int left = 3;
     char path[4300];
-    in_folder(path, c, "wide");
+    const char *only = path;
+    in_folder(path, c, "pipe");
+    airy_stack_params params = {.pipe = true, .stop = count_down, .stop_user = &left};
     if (!CHECK(c, mkfifo(path, 0600) == 0))
         return;
-    double *wide = check_alloc(c, COUNT * sizeof(*wide));
-    float *want = check_alloc(c, COUNT * sizeof(*want)),
-          *got = check_alloc(c, COUNT * sizeof(*got));
-    check_rand(c, wide, AIRY_DTYPE_F64, COUNT, -1e6, 1e6);
-    for (size_t i = 0; i < COUNT; i++)
-        want[i] = (float)wide[i];
-    const airy_frame_reader_params params = {
-        .dtype = AIRY_DTYPE_F64, .height = HEIGHT, .width = WIDTH};
-    FILE *both = fopen(path, "r+"); /* holds the pipe open until the reader is there */
-    airy_frame_reader *reader = NULL;
-    airy_frame_reader_info info;
-    size_t n = 0;
-    if (!CHECK(c, both != NULL))
+    FILE *both = fopen(path, "r+");
+    if (!CHECK(c, both && fwrite(bytes, 1, 5, both) == 5 && !fflush(both)))
         return;
-    CHECK(c, fwrite(wide, sizeof(*wide), COUNT - 1, both) == COUNT - 1 && !fflush(both));
-    CHECK_OK(c, airy_frame_reader_create(&reader, path, &params));
+    CHECK_FAILS(c, airy_stack_create_with(&stack, &only, 1, &params), AIRY_ERR_PARAM,
+                "must be described");
+    params.raw = &(airy_raw_frames){.height = 0};
+    CHECK_FAILS(c, airy_stack_create_with(&stack, &only, 1, &params), AIRY_ERR_PARAM, "0 x 0");
+    params.raw = &raw;
+    if (CHECK_OK(c, airy_stack_create_with(&stack, &only, 1, &params))) {
+        for (size_t i = 0; i < 2; i++)
+            CHECK(c, airy_stack_read(stack, i, &got, 2) == AIRY_OK && got == 0x102 + i * 0x202);
+        CHECK_FAILS(c, airy_stack_read(stack, 2, &got, 2), AIRY_ERR_CORRUPT, "1 of 2 bytes");
+        CHECK(c, left == 0);
+    }
+    airy_stack_destroy(&stack);
     fclose(both);
-    CHECK_OK(c, airy_frame_reader_get_info(reader, &info));
-    CHECK(c, info.dtype == AIRY_DTYPE_F32 && info.frame_bytes == FRAME * sizeof(float));
-    CHECK_OK(c, airy_frame_reader_skip(reader, 1));
-    CHECK_OK(c, airy_frame_reader_read(reader, got, 2, &n));
-    CHECK(c, n == 2);
-    check_values(c, "pipe", AIRY_DTYPE_F32, got, want + FRAME, 2 * (size_t)FRAME, NULL);
-    CHECK_OK(c, airy_frame_reader_read(reader, got, 4, &n));
-    CHECK(c, n == 1);
-    check_values(c, "pipe", AIRY_DTYPE_F32, got, want + 3 * (size_t)FRAME, FRAME, NULL);
-    CHECK_FAILS(c, airy_frame_reader_read(reader, got, 1, &n), AIRY_ERR_CORRUPT,
-                "ends inside frame 4: 160 of 168 bytes");
-    airy_frame_reader_destroy(&reader);
-    unlink(path);
+    CHECK_FAILS(c, airy_stack_create_raw(&stack, &only, 1, &raw), AIRY_ERR_IO, "is a pipe, not");
+    only = "-";
+    CHECK_FAILS(c, airy_stack_create_raw(&stack, &only, 1, &raw), AIRY_ERR_NOT_FOUND, "'-'");
+    in_folder(path, c, "file");
+    only = path;
+    if (put_bytes(c, path, bytes, 4) &&
+        CHECK_OK(c, airy_stack_create_with(&stack, &only, 1, &params)))
+        CHECK(c, airy_stack_read(stack, 1, &got, 2) == AIRY_OK && got == 0x304);
+    airy_stack_destroy(&stack);
+}
+
+/* Whatever needs frames in any order or their number refuses a pipe. */
+static void check_pipe_refused(struct check *c)
+{
+    if (!check_case(c, "frames_pipe_refused"))
+        return;
+    const airy_raw_frames raw = {.dtype = AIRY_DTYPE_U8, .height = 1, .width = 1};
+    const char *path = "/dev/null";
+    airy_stack *stack = NULL;
+    airy_stack_place place;
+    airy_stack_meta meta;
+    airy_frame_values *values;
+    airy_stack_writer *writer = NULL;
+    char text[100], out[4300];
+    uint8_t pixel;
+    double monitor;
+    size_t count;
+    in_folder(out, c, "out.h5");
+    if (!CHECK_OK(c, airy_stack_create_with(&stack, &path, 1,
+                                            &(airy_stack_params){.raw = &raw, .pipe = true})))
+        return;
+#define REFUSED(call)                                                                              \
+    CHECK_FAILS(c, call, AIRY_ERR_UNSUPPORTED,                                                     \
+                "'/dev/null' is a pipe, whose frames are read once and in order")
+    REFUSED(airy_stack_count_unwritten(stack, &count));
+    REFUSED(airy_stack_get_place(stack, 0, &place));
+    REFUSED(airy_stack_where(stack, 0, text, sizeof(text)));
+    REFUSED(airy_stack_get_meta(stack, &meta));
+    REFUSED(airy_stack_hold_geometry(stack, AIRY_GEOMETRY_PIXELS, NULL));
+    REFUSED(airy_stack_hold_like(stack, stack, AIRY_GEOMETRY_PIXELS, NULL));
+    REFUSED(airy_stack_mask(stack, &pixel));
+    REFUSED(airy_stack_monitor(stack, "/monitor", &monitor));
+    REFUSED(airy_stack_values(&values, &count, stack, NULL, 0));
+    REFUSED(airy_stack_reduce(&pixel, 1, stack, c->device, AIRY_PROJECT_MAX, NULL, NULL));
+    REFUSED(airy_peaks_stack(NULL, stack, NULL, 0, NULL, NULL)); /* as whatever runs an engine */
+    const airy_stack_writer_params params = {
+        .dtype = AIRY_DTYPE_U8, .frames = 1, .height = 1, .width = 1};
+    if (CHECK_OK(c, airy_stack_writer_create(&writer, out, &params)))
+        REFUSED(airy_stack_writer_fill(writer, &(airy_stack_fill_params){.stack = stack}, NULL));
+#undef REFUSED
+    airy_stack_writer_destroy(&writer);
+    airy_stack_destroy(&stack);
 }
 
 /* NPY whose rows are cut into frames, in either order of its elements, and of more axes. */
@@ -612,7 +683,8 @@ void check_frame_files(struct check *c)
     check_raw(c);
     check_stated(c);
     check_pipe(c);
-    check_wide_pipe(c);
+    check_pipe_ways(c);
+    check_pipe_refused(c);
     check_arrays(c);
     check_headers(c);
     check_hdf5(c);

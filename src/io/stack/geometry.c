@@ -77,6 +77,7 @@ airy_status airy_stack_hold_geometry(airy_stack *stack, unsigned parts, unsigned
 {
     unsigned other;
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_hold_geometry: stack is NULL");
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_hold_geometry"));
     stack->held = parts;
     stack->like = (struct airy_header){0};
     return hold(stack, false, differs ? differs : &other);
@@ -87,6 +88,8 @@ airy_status airy_stack_hold_like(airy_stack *stack, const airy_stack *first, uns
 {
     unsigned other;
     AIRY_FAIL_IF(!stack || !first, AIRY_ERR_PARAM, "airy_stack_hold_like: a stack is NULL");
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_hold_like"));
+    AIRY_TRY(airy_stack_refuse_pipe(first, "airy_stack_hold_like"));
     stack->held = parts;
     stack->like = first->like;
     stack->like_path = first->like_path;

@@ -73,6 +73,7 @@ struct stack_part {
     size_t first, frames;
 };
 
+struct stack_pipe;    /* where frames come once and in order */
 struct stack_library; /* datasets open in libhdf5, guarded by its lock */
 
 struct airy_stack {
@@ -102,6 +103,7 @@ struct airy_stack {
     struct stack_part *parts; /* for values of frames */
     size_t part_count;
     struct stack_library *library;
+    struct stack_pipe *pipe;            /* or NULL; frames is 0 then, and there are no runs */
     const char *wanted_channel;         /* while it is made; NULL: none was asked for */
     char channel[AIRY_STACK_CHANNEL];   /* that its frames are of; "": there are no channels */
     char channels[AIRY_STACK_CHANNELS]; /* the names of all, with ", " between */
@@ -180,6 +182,14 @@ size_t airy_stack_find_file(const airy_stack *stack, dev_t device, ino_t inode);
 airy_status airy_stack_open_file(int *fd, bool *own, const struct stack_file *file);
 /* Fail where the file of this device and inode is not the one that the stack was made with. */
 airy_status airy_stack_check_file(const struct stack_file *file, dev_t device, ino_t inode);
+
+/* Standard input ("-"), a pipe or a character device. */
+bool airy_stack_is_pipe(const char *path);
+/* The frames of params->raw, which are checked, through such a path; src/io/stack/pipe.c. */
+airy_status airy_stack_pipe_open(airy_stack *stack, const char *path,
+                                 const airy_stack_params *params);
+airy_status airy_stack_pipe_read(const airy_stack *stack, size_t frame, void *pixels);
+void airy_stack_pipe_close(struct stack_pipe **pipe);
 
 /* All frames of files that are not HDF5 behind those there are; src/io/stack/plain.c. */
 airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, size_t count,

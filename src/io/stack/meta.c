@@ -615,6 +615,7 @@ static void check_promises(const airy_stack *stack, size_t promised, struct plac
 airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
 {
     AIRY_FAIL_IF(!stack || !meta, AIRY_ERR_PARAM, "airy_stack_get_meta: an argument is NULL");
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_get_meta"));
     airy_stack_meta found;
     memset(&found, 0, sizeof(found));
     if (stack->first_is_plain) {
@@ -720,6 +721,7 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
 airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
 {
     AIRY_FAIL_IF(!stack || !mask, AIRY_ERR_PARAM, "airy_stack_mask: an argument is NULL");
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_mask"));
     AIRY_FAIL_ON_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
                     "'%s' has no pixel mask", stack->first_path);
     AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));
@@ -805,6 +807,7 @@ airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset, dou
 {
     AIRY_FAIL_IF(!stack || !dataset || !*dataset || !values, AIRY_ERR_PARAM,
                  "airy_stack_monitor: an argument is NULL");
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_monitor"));
     AIRY_FAIL_ON_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE,
                     "'%s' is no HDF5 file, it has no dataset '%s'", stack->first_path, dataset);
     if (stack->part_count > 1)

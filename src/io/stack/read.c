@@ -87,6 +87,7 @@ airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, 
 {
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_where: stack is NULL");
     AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_stack_where: text is NULL");
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_where"));
     AIRY_FAIL_ON_IF(frame >= stack->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %zu, the stack has %zu", "frame", frame, stack->frames);
     size_t inside;
@@ -104,6 +105,7 @@ airy_status airy_stack_get_place(const airy_stack *stack, size_t frame, airy_sta
 {
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_get_place: stack is NULL");
     AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_stack_get_place: place is NULL");
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_get_place"));
     AIRY_FAIL_ON_IF(frame >= stack->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %zu, the stack has %zu", "frame", frame, stack->frames);
     size_t inside;
@@ -231,6 +233,7 @@ airy_status airy_stack_count_unwritten(const airy_stack *stack, size_t *count)
     size_t found = 0;
     AIRY_FAIL_IF(!stack || !count, AIRY_ERR_PARAM,
                  "airy_stack_count_unwritten: an argument is NULL");
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_count_unwritten"));
     for (size_t i = 0; i < stack->frames; i++)
         found += is_unwritten(stack, i);
     *count = found;
@@ -241,10 +244,12 @@ airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels,
 {
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_read: stack is NULL");
     AIRY_FAIL_IF(!pixels, AIRY_ERR_PARAM, "airy_stack_read: pixels is NULL");
-    AIRY_FAIL_ON_IF(frame >= stack->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+    AIRY_FAIL_ON_IF(!stack->pipe && frame >= stack->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %zu, the stack has %zu", "frame", frame, stack->frames);
     AIRY_FAIL_ON_IF(size != stack->frame_bytes, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %zu bytes, expected %zu of a frame", "size", size, stack->frame_bytes);
+    if (stack->pipe)
+        return airy_stack_pipe_read(stack, frame, pixels);
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
     const airy_status status = read_pixels(stack, segment, inside, pixels);
@@ -265,6 +270,7 @@ airy_status airy_stack_fetch_part(const airy_stack *stack, size_t frame, void *d
 
 airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size)
 {
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_fetch"));
     AIRY_FAIL_ON_IF(frame >= stack->frames, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %zu, the stack has %zu", "frame", frame, stack->frames);
     struct airy_frame_source source;

@@ -22,7 +22,9 @@ static inline bool airy_source_is_there(const struct airy_frame_source *source)
     return source->kind == AIRY_SOURCE_CHUNK || source->kind == AIRY_SOURCE_STORED;
 }
 
-/* Constant time. frame < info.frames. */
+/* Refuse a pipe, for a function, `call`, that needs frames in any order or their number. */
+airy_status airy_stack_refuse_pipe(const airy_stack *stack, const char *call);
+/* Constant time. frame < info.frames; no pipe. */
 void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_frame_source *source);
 /*
  * The frame's bytes into dst (source.size bytes): the chunk as stored for AIRY_SOURCE_CHUNK,

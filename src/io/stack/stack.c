@@ -345,12 +345,35 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
     return AIRY_OK;
 }
 
+/* libhdf5 is not needed, and its lock not held while a pipe waits for its writer. */
+static airy_status create_pipe(airy_stack **stack, const char *path,
+                               const airy_stack_params *params)
+{
+    airy_stack *made;
+    AIRY_FAIL_ON_IF(!params->raw, AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
+                    "'%s' is a pipe, whose frames must be described", path);
+    AIRY_TRY(check_raw(params->raw, false));
+    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stack"));
+    const airy_status status = airy_stack_pipe_open(made, path, params);
+    if (status != AIRY_OK) {
+        airy_stack_destroy(&made);
+        return status;
+    }
+    settle_codec(made);
+    made->path = AIRY_STACK_FILES;
+    made->max_chunk = made->frame_bytes;
+    *stack = made;
+    return AIRY_OK;
+}
+
 static airy_status expand_and_create(airy_stack **stack, const char *const *given, size_t count,
                                      const airy_stack_params *params)
 {
     struct airy_paths paths;
     AIRY_FAIL_IF(!stack || !given || count == 0, AIRY_ERR_PARAM,
                  "a stack of %zu paths, expected at least one", count);
+    if (params->pipe && count == 1 && given[0] && airy_stack_is_pipe(given[0]))
+        return create_pipe(stack, given[0], params);
     AIRY_TRY(airy_paths_expand(&paths, given, count, true));
     const airy_status status = create(stack, &paths, params);
     airy_paths_free(&paths);
@@ -396,6 +419,7 @@ void airy_stack_destroy(airy_stack **stack)
         return;
     airy_stack *dead = *stack;
     *stack = NULL;
+    airy_stack_pipe_close(&dead->pipe);
     airy_stack_library_close(dead);
     for (size_t i = 0; i < dead->segment_count; i++)
         airy_plain_destroy(&dead->segments[i].plain);
@@ -425,7 +449,7 @@ airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info)
     const struct stack_segment *first = &stack->segments[0];
     for (size_t i = 0; i < stack->segment_count && first->broken; i++)
         first = &stack->segments[i];
-    *info = (airy_stack_info){.frames = stack->frames,
+    *info = (airy_stack_info){.frames = stack->pipe ? SIZE_MAX : stack->frames,
                               .height = stack->height,
                               .width = stack->width,
                               .dtype = stack->dtype,
@@ -434,13 +458,14 @@ airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info)
                               .stored_bytes = stack->stored_bytes,
                               .max_chunk = stack->max_chunk,
                               .files = airy_max_size(stack->file_count, 1),
-                              .dataset = first->name,
+                              .dataset = stack->pipe ? stack->first_path : first->name,
                               .filters = first->filters ? first->filters : "none",
                               .lost = stack->lost,
                               .channel = stack->channel,
                               .channels = stack->channels,
                               .channel_names = stack->channel_names,
                               .channel_count = stack->channel_count,
+                              .is_pipe = stack->pipe != NULL,
                               .headerless = stack->headerless,
                               .rest_bytes = stack->rest_bytes};
     return AIRY_OK;

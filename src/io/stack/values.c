@@ -441,6 +441,7 @@ airy_status airy_stack_values(airy_frame_values **values, size_t *count, const a
 {
     AIRY_FAIL_IF(!values || !count || !stack, AIRY_ERR_PARAM,
                  "airy_stack_values: an argument is NULL");
+    AIRY_TRY(airy_stack_refuse_pipe(stack, "airy_stack_values"));
     AIRY_FAIL_IF(wanted > AIRY_FRAME_VALUES_MAX, AIRY_ERR_PARAM,
                  "%zu datasets of one value a frame, expected at most %d", wanted,
                  (int)AIRY_FRAME_VALUES_MAX);
