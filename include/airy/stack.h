@@ -152,7 +152,7 @@ typedef struct airy_stack_params {
     /**
      * Where the only path is "-" (standard input), a pipe or a character device, its frames are those
      * of raw, of a number that is not known. airy_stack_read gives each of them once and in order,
-     * one thread at a time. Besides it only airy_stack_get_info, airy_stack_uses (false) and
+     * one thread at a time, and may read ahead where they have less than 64 KiB. Besides it only airy_stack_get_info, airy_stack_uses (false) and
      * airy_stack_destroy take such a stack: other functions, and those that run over stacks, refuse it
      * with AIRY_ERR_UNSUPPORTED.
      */

@@ -11,16 +11,19 @@
 #include "io/image/pixels.h"
 #include "io/stack/internal.h"
 
-enum { PATIENCE_MS = 100 }; /* of a silent pipe, before `stop` is asked */
+/* PATIENCE_MS: of a silent pipe, before `stop` is asked. AHEAD: what a pipe of Linux holds. */
+enum { PATIENCE_MS = 100, AHEAD = 1 << 16 };
 
 struct stack_pipe {
     int fd;
     bool swapped;
     bool (*stop)(void *user);
     void *stop_user;
-    uint64_t header; /* bytes in front of the first frame that are still to come */
-    size_t next;     /* frame */
-    size_t cut;      /* bytes of the frame inside of which the pipe ended */
+    uint64_t header;   /* bytes in front of the first frame that are still to come */
+    size_t next;       /* frame */
+    size_t cut;        /* bytes of the frame inside of which the pipe ended */
+    size_t have, used; /* bytes that were read ahead; of them handed out */
+    uint8_t ahead[AHEAD];
 };
 
 static const char *name_of(const airy_stack *stack)
@@ -58,12 +61,12 @@ airy_status airy_stack_pipe_open(airy_stack *stack, const char *path,
     AIRY_TRY(airy_memory_calloc((void **)&stack->pipe, 1, sizeof(*stack->pipe), "a pipe"));
     const int fd = input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                          : open(path, O_RDONLY | O_CLOEXEC);
-    *stack->pipe =
-        (struct stack_pipe){.fd = fd,
-                            .swapped = raw->big_endian == little && airy_dtype_size(raw->dtype) > 1,
-                            .stop = params->stop,
-                            .stop_user = params->stop_user,
-                            .header = raw->offset};
+    struct stack_pipe *p = stack->pipe;
+    p->fd = fd;
+    p->swapped = raw->big_endian == little && airy_dtype_size(raw->dtype) > 1;
+    p->stop = params->stop;
+    p->stop_user = params->stop_user;
+    p->header = raw->offset;
     AIRY_FAIL_HINT_IF(fd < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_FILE,
                       "'%s': cannot be opened: %s", name, strerror(errno));
     stack->headerless = true;
@@ -89,19 +92,41 @@ static bool wait_pipe(const struct stack_pipe *p)
     return true;
 }
 
-/* Bytes from the pipe; *got is smaller at its end, or where nobody wants any more. */
+/* Some bytes from the pipe; none at its end, or where nobody wants any more. */
+static airy_status read_some(const airy_stack *stack, void *bytes, size_t size, size_t *got)
+{
+    ssize_t n = 0;
+    *got = 0;
+    do {
+        if (!wait_pipe(stack->pipe))
+            return AIRY_OK;
+        n = read(stack->pipe->fd, bytes, size);
+    } while (n < 0 && errno == EINTR);
+    AIRY_FAIL_HINT_IF(n < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_FILE, "'%s': %s",
+                      name_of(stack), strerror(errno));
+    *got = (size_t)n;
+    return AIRY_OK;
+}
+
+/* Bytes from the pipe; *got is smaller at its end. Small frames are read ahead, many at once. */
 static airy_status read_pipe(const airy_stack *stack, void *bytes, size_t size, size_t *got)
 {
-    *got = 0;
-    while (*got < size && wait_pipe(stack->pipe)) {
-        const ssize_t n = read(stack->pipe->fd, (char *)bytes + *got, size - *got);
-        if (n < 0 && errno == EINTR)
+    struct stack_pipe *p = stack->pipe;
+    const bool ahead = stack->frame_bytes < AHEAD;
+    size_t n = 1;
+    for (*got = 0; *got < size && n > 0; *got += n) {
+        uint8_t *to = (uint8_t *)bytes + *got;
+        if (!ahead) {
+            AIRY_TRY(read_some(stack, to, size - *got, &n));
             continue;
-        AIRY_FAIL_HINT_IF(n < 0, AIRY_ERR_IO, airy_hint_of_errno(errno), AIRY_SUBJECT_FILE,
-                          "'%s': %s", name_of(stack), strerror(errno));
-        if (n == 0)
-            break;
-        *got += (size_t)n;
+        }
+        if (p->used == p->have) {
+            p->used = 0;
+            AIRY_TRY(read_some(stack, p->ahead, AHEAD, &p->have));
+        }
+        n = airy_min_size(size - *got, p->have - p->used);
+        memcpy(to, p->ahead + p->used, n);
+        p->used += n;
     }
     return AIRY_OK;
 }
