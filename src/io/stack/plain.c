@@ -41,6 +41,7 @@ struct looking {
     airy_status *status;
     struct airy_kept_error **errors;
     size_t from;
+    size_t open; /* so many files may stay open: the first of them */
 };
 
 /* The file of FILE[EXT], else the path itself. */
@@ -79,14 +80,18 @@ static void look_up_one(void *arg, size_t i, unsigned worker)
     note(job, i, look_up(&job->files[i], job->paths[i]));
 }
 
-static airy_status look_into(struct airy_plain_frames *frames, const struct stack_plain *plain,
-                             const struct stack_file *file, const char *path)
+/* A file of several frames stays open, if it may. */
+static airy_status look_into(struct airy_plain_frames *frames, const struct looking *job, size_t i)
 {
     int fd;
     bool own;
+    struct stack_file *file = &job->files[i];
     AIRY_TRY(airy_stack_open_file(&fd, &own, file));
-    const airy_status status = airy_plain_index(frames, path, fd, file->size, &plain->options);
-    if (own)
+    const airy_status status =
+        airy_plain_index(frames, job->paths[i], fd, file->size, &job->plain->options);
+    if (status == AIRY_OK && i < job->open && frames->frames > 1)
+        file->fd = fd;
+    else if (own)
         close(fd);
     return status;
 }
@@ -107,7 +112,7 @@ static void look_into_one(void *arg, size_t k, unsigned worker)
         note(job, i, airy_fail(AIRY_ERR_MEMORY, "out of memory for a file's headers"));
         return;
     }
-    const airy_status status = look_into(frames, job->plain, &job->files[i], job->paths[i]);
+    const airy_status status = look_into(frames, job, i);
     note(job, i, status);
     if (status != AIRY_OK) {
         free(frames);
@@ -298,6 +303,8 @@ airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, si
     struct stack_plain *plain;
     AIRY_TRY(airy_memory_calloc((void **)&plain, 1, sizeof(*plain), "files of a stack"));
     struct looking job = {.plain = plain, .paths = paths};
+    if (stack->file_count < AIRY_STACK_OPEN_FILES)
+        job.open = AIRY_STACK_OPEN_FILES - stack->file_count;
     plain->count = count;
     plain->options =
         (struct airy_plain_options){.has_raw = params->raw != NULL,
@@ -312,6 +319,8 @@ airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, si
     if (status == AIRY_OK)
         status = add_segment(stack, plain, &job);
     for (size_t i = 0; i < count; i++) {
+        if (job.files && job.files[i].path && job.files[i].fd >= 0)
+            close(job.files[i].fd);
         if (job.files)
             free(job.files[i].path);
         if (job.errors)
