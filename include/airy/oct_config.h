@@ -25,8 +25,8 @@ typedef struct airy_oct_config {
     void *block;            /**< what is released */
     bool has_dtype;         /**< dtype or packing stands in the plan */
     airy_dtype converted;   /**< i8, i32, u32 or f64 where that is the dtype of headerless files,
-                                 whose samples are converted to params.dtype = f32 (airy_frame_reader
-                                 does it); else F32 */
+                                 whose samples are to be converted to params.dtype = f32 before they
+                                 are processed; else F32 */
     char samples_from[160]; /**< what params.samples was taken from: "samples", or a table with the
                                   name of its file, "background line.npy"; "": it is open */
 } airy_oct_config;

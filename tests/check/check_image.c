@@ -1,5 +1,4 @@
 /* Images: round trips over all dtypes, files as other programs write them, hostile headers. */
-#include "airy/frames.h"
 #include "check_stack.h"
 
 #include <dirent.h>
@@ -144,9 +143,7 @@ static void check_npy_half_of(struct check *c, bool big, bool fortran)
     float *frame = check_alloc(c, FRAME * sizeof(float));
     airy_image image = {0};
     airy_stack *stack = NULL;
-    airy_frame_reader *reader = NULL;
-    airy_frame_reader_info info;
-    size_t wrong = 0, got = 0;
+    size_t wrong = 0;
     for (size_t i = 0; i < COUNT; i++) {
         data[2 * i + !big] = (uint8_t)(i >> 8);
         data[2 * i + big] = (uint8_t)i;
@@ -166,18 +163,6 @@ static void check_npy_half_of(struct check *c, bool big, bool fortran)
     CHECK_OK(c, airy_stack_read(stack, 3, frame, FRAME * sizeof(float)));
     const float *last = (const float *)image.data + (size_t)3 * FRAME;
     CHECK(c, wrong == 0 && memcmp(frame, last, FRAME * sizeof(float)) == 0);
-    if (!fortran && CHECK_OK(c, airy_frame_reader_create(
-                                    &reader, path, &(airy_frame_reader_params){.height = 0}))) {
-        CHECK_OK(c, airy_frame_reader_get_info(reader, &info));
-        CHECK(c, info.frames == 4 && info.dtype == AIRY_DTYPE_F32 &&
-                     info.frame_bytes == FRAME * sizeof(float));
-        float *frames = check_alloc(c, 2 * FRAME * sizeof(float));
-        CHECK_OK(c, airy_frame_reader_skip(reader, 2));
-        CHECK_OK(c, airy_frame_reader_read(reader, frames, 2, &got));
-        CHECK(c, got == 2 && memcmp(frames, (const float *)image.data + (size_t)2 * FRAME,
-                                    2 * FRAME * sizeof(float)) == 0);
-    }
-    airy_frame_reader_destroy(&reader);
     airy_stack_destroy(&stack);
     airy_image_free(&image);
     for (size_t cut = 1; cut <= 3; cut++)

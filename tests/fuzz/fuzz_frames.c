@@ -1,6 +1,6 @@
 /*
- * Frames of a file that a fuzzer wrote: as NPY, TIFF or raw pixels, from a file and through a pipe,
- * and as a stack of plain files, packed by gzip or not. Every frame goes to a buffer of exactly its
+ * Frames of a file that a fuzzer wrote, as a stack: as NPY, TIFF or raw pixels where it says nothing
+ * itself, from a file and through a pipe, and by its name alone, packed by gzip or not. Every frame goes to a buffer of exactly its
  * size, and a pipe gives the same frames as the file.
  *
  * Input: how (1 byte), type of raw pixels (1), rows (1), columns (1), header bytes (1), where gzip's
@@ -37,41 +37,40 @@ static bool never_stop(void *user)
 }
 
 struct read {
-    airy_frame_format format;
+    bool opened, headerless;
     size_t count;
     uint32_t sum; /* of the frames' bytes */
 };
 
 /* The first frames, one after the other. */
-static struct read read_frames(const char *path, const airy_frame_reader_params *params)
+static struct read read_frames(const char *path, const airy_stack_params *params)
 {
-    airy_frame_reader *reader = NULL;
-    airy_frame_reader_info info;
-    struct read read = {.format = AIRY_FRAMES_FORMAT_COUNT};
-    if (airy_frame_reader_create(&reader, path, params) != AIRY_OK)
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    struct read read = {.opened = false};
+    if (airy_stack_create_with(&stack, &path, 1, params) != AIRY_OK)
         return read;
-    require(airy_frame_reader_get_info(reader, &info) == AIRY_OK);
-    require(info.height > 0 && info.width > 0);
-    read.format = info.format;
-    if (info.frame_bytes <= MOST_BYTES) {
-        uint8_t *frame = malloc(info.frame_bytes);
-        require(frame != NULL);
-        size_t got = 1;
-        while (read.count < MOST_FRAMES &&
-               airy_frame_reader_read(reader, frame, 1, &got) == AIRY_OK && got == 1) {
-            read.count++;
-            read.sum = (uint32_t)crc32(read.sum, frame, (unsigned)info.frame_bytes);
-        }
-        require(info.frames == UINT64_MAX || read.count <= info.frames);
-        (void)airy_frame_reader_skip(reader, 3);
-        free(frame);
+    require(airy_stack_get_info(stack, &info) == AIRY_OK && info.height > 0 && info.width > 0);
+    require(info.frames > 0 || info.headerless);
+    read.opened = true;
+    read.headerless = info.headerless;
+    const size_t size = info.height * info.width * airy_dtype_size(info.dtype);
+    uint8_t *frame = size <= MOST_BYTES ? malloc(size) : NULL;
+    for (size_t i = 0; frame && i < info.frames && i < MOST_FRAMES; i++) {
+        const airy_status status = airy_stack_read(stack, i, frame, size);
+        if (status != AIRY_OK && params)
+            break;
+        read.count += status == AIRY_OK;
+        if (status == AIRY_OK)
+            read.sum = (uint32_t)crc32(read.sum, frame, (unsigned)size);
     }
-    airy_frame_reader_destroy(&reader);
+    free(frame);
+    airy_stack_destroy(&stack);
     return read;
 }
 
 /* The same bytes, no more of them than a pipe takes at once. */
-static void read_pipe(const uint8_t *bytes, size_t size, const airy_frame_reader_params *params,
+static void read_pipe(const uint8_t *bytes, size_t size, const airy_stack_params *params,
                       const struct read *want)
 {
     int ends[2];
@@ -80,23 +79,8 @@ static void read_pipe(const uint8_t *bytes, size_t size, const airy_frame_reader
     close(ends[1]);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
     const struct read got = read_frames(path, params);
-    require(want->format != AIRY_FRAMES_RAW || (got.count == want->count && got.sum == want->sum));
+    require(!want->headerless || (got.count == want->count && got.sum == want->sum));
     close(ends[0]);
-}
-
-static void read_stack(const char *path)
-{
-    airy_stack *stack = NULL;
-    airy_stack_info info;
-    if (airy_stack_create(&stack, &path, 1) != AIRY_OK)
-        return;
-    require(airy_stack_get_info(stack, &info) == AIRY_OK && info.frames > 0);
-    const size_t size = info.height * info.width * airy_dtype_size(info.dtype);
-    uint8_t *frame = size <= MOST_BYTES ? malloc(size) : NULL;
-    for (size_t i = 0; frame && i < info.frames && i < MOST_FRAMES; i++)
-        (void)airy_stack_read(stack, i, frame, size);
-    free(frame);
-    airy_stack_destroy(&stack);
 }
 
 /* Mostly a sound file of gzip, with one byte changed where the input says so. */
@@ -126,11 +110,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 6)
         return 0;
     const unsigned kind = data[0] % KINDS;
-    const airy_frame_reader_params params = {.dtype = (airy_dtype)(data[1] % AIRY_DTYPE_COUNT),
-                                             .height = data[2],
-                                             .width = data[3],
-                                             .header_bytes = data[4],
-                                             .stop = never_stop};
+    const airy_raw_frames raw = {.dtype = (airy_dtype)(data[1] % AIRY_DTYPE_COUNT),
+                                 .height = data[2],
+                                 .width = data[3],
+                                 .offset = data[4]};
+    const airy_stack_params params = {.raw = &raw,
+                                      .raw_if_headerless = true,
+                                      .raw_rest = true,
+                                      .npy_height = data[2],
+                                      .pipe = true,
+                                      .stop = never_stop};
     const uint8_t *file = data + 6;
     size_t file_size = size - 6;
     uint8_t *packed = kind >= PACKED ? pack(file, file_size, data[5], &file_size) : NULL;
@@ -139,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct read read = read_frames(path, &params);
     if (kind == RAW && file_size <= PIPE_BYTES)
         read_pipe(file, file_size, &params, &read);
-    read_stack(path);
+    (void)read_frames(path, NULL);
     unlink(path);
     free(packed);
     return 0;

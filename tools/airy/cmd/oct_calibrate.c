@@ -151,30 +151,28 @@ static int read_npy(const struct common *common, const char *path, struct record
 }
 
 /* Frames one by one until there are enough lines. */
-static int read_frames(const struct common *common, const char *path, airy_frame_reader *reader,
+static int read_frames(const struct common *common, const char *path, const struct oct_frames *from,
                        const airy_oct_params *plan, struct recording *r)
 {
-    airy_frame_reader_info info;
-    airy_status status = airy_frame_reader_get_info(reader, &info);
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
+    const airy_stack_info *info = &from->info;
     airy_oct_params as = *plan;
-    as.big_endian = plan->big_endian && (plan->packing || info.format == AIRY_FRAMES_RAW);
-    const size_t bits = oct_packed_bits(plan), size = airy_dtype_size(info.dtype);
-    r->samples = bits ? info.width * 8 / bits : info.width;
-    char *frame = malloc(info.frame_bytes + 1);
+    as.big_endian = plan->big_endian && (plan->packing || info->headerless);
+    const size_t bits = oct_packed_bits(plan), line = from->frame_bytes / info->height;
+    r->samples = bits ? info->width * 8 / bits : info->width;
+    char *frame = malloc(from->frame_bytes + 1);
     r->lines = malloc(MOST_LINES * r->samples * sizeof(double) + 1);
     int code = frame && r->lines ? AIRY_EXIT_OK : tool_fail(common, "%s: out of memory", path);
-    size_t got = code == AIRY_EXIT_OK;
-    while (code == AIRY_EXIT_OK && got && r->count < MOST_LINES) {
-        status = airy_frame_reader_read(reader, frame, 1, &got);
+    for (size_t f = 0; code == AIRY_EXIT_OK && f < info->frames && r->count < MOST_LINES; f++) {
+        const airy_status status = oct_frames_read(from, f, frame);
+        if (status == AIRY_ERR_ENDED)
+            break;
         if (status != AIRY_OK)
             code = tool_failed(common, status);
-        for (size_t l = 0; code == AIRY_EXIT_OK && got && l < info.height && r->count < MOST_LINES;
+        for (size_t l = 0; code == AIRY_EXIT_OK && l < info->height && r->count < MOST_LINES;
              l++, r->count++)
             for (size_t i = 0; i < r->samples; i++)
                 r->lines[r->count * r->samples + i] =
-                    sample_at(&as, info.dtype, frame + l * info.width * size, i);
+                    sample_at(&as, from->dtype, frame + l * line, i);
     }
     free(frame);
     if (code == AIRY_EXIT_OK && r->count == 0)
@@ -191,20 +189,21 @@ static int read_recording(const struct common *common, const char *path,
         return read_npy(common, path, r);
     const size_t bits = oct_packed_bits(plan);
     /* Lines count, not frames: a headerless file need not hold whole ones. */
-    const airy_frame_reader_params raw = {
-        .dtype = config->converted ? config->converted : plan->dtype,
-        .height = 1,
-        .width = bits ? (plan->samples * bits + 7) / 8 : plan->samples,
-        .header_bytes = config->header_bytes};
-    airy_frame_reader *reader = NULL;
-    const airy_status status = airy_frame_reader_create(&reader, path, &raw);
+    const airy_raw_frames raw = {.dtype = config->converted ? config->converted : plan->dtype,
+                                 .height = 1,
+                                 .width = bits ? (plan->samples * bits + 7) / 8 : plan->samples,
+                                 .offset = config->header_bytes};
+    const airy_stack_params params = {
+        .raw = &raw, .raw_if_headerless = true, .raw_rest = true, .npy_height = 1, .pipe = true};
+    struct oct_frames frames = {.stack = NULL};
+    const airy_status status = oct_frames_open(&frames, path, &params);
     if (status == AIRY_ERR_PARAM && (raw.width == 0 || !config->has_dtype))
         return tool_fail(common,
                          "%s is headerless; --plan says what it is (samples and dtype are needed)",
                          path);
-    const int code = status == AIRY_OK ? read_frames(common, path, reader, plan, r)
+    const int code = status == AIRY_OK ? read_frames(common, path, &frames, plan, r)
                                        : tool_failed(common, status);
-    airy_frame_reader_destroy(&reader);
+    oct_frames_close(&frames);
     return code;
 }
 

@@ -94,7 +94,7 @@ static const char *find_lent(const struct oct_live *l, size_t got)
 {
     const size_t at = l->count ? (size_t)(l->frames % l->count) : 0;
     return l->host && got % l->group == 0 && at + got <= l->count
-               ? l->memory + at * l->source->info.frame_bytes
+               ? l->memory + at * l->source->input.frame_bytes
                : NULL;
 }
 
@@ -164,7 +164,7 @@ static airy_status skip_late(struct oct_live *l)
 /* The next frames, up to `batch`; *got 0: there are no more. *lent: where they lie, not copied. */
 static airy_status bring(struct oct_live *l, void *buffer, size_t *got, const char **lent)
 {
-    const size_t bytes = l->source->info.frame_bytes;
+    const size_t bytes = l->source->input.frame_bytes;
     *got = l->total - l->frames < l->batch ? (size_t)(l->total - l->frames) : l->batch;
     *lent = find_lent(l, *got);
     if (*lent)
@@ -229,10 +229,10 @@ static void *run_camera(void *arg)
 static int load(struct oct_live *l)
 {
     const struct oct_source *s = l->source;
-    if (s->frames > SIZE_MAX / s->info.frame_bytes)
+    if (s->frames > SIZE_MAX / s->input.frame_bytes)
         return tool_fail(l->common,
                          "%s: how many frames it has is not known, --repeat needs a file", s->path);
-    const size_t size = (size_t)s->frames * s->info.frame_bytes;
+    const size_t size = (size_t)s->frames * s->input.frame_bytes;
     if (l->host && airy_host_create(l->host, l->device, size) == AIRY_OK)
         l->memory = airy_host_data(*l->host);
     else /* what cannot be page-locked is copied */
@@ -256,7 +256,7 @@ static int open_live(struct oct_live *l)
     l->total = l->source->frames;
     l->tty = tool_is_terminal(STDERR_FILENO) && !l->common->quiet;
     l->shown = tool_now();
-    l->spare = malloc(l->batch * l->source->info.frame_bytes);
+    l->spare = malloc(l->batch * l->source->input.frame_bytes);
     if (!l->spare)
         return tool_fail(l->common, "out of memory for %zu frames", l->batch);
     if (!p->has_repeat)
@@ -368,7 +368,7 @@ int oct_live_feed(const struct oct_params *p, struct oct_source *source)
                          .lines = source->config.params.lines};
     airy_ring_info info = {0};
     const airy_status status =
-        airy_ring_create(&l.ring, p->feed, source->info.frame_bytes, FEED_SLOTS);
+        airy_ring_create(&l.ring, p->feed, source->input.frame_bytes, FEED_SLOTS);
     int code = status == AIRY_OK ? open_live(&l) : tool_failed(common, status);
     if (code == AIRY_EXIT_OK) {
         tool_catch_interrupts();

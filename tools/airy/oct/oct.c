@@ -144,7 +144,7 @@ static airy_status push_frames(struct oct_job *job, airy_array **src, const void
                                size_t count)
 {
     const size_t shape[3] = {count, job->plan.lines,
-                             job->source.info.frame_bytes / job->plan.lines /
+                             job->source.input.frame_bytes / job->plan.lines /
                                  airy_dtype_size(job->plan.dtype)};
     return airy_array_create_from(src, job->queue, job->plan.dtype, 3, shape, frames);
 }
@@ -253,7 +253,7 @@ static int prepare_oct(struct oct_job *job)
 static void choose_batch(struct oct_job *job)
 {
     const size_t group = job->info.frames_per_result,
-                 each = job->source.info.frame_bytes + job->info.result_bytes / group + 1;
+                 each = job->source.input.frame_bytes + job->info.result_bytes / group + 1;
     if (job->p->batch || job->p->has_rate || job->source.ring) {
         const size_t frames = job->p->batch ? job->p->batch : group;
         job->batch = (frames + group - 1) / group * group;
@@ -564,7 +564,7 @@ static int explain(struct oct_job *job)
     const double um = oct_depth_um(info);
     const uint64_t results = job->batch / info->frames_per_result,
                    slots = job->p->buffers ? job->p->buffers : SLOTS,
-                   bytes = slots * (job->batch * job->source.info.frame_bytes +
+                   bytes = slots * (job->batch * job->source.input.frame_bytes +
                                     results * info->result_bytes);
     const double rate = measure_rate(job);
     return tool_print_json(

@@ -8,6 +8,7 @@
 #include "airy/oct_config.h"
 #include "airy/oct_stream.h"
 #include "airy/ring.h"
+#include "airy/stack.h"
 #include "cli/tool.h"
 
 /* --repeat: so many times, or for so long; 0: not given so. */
@@ -30,16 +31,29 @@ struct oct_params {
     bool pairs;    /* --complex-as-pairs */
 };
 
+/* Frames of a file or a pipe as a plan takes them (oct/source.c). Zeroed is closed. */
+struct oct_frames {
+    airy_stack *stack;
+    airy_stack_info info; /* of the stack */
+    airy_dtype dtype;     /* of the frames that are read: u8, u16, i16 or f32 */
+    size_t frame_bytes;   /* of these */
+    void *stored;         /* a frame of another type, which is converted to f32; or NULL */
+};
+/* Close it in any case. AIRY_ERR_UNSUPPORTED: integers of 64 bits. */
+airy_status oct_frames_open(struct oct_frames *frames, const char *path,
+                            const airy_stack_params *params);
+airy_status oct_frames_read(const struct oct_frames *frames, size_t number, void *frame);
+void oct_frames_close(struct oct_frames *frames);
+
 /* Raw frames and the plan that says what they are (oct/source.c). Zeroed is closed. */
 struct oct_source {
     const struct common *common;
     const char *path;
-    airy_frame_reader *reader; /* or */
-    airy_ring *ring;
-    airy_frame_reader_info info;
-    airy_oct_config config; /* complete: what the plan leaves open is the file's */
-    uint64_t first;         /* frame of the file that comes first */
-    uint64_t frames;        /* that come at most; UINT64_MAX: until the end */
+    struct oct_frames input; /* of a ring: without a stack */
+    airy_ring *ring;         /* or NULL */
+    airy_oct_config config;  /* complete: what the plan leaves open is the file's */
+    uint64_t first;          /* frame of the file that comes first */
+    uint64_t frames;         /* that come at most; UINT64_MAX: until the end */
     uint64_t taken;
     char *head; /* frames that were read already */
     size_t head_count, head_at;
@@ -48,8 +62,9 @@ struct oct_source {
     const atomic_bool *stop; /* true: nobody wants frames of it any more; NULL: never */
     uint64_t whole;          /* frames that a pipe gave */
     char cut[512];           /* what is wrong with the end of a pipe whose frames are kept */
+    uint64_t number;         /* of the stack's next frame */
     /* Of --on-error skip: numbers of frames that were bad, in their order, and are zeros. */
-    uint64_t *bad, number; /* [bad_count]; number: of the next frame */
+    uint64_t *bad; /* [bad_count] */
     size_t bad_count, bad_room, bad_seen;
     airy_error first_bad;
     bool skip_bad;

@@ -103,8 +103,8 @@ int oct_sink_open(struct oct_sink *s, const struct oct_sink_open *o)
     s->one = o->frames != UINT64_MAX && o->frames / o->info.frames_per_result == 1;
     const char *const outputs[] = {p->output, p->plot};
     for (size_t i = 0; i < 2; i++)
-        if (outputs[i] && o->source->reader &&
-            airy_frame_reader_uses(o->source->reader, outputs[i]))
+        if (outputs[i] && o->source->input.stack &&
+            airy_stack_uses(o->source->input.stack, outputs[i]))
             return tool_fail(common,
                              "output '%s' is a file that frames are read from; choose "
                              "another name",

@@ -23,6 +23,54 @@ static size_t line_width(const airy_oct_params *plan)
     return bits ? (plan->samples * bits + 7) / 8 : plan->samples;
 }
 
+static airy_status refuse_type(const char *path, airy_dtype dtype)
+{
+    airy_error error = {.status = AIRY_ERR_UNSUPPORTED, .subject = AIRY_SUBJECT_FILE};
+    snprintf(error.name, sizeof(error.name), "%s", path);
+    snprintf(error.text, sizeof(error.text),
+             "'%s': frames of %s, expected integers of at most 32 bits or floats", path,
+             airy_dtype_name(dtype));
+    return airy_error_restore(&error);
+}
+
+airy_status oct_frames_open(struct oct_frames *f, const char *path, const airy_stack_params *params)
+{
+    *f = (struct oct_frames){.dtype = AIRY_DTYPE_F32};
+    airy_status status = airy_stack_create_with(&f->stack, &path, 1, params);
+    if (status == AIRY_OK)
+        status = airy_stack_get_info(f->stack, &f->info);
+    if (status != AIRY_OK)
+        return status;
+    const airy_dtype stored = f->info.dtype;
+    const size_t count = f->info.height * f->info.width;
+    if (stored == AIRY_DTYPE_U64 || stored == AIRY_DTYPE_I64)
+        return refuse_type(path, stored);
+    if (stored == AIRY_DTYPE_U8 || stored == AIRY_DTYPE_U16 || stored == AIRY_DTYPE_I16)
+        f->dtype = stored;
+    f->frame_bytes = count * airy_dtype_size(f->dtype);
+    if (f->dtype != stored && !(f->stored = malloc(count * airy_dtype_size(stored))))
+        return AIRY_ERR_MEMORY;
+    return AIRY_OK;
+}
+
+airy_status oct_frames_read(const struct oct_frames *f, size_t number, void *frame)
+{
+    const size_t count = f->info.height * f->info.width;
+    const airy_image one = {.dtype = f->info.dtype, .ndim = 1, .shape = {count}, .data = f->stored};
+    const airy_status status = airy_stack_read(f->stack, number, f->stored ? f->stored : frame,
+                                               count * airy_dtype_size(f->info.dtype));
+    for (size_t i = 0; i < count && f->stored && status == AIRY_OK; i++)
+        ((float *)frame)[i] = (float)airy_image_value(&one, i);
+    return status;
+}
+
+void oct_frames_close(struct oct_frames *f)
+{
+    airy_stack_destroy(&f->stack);
+    free(f->stored);
+    f->stored = NULL;
+}
+
 /* A headerless file is what the plan says. */
 static int check_raw(const struct oct_source *s, const char *plan)
 {
@@ -61,14 +109,14 @@ static int refuse_width(const struct oct_source *s, const char *plan)
              strcmp(from, "samples") == 0 ? "%s = %zu%s" : "%s has %zu numbers%s", from, p->samples,
              packed);
     return tool_fail(s->common, "plan %s: %s, but %s has lines of %zu %s", plan, said, s->path,
-                     s->info.width, bits ? "bytes" : "samples");
+                     s->input.info.width, bits ? "bytes" : "samples");
 }
 
 /* A file that says its shape: it completes the plan, or agrees with it. */
 static int complete_plan(struct oct_source *s, const char *plan)
 {
     airy_oct_params *p = &s->config.params;
-    const airy_frame_reader_info *info = &s->info;
+    const airy_stack_info *info = &s->input.info;
     const size_t bits = oct_packed_bits(p);
     if (s->config.header_bytes)
         return tool_fail(s->common,
@@ -84,33 +132,47 @@ static int complete_plan(struct oct_source *s, const char *plan)
         return tool_fail(s->common, "plan %s: lines = %zu, but %s has frames of %zu lines", plan,
                          p->lines, s->path, info->height);
     const airy_dtype said = s->config.converted ? s->config.converted : p->dtype;
-    if (s->config.has_dtype && said != info->stored)
+    if (s->config.has_dtype && said != info->dtype)
         return tool_fail(s->common, "plan %s: dtype = %s%s, but %s has %s", plan,
                          airy_dtype_name(said), bits ? " for packed samples" : "", s->path,
-                         airy_dtype_name(info->stored));
-    if (info->dtype != info->stored)
+                         airy_dtype_name(info->dtype));
+    if (s->input.stored)
         tool_say(s->common, "%s: %s is converted to float32", s->path,
-                 airy_dtype_name(info->stored));
+                 airy_dtype_name(info->dtype));
     s->config.converted = AIRY_DTYPE_F32; /* the file says it */
-    p->dtype = info->dtype;
+    p->dtype = s->input.dtype;
     p->big_endian = bits && p->big_endian; /* numbers come in the machine's order */
     s->config.has_dtype = true;
     return AIRY_EXIT_OK;
+}
+
+/* Frames of a pipe that come before the first one that is wanted. */
+static airy_status skip(const struct oct_source *s)
+{
+    airy_status status = AIRY_OK;
+    void *frame = malloc(s->input.frame_bytes);
+    if (!frame)
+        return AIRY_ERR_MEMORY;
+    for (size_t i = 0; i < s->first && status == AIRY_OK; i++)
+        status = oct_frames_read(&s->input, i, frame);
+    free(frame);
+    return status;
 }
 
 /* --frames A:B of what is there. */
 static int choose_frames(struct oct_source *s, const struct oct_params *p)
 {
     const struct common *common = s->common;
-    const airy_frame_reader_info *info = &s->info;
+    const airy_stack_info *info = &s->input.info;
+    const size_t frame_bytes = info->height * info->width * airy_dtype_size(info->dtype);
     const bool to_end = !p->has_frames || p->frames[1] == 0;
-    const unsigned long long there = info->frames;
+    const unsigned long long there = info->is_pipe ? UINT64_MAX : info->frames;
     if (p->has_frames && p->frames[2] != 1)
         return tool_usage(common,
                           "--frames %zu:%zu:%zu: expected FIRST:LAST, frames follow each "
                           "other",
                           p->frames[0], p->frames[1], p->frames[2]);
-    if (info->stray_bytes && to_end) {
+    if (info->rest_bytes && to_end) {
         char advice[80] = "";
         if (there)
             snprintf(advice, sizeof(advice), "; --frames 0:%llu takes the whole ones", there);
@@ -118,22 +180,21 @@ static int choose_frames(struct oct_source *s, const struct oct_params *p)
                          "%s: ends inside frame %llu, %llu of %zu bytes: the file is cut, or "
                          "samples = %zu, lines = %zu, dtype or header_bytes = %llu of the plan are "
                          "wrong%s",
-                         s->path, there, (unsigned long long)info->stray_bytes, info->frame_bytes,
+                         s->path, there, (unsigned long long)info->rest_bytes, frame_bytes,
                          s->config.params.samples, s->config.params.lines,
                          (unsigned long long)s->config.header_bytes, advice);
     }
     if (there == 0)
-        return tool_fail(common, "%s: no frame is in it, one has %zu bytes", s->path,
-                         info->frame_bytes);
+        return tool_fail(common, "%s: no frame is in it, one has %zu bytes", s->path, frame_bytes);
     s->first = p->has_frames ? p->frames[0] : 0;
-    const uint64_t last = to_end ? info->frames : p->frames[1];
-    if (info->frames != UINT64_MAX && (last > info->frames || s->first >= info->frames))
+    const uint64_t last = to_end ? there : p->frames[1];
+    if (!info->is_pipe && (last > there || s->first >= there))
         return tool_fail(common, "--frames %s: %s has %llu frame%s, numbered from 0",
                          opt_given(common, "frames", "all"), s->path, there, tool_s(there));
     s->frames = last == UINT64_MAX ? last : last - s->first;
     s->number = s->first;
-    s->skip_bad = p->skip_bad && info->frames != UINT64_MAX;
-    const airy_status status = airy_frame_reader_skip(s->reader, s->first);
+    s->skip_bad = p->skip_bad && !info->is_pipe;
+    const airy_status status = info->is_pipe && s->first ? skip(s) : AIRY_OK;
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
@@ -156,17 +217,13 @@ static int open_ring(struct oct_source *s, const struct oct_params *p)
         status = airy_ring_get_info(s->ring, &info);
     if (status != AIRY_OK)
         return tool_failed(s->common, status);
-    s->info = (airy_frame_reader_info){
-        .frames = UINT64_MAX,
-        .height = plan->lines,
-        .width = line_width(plan),
+    s->input = (struct oct_frames){
         .dtype = plan->dtype,
-        .stored = plan->dtype,
         .frame_bytes = plan->lines * line_width(plan) *
                        (oct_packed_bits(plan) ? 1 : airy_dtype_size(plan->dtype))};
-    if (s->info.frame_bytes != info.frame_bytes)
+    if (s->input.frame_bytes != info.frame_bytes)
         return tool_fail(s->common, "%s has frames of %zu bytes, those of plan %s have %zu",
-                         s->path, info.frame_bytes, p->plan, s->info.frame_bytes);
+                         s->path, info.frame_bytes, p->plan, s->input.frame_bytes);
     s->frames = UINT64_MAX;
     return AIRY_EXIT_OK;
 }
@@ -198,7 +255,7 @@ static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_
     while (*got < count && !ended && !tool_interrupted() && !(s->stop && atomic_load(s->stop))) {
         airy_ring_frame frame;
         airy_status status =
-            airy_ring_copy(s->ring, to + *got * s->info.frame_bytes, &frame, PATIENCE_NS, &ended);
+            airy_ring_copy(s->ring, to + *got * s->input.frame_bytes, &frame, PATIENCE_NS, &ended);
         if (status != AIRY_OK)
             return status;
         if (ended && *got == 0)
@@ -239,22 +296,27 @@ static airy_status note_bad(struct oct_source *s)
     return AIRY_OK;
 }
 
-/* Frames one by one: those that are bad are zeros. */
-static airy_status read_leaving_out(struct oct_source *s, char *frames, size_t count, size_t *got)
+/*
+ * Frames of the stack: those that are bad are zeros where they may be left out. Behind whole frames of
+ * a pipe the next call says what is wrong with the one behind them.
+ */
+static airy_status read_stack(struct oct_source *s, char *frames, size_t count, size_t *got)
 {
-    size_t one = 1;
-    for (*got = 0; *got < count && one; *got += one, s->number += one) {
-        char *frame = frames + *got * s->info.frame_bytes;
-        airy_status status = airy_frame_reader_read(s->reader, frame, 1, &one);
-        if (airy_status_is_of_frame(status)) {
+    airy_status status = AIRY_OK;
+    for (*got = 0; *got < count; ++*got, s->number++) {
+        char *frame = frames + *got * s->input.frame_bytes;
+        status = oct_frames_read(&s->input, (size_t)s->number, frame);
+        if (s->skip_bad && airy_status_is_of_frame(status)) {
             status = note_bad(s);
-            memset(frame, 0, s->info.frame_bytes);
-            one = 1;
+            memset(frame, 0, s->input.frame_bytes);
         }
         if (status != AIRY_OK)
-            return status;
+            break;
     }
-    return AIRY_OK;
+    if (status == AIRY_ERR_ENDED || (s->input.info.is_pipe && *got))
+        return AIRY_OK;
+    *got = status == AIRY_OK ? *got : 0;
+    return status;
 }
 
 bool oct_source_was_bad(struct oct_source *s, uint64_t first, size_t count)
@@ -269,11 +331,8 @@ static airy_status read_frames(struct oct_source *s, void *frames, size_t count,
 {
     if (s->ring)
         return read_ring(s, frames, count, got);
-    if (s->skip_bad)
-        return read_leaving_out(s, frames, count, got);
-    const airy_status status = airy_frame_reader_read(s->reader, frames, count, got);
-    const bool pipe = s->info.frames == UINT64_MAX;
-    if (status != AIRY_ERR_CORRUPT || !pipe || s->whole == 0) {
+    const airy_status status = read_stack(s, frames, count, got);
+    if (status != AIRY_ERR_CORRUPT || !s->input.info.is_pipe || s->whole == 0) {
         s->whole += status == AIRY_OK ? *got : 0;
         return status;
     }
@@ -303,28 +362,31 @@ int oct_source_open(struct oct_source *s, const struct oct_params *p)
     if (oct_ring_name(s->path))
         return open_ring(s, p);
     const airy_dtype converted = s->config.converted;
-    const airy_frame_reader_params raw = {.dtype = converted ? converted : plan->dtype,
-                                          .height = plan->lines,
-                                          .width = line_width(plan),
-                                          .header_bytes = s->config.header_bytes,
-                                          .stop = is_unwanted,
-                                          .stop_user = s};
-    status = airy_frame_reader_create(&s->reader, s->path, &raw);
+    const airy_raw_frames raw = {.dtype = converted ? converted : plan->dtype,
+                                 .height = plan->lines,
+                                 .width = line_width(plan),
+                                 .offset = s->config.header_bytes};
+    status = oct_frames_open(&s->input, s->path,
+                             &(airy_stack_params){.raw = &raw,
+                                                  .raw_if_headerless = true,
+                                                  .raw_rest = true,
+                                                  .npy_height = plan->lines,
+                                                  .pipe = true,
+                                                  .stop = is_unwanted,
+                                                  .stop_user = s});
     if (status == AIRY_ERR_PARAM && (raw.height == 0 || raw.width == 0))
         return check_raw(s, p->plan);
-    if (status == AIRY_OK)
-        status = airy_frame_reader_get_info(s->reader, &s->info);
     if (status != AIRY_OK)
         return tool_failed(s->common, status);
-    const int code = s->info.format == AIRY_FRAMES_RAW ? check_raw(s, p->plan)
-                                                       : complete_plan(s, p->plan);
+    const int code = s->input.info.headerless ? check_raw(s, p->plan) : complete_plan(s, p->plan);
     return code == AIRY_EXIT_OK ? choose_frames(s, p) : code;
 }
 
 airy_status oct_source_peek(struct oct_source *s, const void **frames, size_t count, size_t *got)
 {
     const size_t most = count < s->frames ? count : (size_t)s->frames;
-    s->head = most < SIZE_MAX / s->info.frame_bytes ? malloc(most * s->info.frame_bytes + 1) : NULL;
+    s->head = most < SIZE_MAX / s->input.frame_bytes ? malloc(most * s->input.frame_bytes + 1)
+                                                     : NULL;
     if (!s->head)
         return AIRY_ERR_MEMORY;
     const airy_status status = read_frames(s, s->head, most, &s->head_count);
@@ -342,12 +404,12 @@ airy_status oct_source_read(struct oct_source *s, void *frames, size_t count, si
     const size_t want = left < count ? (size_t)left : count, kept = s->head_count - s->head_at;
     const size_t first = want < kept ? want : kept;
     if (first)
-        memcpy(to, s->head + s->head_at * s->info.frame_bytes, first * s->info.frame_bytes);
+        memcpy(to, s->head + s->head_at * s->input.frame_bytes, first * s->input.frame_bytes);
     s->head_at += first;
     size_t more = 0;
     airy_status status = AIRY_OK;
     if (want > first)
-        status = read_frames(s, to + first * s->info.frame_bytes, want - first, &more);
+        status = read_frames(s, to + first * s->input.frame_bytes, want - first, &more);
     *got = first + more;
     s->taken += *got;
     return status;
@@ -355,7 +417,7 @@ airy_status oct_source_read(struct oct_source *s, void *frames, size_t count, si
 
 void oct_source_close(struct oct_source *s)
 {
-    airy_frame_reader_destroy(&s->reader);
+    oct_frames_close(&s->input);
     airy_ring_destroy(&s->ring);
     airy_oct_config_free(&s->config);
     free(s->head);

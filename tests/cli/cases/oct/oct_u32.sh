@@ -6,3 +6,4 @@ env printf "$(cat hex)" >b.raw
 sed 's/"u16"/"u32"/' a.json >b.json
 grep -q '"u32"' b.json && [ "$(stat -c %s b.raw)" = $((2 * $(stat -c %s a.raw))) ] || exit 3
 $airy oct a.raw --plan a.json -o a.npy --quiet && $airy oct b.raw --plan b.json -o b.npy --quiet && cmp a.npy b.npy
+$airy oct - --plan b.json -o c.npy --quiet <b.raw && cmp a.npy c.npy
