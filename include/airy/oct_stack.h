@@ -50,7 +50,7 @@ typedef airy_status (*airy_oct_results_fn)(void *user, const void *results, size
  * @param params  NULL: all frames. step must be 0 or 1; monitor, resume, parts, group, rois, grid,
  *                claim, arrays and row must not be set; carried, configuration, force and nxazint
  *                are not used. batch becomes a multiple of frames_per_result; 0: 64 MiB of frames
- *                and results, fewer where the limit of memory asks for it
+ *                and results, on a CPU 8 MiB, fewer where the limit of memory asks for it
  * @param take    may be NULL: nothing is done with the results, for benchmarks
  * @param user    handed to take
  * @param info    out, also on failure; may be NULL
@@ -67,6 +67,14 @@ typedef airy_status (*airy_oct_results_fn)(void *user, const void *results, size
 AIRY_API airy_status airy_oct_stack(const airy_stack *stack, const airy_oct *const *octs,
                                     size_t count, const airy_run_params *params,
                                     airy_oct_results_fn take, void *user, airy_oct_run_info *info);
+
+/**
+ * Describe what such a run would use, without running: info->run has batch, slots, readers and bytes,
+ * info->left_over the frames that would be left over.
+ */
+AIRY_API airy_status airy_oct_stack_plan(airy_oct_run_info *info, const airy_stack *stack,
+                                         const airy_oct *const *octs, size_t count,
+                                         const airy_run_params *params);
 
 #ifdef __cplusplus
 }

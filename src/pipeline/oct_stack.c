@@ -16,7 +16,8 @@
 #include "engine/run.h"
 #include "oct/oct_fns.h"
 
-enum { BATCH_BYTES = 64 << 20 /* of raw frames and results */ };
+/* Of raw frames and results; those of a CPU stay in its cache. */
+enum { BATCH_BYTES = 64 << 20, CPU_BATCH_BYTES = 8 << 20 };
 
 struct job {
     struct airy_run run;
@@ -328,11 +329,12 @@ static airy_status choose_frames(struct job *job)
                     "%s = %zu, expected 1: frames follow each other", "step", job->params.step);
     AIRY_TRY(airy_run_rows(&frames, &run->info, &job->params));
     job->out->left_over = frames % each;
-    AIRY_FAIL_IF(frames < each, AIRY_ERR_SHAPE, "%zu frame%s, a result takes %zu", frames,
-                 frames == 1 ? "" : "s", each);
+    AIRY_FAIL_IF(frames < each, AIRY_ERR_SHAPE, "%zu frame%s chosen, but a result takes %zu",
+                 frames, frames == 1 ? " is" : "s are", each);
     job->params.last = job->params.first + frames - frames % each;
     job->work.multiple = each;
-    job->work.batch = airy_max_size(BATCH_BYTES / (frame + info->result_bytes / each), 1);
+    const size_t bytes = job->octs[0]->device->backend->in_place ? CPU_BATCH_BYTES : BATCH_BYTES;
+    job->work.batch = airy_max_size(bytes / (frame + info->result_bytes / each), 1);
     return AIRY_OK;
 }
 
@@ -351,20 +353,39 @@ static airy_status open_job(struct airy_run *run)
     return airy_run_open(run);
 }
 
+static airy_status make_plan(struct airy_run *run)
+{
+    return airy_run_plan_make(&run->plan, run, NULL, run->total_rows, NULL);
+}
+
+static airy_status run_job(struct job *job, const airy_stack *stack, const airy_run_params *params,
+                           airy_oct_run_info *info, airy_status (*perform)(struct airy_run *run))
+{
+    airy_oct_run_info local;
+    job->out = info ? info : &local;
+    *job->out = (airy_oct_run_info){.results = 0};
+    job->work = work;
+    job->params = params ? *params : (airy_run_params){.first = 0};
+    job->run = (struct airy_run){.stack = stack,
+                                 .params = &job->params,
+                                 .out = &job->out->run,
+                                 .work = &job->work,
+                                 .job = job};
+    return airy_run_do(&job->run, "airy_oct_stack", open_job, perform, NULL);
+}
+
 airy_status airy_oct_stack(const airy_stack *stack, const airy_oct *const *octs, size_t count,
                            const airy_run_params *params, airy_oct_results_fn take_results,
                            void *user, airy_oct_run_info *info)
 {
-    airy_oct_run_info local, *out = info ? info : &local;
-    *out = (airy_oct_run_info){.results = 0};
-    struct job job = {.work = work,
-                      .params = params ? *params : (airy_run_params){.first = 0},
-                      .octs = octs,
-                      .count = count,
-                      .take = take_results,
-                      .user = user,
-                      .out = out};
-    job.run = (struct airy_run){
-        .stack = stack, .params = &job.params, .out = &out->run, .work = &job.work, .job = &job};
-    return airy_run_do(&job.run, "airy_oct_stack", open_job, airy_run_execute, NULL);
+    struct job job = {.octs = octs, .count = count, .take = take_results, .user = user};
+    return run_job(&job, stack, params, info, airy_run_execute);
+}
+
+airy_status airy_oct_stack_plan(airy_oct_run_info *info, const airy_stack *stack,
+                                const airy_oct *const *octs, size_t count,
+                                const airy_run_params *params)
+{
+    struct job job = {.octs = octs, .count = count};
+    return run_job(&job, stack, params, info, make_plan);
 }

@@ -321,7 +321,7 @@ static void check_refused(struct check *c)
         CHECK_FAILS(c, airy_oct_stack(s.stack, octs, 1, &step, NULL, NULL, NULL), AIRY_ERR_PARAM,
                     "step = 2");
         CHECK_FAILS(c, airy_oct_stack(s.stack, octs, 1, &one, NULL, NULL, NULL), AIRY_ERR_SHAPE,
-                    "1 frame, a result takes 2");
+                    "1 frame is chosen, but a result takes 2");
         CHECK_FAILS(c, airy_oct_stack(s.stack, octs, 1, &group, NULL, NULL, NULL), AIRY_ERR_PARAM,
                     "group");
         CHECK_FAILS(c, airy_oct_stack(s.stack, octs, 1, &far, NULL, NULL, NULL), AIRY_ERR_PARAM,

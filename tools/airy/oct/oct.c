@@ -1,4 +1,5 @@
 /* airy oct: raw spectra of a camera to depth profiles. */
+#include "airy/oct_stack.h"
 #include "oct/oct.h"
 #include "cli/stack_opt.h"
 #include "images/image_util.h"
@@ -66,7 +67,8 @@ static const struct opt oct_options[] = {
      .lo = 1,
      .hi = 1e9,
      .argument = "N",
-     .fallback = "those of a result with --line-rate and rings, else 64 MiB",
+     .fallback =
+         "those of a result with --line-rate and rings, else 64 MiB, 8 MiB of files on a CPU",
      .help = "raw frames that are processed together"},
     {.name = "buffers",
      .type = OPT_COUNT,
@@ -74,7 +76,7 @@ static const struct opt oct_options[] = {
      .lo = 2,
      .hi = AIRY_OCT_STREAM_SLOTS,
      .argument = "N",
-     .fallback = "16 below 1 MiB, else 4; 3 without a camera",
+     .fallback = "16 below 1 MiB, else 4; 3 of a pipe, of files as tuned",
      .help = "buffers that go round: how long a camera may be ahead"},
     {.name = "feed",
      .type = OPT_STRING,
@@ -136,6 +138,8 @@ struct oct_job {
     size_t batch;          /* raw frames of a buffer */
     bool automatic;        /* display limits were found, not given */
     struct oct_peak peak;  /* of the first result, where there is a display: in front of it */
+    size_t bad;            /* frames that were left out */
+    int sink_code;         /* of a sink that failed, which it has reported */
     double seconds;
 };
 
@@ -211,12 +215,12 @@ static int prepare_oct(struct oct_job *job)
     const void *frames = NULL;
     airy_array *src = NULL, *first = NULL;
     airy_status status = want ? oct_source_peek(&job->source, &frames, want, &got) : AIRY_OK;
-    if (status != AIRY_OK && job->source.bad_count)
+    if (job->p->skip_bad && airy_status_is_of_frame(status))
         return tool_fail(common,
                          "%s; the plan learns from the first %zu frame%s, so that none of these is "
                          "left out; --frames %llu: begins behind it",
-                         job->source.first_bad.text, want, tool_s(want),
-                         (unsigned long long)job->source.bad[job->source.bad_count - 1] + 1);
+                         airy_last_error(), want, tool_s(want),
+                         (unsigned long long)job->source.number + 1);
     if (status == AIRY_OK && got < want)
         return tool_fail(common,
                          "%s has %zu frame%s, expected %zu: fixed_pattern = %zu, %zu for a "
@@ -311,6 +315,13 @@ static int open_outputs(struct oct_job *job)
     return code;
 }
 
+static void say_left_over(const struct oct_job *job, size_t count)
+{
+    if (count)
+        tool_say(job->common, "the last %zu frame%s left out: a result takes %zu", count,
+                 count == 1 ? " is" : "s are", job->info.frames_per_result);
+}
+
 /* Read into a free buffer and give it; *ended: the input is at its end. */
 static int feed(struct oct_job *job, void *buffer, bool *ended)
 {
@@ -322,9 +333,7 @@ static int feed(struct oct_job *job, void *buffer, bool *ended)
     if (status != AIRY_OK && !(stopped && status == AIRY_ERR_CORRUPT))
         return tool_failed(job->common, status);
     *ended = got == 0 || stopped || job->source.taken == job->source.frames;
-    if (got % group)
-        tool_say(job->common, "the last %zu frame%s left out: a result takes %zu", got % group,
-                 got % group == 1 ? " is" : "s are", group);
+    say_left_over(job, got % group);
     got -= got % group;
     if (got)
         status = airy_oct_stream_give(job->stream, got);
@@ -333,29 +342,13 @@ static int feed(struct oct_job *job, void *buffer, bool *ended)
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(job->common, status);
 }
 
-/* Results of frames of which some may have been bad: those are not numbers. */
-static int add_results(struct oct_job *job, const airy_oct_result *result)
-{
-    const size_t group = job->info.frames_per_result, count = result->frames / group;
-    int code = AIRY_EXIT_OK;
-    for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
-        const char *data = (const char *)result->data + i * job->info.result_bytes;
-        code = oct_source_was_bad(&job->source, result->first_frame + i * group, group)
-                   ? oct_sink_add_nothing(&job->sink)
-                   : oct_sink_add(&job->sink, data, 1);
-    }
-    return code;
-}
-
 static int take_result(struct oct_job *job, const airy_oct_result *result)
 {
     if (result->status != AIRY_OK)
         return tool_fail(job->common, "frames from %llu: %s",
                          (unsigned long long)result->first_frame, result->message);
     const int code =
-        job->source.bad_count > job->source.bad_seen
-            ? add_results(job, result)
-            : oct_sink_add(&job->sink, result->data, result->frames / job->info.frames_per_result);
+        oct_sink_add(&job->sink, result->data, result->frames / job->info.frames_per_result);
     const airy_status status = airy_oct_stream_release(job->stream, result);
     return code != AIRY_EXIT_OK ? code
            : status == AIRY_OK  ? AIRY_EXIT_OK
@@ -395,6 +388,65 @@ static int pump(struct oct_job *job, struct progress *progress)
             return tool_fail(job->common, "interrupted after %zu frames, %s", done,
                              tool_left(job->common, job->p->output));
     }
+    return AIRY_EXIT_OK;
+}
+
+/* The frames of a file: not a camera's, nor those of a pipe. */
+static bool is_file(const struct oct_job *job)
+{
+    return !oct_is_live(job->p) && !job->source.input.info.is_pipe;
+}
+
+/* An airy_log_fn with a struct progress. */
+static void print_warning(void *user, airy_log_level level, const char *text)
+{
+    const struct progress *progress = user;
+    if (level <= AIRY_LOG_WARN)
+        tool_say(progress->common, "%s", text);
+}
+
+static airy_run_params run_params(const struct oct_job *job, struct progress *progress)
+{
+    return (airy_run_params){.first = (size_t)job->source.first,
+                             .last = (size_t)(job->source.first + job->source.frames),
+                             .batch = job->p->batch,
+                             .slots = job->p->buffers,
+                             .skip_bad = job->p->skip_bad,
+                             .progress = progress_step,
+                             .message = print_warning,
+                             .user = progress};
+}
+
+/* An airy_oct_results_fn. */
+static airy_status take_results(void *user, const void *results, size_t count)
+{
+    struct oct_job *job = user;
+    job->sink_code = oct_sink_add(&job->sink, results, count);
+    return job->sink_code == AIRY_EXIT_OK ? AIRY_OK : AIRY_ERR_IO;
+}
+
+static int run_file(struct oct_job *job)
+{
+    const struct common *common = job->common;
+    const airy_oct *const octs[] = {job->oct};
+    struct progress progress;
+    airy_oct_run_info info;
+    const airy_run_params params = run_params(job, &progress);
+    progress_begin(&progress, common, "frames");
+    const airy_status status =
+        airy_oct_stack(job->source.input.stack, octs, 1, &params, take_results, job, &info);
+    progress_end(&progress);
+    job->batch = info.run.batch;
+    job->bad = info.run.bad;
+    job->seconds = info.run.seconds;
+    if (job->sink_code != AIRY_EXIT_OK)
+        return job->sink_code;
+    if (status == AIRY_ERR_CANCELLED)
+        return tool_fail(common, "%s, %s; start again", airy_last_error(),
+                         tool_left(common, job->p->output));
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    say_left_over(job, info.left_over);
     return AIRY_EXIT_OK;
 }
 
@@ -562,10 +614,22 @@ static int explain(struct oct_job *job)
 {
     const airy_oct_info *info = &job->info;
     const double um = oct_depth_um(info);
-    const uint64_t results = job->batch / info->frames_per_result,
-                   slots = job->p->buffers ? job->p->buffers : SLOTS,
-                   bytes = slots * (job->batch * job->source.input.frame_bytes +
-                                    results * info->result_bytes);
+    const uint64_t results = job->batch / info->frames_per_result;
+    uint64_t slots = job->p->buffers ? job->p->buffers : SLOTS,
+             bytes = slots *
+                     (job->batch * job->source.input.frame_bytes + results * info->result_bytes);
+    if (is_file(job)) {
+        const airy_oct *const octs[] = {job->oct};
+        const airy_run_params params = run_params(job, NULL);
+        airy_oct_run_info run;
+        const airy_status status =
+            airy_oct_stack_plan(&run, job->source.input.stack, octs, 1, &params);
+        if (status != AIRY_OK)
+            return tool_failed(job->common, status);
+        job->batch = run.run.batch;
+        slots = run.run.slots;
+        bytes = run.run.host_bytes + run.run.device_bytes;
+    }
     const double rate = measure_rate(job);
     return tool_print_json(
         job->common,
@@ -615,7 +679,7 @@ static int run_job(struct oct_job *job)
     tool_catch_interrupts(); /* from here on there are partial files */
     code = open_outputs(job);
     if (code == AIRY_EXIT_OK)
-        code = run_stream(job);
+        code = is_file(job) ? run_file(job) : run_stream(job);
     if (code == AIRY_EXIT_OK)
         code = oct_sink_finish(&job->sink);
     if (code == AIRY_EXIT_OK)
@@ -641,7 +705,7 @@ static int run_oct(void *user)
         (void)tool_fail(job.common, "%s", job.source.cut);
         code = AIRY_EXIT_PARTLY;
     }
-    if (code == AIRY_EXIT_OK && job.source.bad_count)
+    if (code == AIRY_EXIT_OK && job.bad)
         code = AIRY_EXIT_PARTLY;
     airy_oct_stream_destroy(&job.stream);
     airy_host_destroy(&job.memory);

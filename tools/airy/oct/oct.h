@@ -62,12 +62,7 @@ struct oct_source {
     const atomic_bool *stop; /* true: nobody wants frames of it any more; NULL: never */
     uint64_t whole;          /* frames that a pipe gave */
     char cut[512];           /* what is wrong with the end of a pipe whose frames are kept */
-    uint64_t number;         /* of the stack's next frame */
-    /* Of --on-error skip: numbers of frames that were bad, in their order, and are zeros. */
-    uint64_t *bad; /* [bad_count] */
-    size_t bad_count, bad_room, bad_seen;
-    airy_error first_bad;
-    bool skip_bad;
+    uint64_t number;         /* of the stack's next frame, also where that cannot be read */
 };
 
 /* Exit code; close it in any case. */
@@ -84,8 +79,6 @@ airy_status oct_source_read(struct oct_source *source, void *frames, size_t coun
 airy_status oct_source_peek(struct oct_source *source, const void **frames, size_t count,
                             size_t *got);
 void oct_source_close(struct oct_source *source);
-/* Whether one of these frames was bad. Asked for frames in their order, each once. */
-bool oct_source_was_bad(struct oct_source *source, uint64_t first, size_t count);
 /* Of a packed sample; 0: samples are not packed. */
 size_t oct_packed_bits(const airy_oct_params *plan);
 /* The NAME of ring:NAME, or NULL. */
@@ -156,8 +149,6 @@ int oct_sink_adapt(const struct oct_params *p, airy_oct_params *plan);
 int oct_sink_open(struct oct_sink *sink, const struct oct_sink_open *open);
 /* Results one behind the other. Exit code. */
 int oct_sink_add(struct oct_sink *sink, const void *results, size_t count);
-/* The next result, of a bad frame: not numbers, 0 where they are integers. Exit code. */
-int oct_sink_add_nothing(struct oct_sink *sink);
 /* Files take their names. Exit code. */
 int oct_sink_finish(struct oct_sink *sink);
 void oct_sink_close(struct oct_sink *sink);

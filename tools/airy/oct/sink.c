@@ -228,20 +228,6 @@ int oct_sink_add(struct oct_sink *s, const void *results, size_t count)
     return code;
 }
 
-int oct_sink_add_nothing(struct oct_sink *s)
-{
-    const struct common *common = &s->p->common;
-    char *nothing = calloc(1, s->info.result_bytes);
-    if (!nothing)
-        return tool_fail(common, "out of memory for a result");
-    if (s->plan->to == AIRY_DTYPE_F32)
-        for (size_t i = 0; i < s->info.result_bytes / sizeof(float); i++)
-            ((float *)(void *)nothing)[i] = NAN;
-    const int code = oct_sink_add(s, nothing, 1);
-    free(nothing);
-    return code;
-}
-
 int oct_sink_finish(struct oct_sink *s)
 {
     const struct common *common = &s->p->common;

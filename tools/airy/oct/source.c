@@ -193,7 +193,6 @@ static int choose_frames(struct oct_source *s, const struct oct_params *p)
                          opt_given(common, "frames", "all"), s->path, there, tool_s(there));
     s->frames = last == UINT64_MAX ? last : last - s->first;
     s->number = s->first;
-    s->skip_bad = p->skip_bad && !info->is_pipe;
     const airy_status status = info->is_pipe && s->first ? skip(s) : AIRY_OK;
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
@@ -277,39 +276,14 @@ static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_
     return AIRY_OK;
 }
 
-/* The calling thread's last failure is that of the next frame. */
-static airy_status note_bad(struct oct_source *s)
-{
-    if (s->bad_count == s->bad_room) {
-        const size_t room = s->bad_room ? 2 * s->bad_room : 16;
-        uint64_t *bad = realloc(s->bad, room * sizeof(*bad));
-        if (!bad)
-            return AIRY_ERR_MEMORY;
-        s->bad = bad;
-        s->bad_room = room;
-    }
-    if (s->bad_count == 0)
-        airy_error_get(&s->first_bad);
-    s->bad[s->bad_count++] = s->number;
-    tool_say(s->common, "frame %llu was left out: %s", (unsigned long long)s->number,
-             airy_last_error());
-    return AIRY_OK;
-}
-
-/*
- * Frames of the stack: those that are bad are zeros where they may be left out. Behind whole frames of
- * a pipe the next call says what is wrong with the one behind them.
- */
+/* Frames of the stack. Behind whole frames of a pipe the next call says what is wrong with the one
+ * behind them. */
 static airy_status read_stack(struct oct_source *s, char *frames, size_t count, size_t *got)
 {
     airy_status status = AIRY_OK;
     for (*got = 0; *got < count; ++*got, s->number++) {
-        char *frame = frames + *got * s->input.frame_bytes;
-        status = oct_frames_read(&s->input, (size_t)s->number, frame);
-        if (s->skip_bad && airy_status_is_of_frame(status)) {
-            status = note_bad(s);
-            memset(frame, 0, s->input.frame_bytes);
-        }
+        status =
+            oct_frames_read(&s->input, (size_t)s->number, frames + *got * s->input.frame_bytes);
         if (status != AIRY_OK)
             break;
     }
@@ -317,14 +291,6 @@ static airy_status read_stack(struct oct_source *s, char *frames, size_t count, 
         return AIRY_OK;
     *got = status == AIRY_OK ? *got : 0;
     return status;
-}
-
-bool oct_source_was_bad(struct oct_source *s, uint64_t first, size_t count)
-{
-    const size_t seen = s->bad_seen;
-    while (s->bad_seen < s->bad_count && s->bad[s->bad_seen] < first + count)
-        s->bad_seen++;
-    return s->bad_seen > seen;
 }
 
 static airy_status read_frames(struct oct_source *s, void *frames, size_t count, size_t *got)
@@ -390,8 +356,6 @@ airy_status oct_source_peek(struct oct_source *s, const void **frames, size_t co
     if (!s->head)
         return AIRY_ERR_MEMORY;
     const airy_status status = read_frames(s, s->head, most, &s->head_count);
-    if (status == AIRY_OK && s->bad_count)
-        return AIRY_ERR_CORRUPT; /* what is learned from them would be wrong */
     *frames = s->head;
     *got = s->head_count;
     return status;
@@ -421,6 +385,5 @@ void oct_source_close(struct oct_source *s)
     airy_ring_destroy(&s->ring);
     airy_oct_config_free(&s->config);
     free(s->head);
-    free(s->bad);
     *s = (struct oct_source){.common = NULL};
 }
