@@ -14,6 +14,7 @@
 #include "airy/file.h"
 #include "airy/filter.h"
 #include "airy/frames.h"
+#include "airy/gaps.h"
 #include "airy/geometry.h"
 #include "airy/image.h"
 #include "airy/integrate.h"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/gaps.h"
 #include "cli/stack_opt.h"
 #include "cmd/calibrate.h"
 #include "cli/geometry_opt.h"
@@ -345,7 +346,7 @@ static int mask_image(struct job *job, const airy_stack_meta *meta)
     for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
         const double v = frame->values[i];
         const bool dummy = (job->guess.detector.dectris_dummy && v >= -3 && v <= -1) ||
-                           image_is_gap(frame->dtype, v, false); /* in any format */
+                           airy_gap_is(frame->dtype, v, false); /* in any format */
         if (own[i] || (given && given[i]) || dummy || v >= saturation)
             frame->values[i] = (double)NAN;
         job->image[i] = (float)frame->values[i];

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/gaps.h"
 #include "cli/stack_opt.h"
 #include "cli/words.h"
 #include "images/filter_opt.h"
@@ -349,7 +350,7 @@ static int check_elements(const struct filter_params *p, const struct kind *kind
 /* --border value=V of results that keep the image's type. Exit code. */
 static int check_border(const struct filter_params *p, airy_dtype dtype)
 {
-    const double value = p->border.border_value, most = image_limit(dtype),
+    const double value = p->border.border_value, most = airy_dtype_largest(dtype),
                  least = airy_dtype_is_signed(dtype) ? -most - 1 : 0;
     if (!p->has_border || p->border.border != AIRY_BORDER_VALUE || airy_dtype_is_float(dtype) ||
         (value >= least && value <= most && value == floor(value)))

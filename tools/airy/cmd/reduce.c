@@ -1,6 +1,7 @@
 /* airy reduce: one image of all frames of a stack, which stream through. */
 #include <stdlib.h>
 
+#include "airy/gaps.h"
 #include "airy/reduce.h"
 #include "airy/reduce_stack.h"
 #include "images/image_util.h"
@@ -179,20 +180,20 @@ static void say_gaps(const struct reduction *r)
         free(mask);
         mask = NULL;
     }
-    struct image_gaps gaps = {.stack = r->stack,
-                              .mask = mask,
-                              .first = chosen[0],
-                              .step = apart ? apart * step : step,
-                              .count = LOOKS,
-                              .last = chosen[1] ? chosen[1] : r->info.frames};
-    const size_t found = image_find_gaps(&gaps);
+    airy_stack_gaps gaps = {.stack = r->stack,
+                            .mask = mask,
+                            .first = chosen[0],
+                            .step = apart ? apart * step : step,
+                            .count = LOOKS,
+                            .last = chosen[1] ? chosen[1] : r->info.frames};
+    const size_t found = airy_stack_find_gaps(&gaps);
     free(mask);
     if (found)
         tool_say(&r->p->common,
                  "%s: %zu pixel%s of frame %zu %s %.0f, %s, and taken as %s; mask %s where %s is "
                  "used, such as by --mask of 'airy integrate'",
                  r->p->common.inputs.items[0], found, tool_s(found), gaps.number,
-                 found == 1 ? "is" : "are", gaps.value, image_gap_words(r->info.dtype),
+                 found == 1 ? "is" : "are", gaps.value, airy_gap_writers(r->info.dtype),
                  found == 1 ? "it is" : "they are", found == 1 ? "it" : "them", r->p->output);
 }
 

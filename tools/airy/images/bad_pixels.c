@@ -1,3 +1,4 @@
+#include "airy/gaps.h"
 #include "images/bad_pixels.h"
 
 #include <math.h>
@@ -41,7 +42,8 @@ bool bad_pixels_can_be(const struct bad_pixels *bad, airy_dtype dtype)
 {
     if (airy_dtype_is_float(dtype))
         return true;
-    const double limit = image_limit(dtype), least = airy_dtype_is_signed(dtype) ? -limit - 1 : 0,
+    const double limit = airy_dtype_largest(dtype),
+                 least = airy_dtype_is_signed(dtype) ? -limit - 1 : 0,
                  from = fmax(ceil(bad->dummy - bad->delta_dummy), least),
                  to = fmin(floor(bad->dummy + bad->delta_dummy), limit);
     return isfinite(bad->dummy) && from <= to;

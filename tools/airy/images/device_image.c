@@ -1,3 +1,4 @@
+#include "airy/gaps.h"
 #include "images/device_image.h"
 
 #include <math.h>
@@ -316,8 +317,8 @@ static void say_gap(const struct common *common, airy_dtype dtype, double value,
     const bool is_signed = airy_dtype_is_signed(dtype);
     char found_text[32], dummy_text[32];
     tool_say(common, "%s: values of %s are %s, %s; --dummy=%s --delta-dummy %d%s leaves them out",
-             common->inputs.items[0], whole_text(found_text, value), how, image_gap_words(dtype),
-             whole_text(dummy_text, is_signed ? -2 : image_limit(dtype)),
+             common->inputs.items[0], whole_text(found_text, value), how, airy_gap_writers(dtype),
+             whole_text(dummy_text, is_signed ? -2 : airy_dtype_largest(dtype)),
              is_signed || airy_dtype_size(dtype) == 2 ? 1 : 2, leaves_out(common));
 }
 
@@ -331,7 +332,7 @@ void device_image_say_gaps(const struct device_image *d, const struct common *co
         const airy_statistics *s = (const void *)((const char *)found + i * stride);
         value = airy_dtype_is_signed(dtype) ? fmin(value, s->min) : fmax(value, s->max);
     }
-    if (!bad->mask && !bad->has_dummy && image_is_gap(dtype, value, false))
+    if (!bad->mask && !bad->has_dummy && airy_gap_is(dtype, value, false))
         say_gap(common, dtype, value, "counted");
 }
 
@@ -366,7 +367,7 @@ bool device_image_say_values(const struct device_image *d, const struct common *
                              const struct bad_pixels *bad, double above)
 {
     const double value = bad->mask || bad->has_dummy ? (double)NAN : find_extreme(&d->image);
-    const bool gap = value > above && image_is_gap(d->image.dtype, value, false);
+    const bool gap = value > above && airy_gap_is(d->image.dtype, value, false);
     if (gap)
         say_gap(common, d->image.dtype, value, "taken as they are");
     return gap;
@@ -377,11 +378,11 @@ void device_image_say_spread(const struct device_image *d, const struct common *
 {
     const double value = find_extreme(&d->image);
     char text[32];
-    if (image_is_gap(d->image.dtype, value, false))
+    if (airy_gap_is(d->image.dtype, value, false))
         tool_say(common,
                  "%s: values of %s are taken as they are, %s; replace them first, by 0 or by what "
                  "lies around them",
-                 path, whole_text(text, value), image_gap_words(d->image.dtype));
+                 path, whole_text(text, value), airy_gap_writers(d->image.dtype));
 }
 
 static size_t count_nan(const airy_image *image)

@@ -4,15 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/gaps.h"
 #include "cli/stack_opt.h"
-
-double image_limit(airy_dtype dtype)
-{
-    if (airy_dtype_is_float(dtype))
-        return (double)INFINITY;
-    const int bits = 8 * (int)airy_dtype_size(dtype) - (airy_dtype_is_signed(dtype) ? 1 : 0);
-    return ldexp(1, bits) - 1;
-}
 
 /* Read a file that must hold height x width values. */
 static int load(const struct common *common, const char *what, const char *path, size_t height,
@@ -75,65 +68,6 @@ int image_load_mask(const struct common *common, const char *what, const char *p
     airy_image_free(&image);
     *mask = bad;
     return AIRY_EXIT_OK;
-}
-
-bool image_is_gap(airy_dtype dtype, double value, bool plain)
-{
-    const size_t size = airy_dtype_size(dtype);
-    if (airy_dtype_is_float(dtype) || size < (plain ? 4 : 2))
-        return false;
-    if (airy_dtype_is_signed(dtype))
-        return !plain && (value == -1 || value == -2);
-    return value >= image_limit(dtype) - (size > 2 ? 2 : 1);
-}
-
-double image_gap_least(airy_dtype dtype)
-{
-    const size_t size = airy_dtype_size(dtype);
-    if (airy_dtype_is_float(dtype) || airy_dtype_is_signed(dtype))
-        return (double)INFINITY;
-    return image_limit(dtype) - (size > 2 ? 2 : size == 2 ? 1 : 0);
-}
-
-/* Pixels that count and have such a value, gaps->value: of the first of them. */
-static size_t count_gaps(struct image_gaps *gaps, const airy_image *frame)
-{
-    const size_t count = frame->shape[0] * frame->shape[1];
-    const double least = image_gap_least(frame->dtype);
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        const double v = airy_image_value(frame, i);
-        if ((v < least && !image_is_gap(frame->dtype, v, false)) || (gaps->mask && gaps->mask[i]))
-            continue;
-        gaps->value = found++ ? gaps->value : v;
-    }
-    return found;
-}
-
-size_t image_find_gaps(struct image_gaps *gaps)
-{
-    airy_stack_info info;
-    size_t found = 0;
-    if (airy_stack_get_info(gaps->stack, &info) != AIRY_OK || airy_dtype_is_float(info.dtype))
-        return 0;
-    const size_t size = info.height * info.width * airy_dtype_size(info.dtype);
-    airy_image frame = {
-        .dtype = info.dtype, .ndim = 2, .shape = {info.height, info.width}, .data = malloc(size)};
-    for (size_t i = 0; frame.data && i < gaps->count && found == 0; i++) {
-        gaps->number = gaps->first + i * gaps->step;
-        if (gaps->number < gaps->last &&
-            airy_stack_read(gaps->stack, gaps->number, frame.data, size) == AIRY_OK)
-            found = count_gaps(gaps, &frame);
-    }
-    free(frame.data);
-    return found;
-}
-
-const char *image_gap_words(airy_dtype dtype)
-{
-    return airy_dtype_is_signed(dtype) || airy_dtype_size(dtype) > 2
-               ? "which detectors write into gaps and bad pixels"
-               : "which cameras write into saturated pixels and detectors into gaps";
 }
 
 const char *image_dtype_name(const airy_image *image)
@@ -401,7 +335,7 @@ static int fill_values(const struct loading *l, const struct common *common,
     for (size_t i = 0; i < count; i++) {
         const double v = airy_image_value(&frame, i);
         const bool dummy = given && bad_pixels_have(given, l->dtype, v),
-                   bad = dummy || (l->mask && l->mask[i]) || image_is_gap(l->dtype, v, plain);
+                   bad = dummy || (l->mask && l->mask[i]) || airy_gap_is(l->dtype, v, plain);
         picture->values[i] = bad ? (double)NAN : v;
         picture->dummies += dummy;
     }

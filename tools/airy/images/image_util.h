@@ -77,30 +77,4 @@ void image_say_odd_cards(const struct common *common, const char *path, const ai
 /* The output is FITS without a header: where the input has one, say so. */
 void image_say_header(const struct common *common, const char *output);
 
-/*
- * Detectors write the largest values of an unsigned type, or -1 and -2 of a signed one, into gaps
- * and bad pixels. Images that are no stack may be of anything: there (plain) only values count that
- * no one else has, those of 32 bits and more.
- */
-bool image_is_gap(airy_dtype dtype, double value, bool plain);
-/* What such values are, behind "values are 65535, ": those of 16 bits cameras have, too. */
-const char *image_gap_words(airy_dtype dtype);
-/* Such values of an unsigned type, of 8 bits as well, begin here; infinity: of another type. */
-double image_gap_least(airy_dtype dtype);
-/* Frames first, first + step, ... of a stack, `count` of them, below `last`. */
-struct image_gaps {
-    const airy_stack *stack;
-    const uint8_t *mask; /* pixels that do not count; NULL: all do */
-    size_t first, step, count, last;
-    size_t number; /* of the frame that is found */
-    double value;  /* of the first pixel of it */
-};
-/*
- * Find the first of these frames with such a value; the number of pixels that have one. Frames that
- * cannot be read, and what memory does not suffice for, are passed over.
- */
-size_t image_find_gaps(struct image_gaps *gaps);
-/* Largest value of an integer type; infinity for floats. */
-double image_limit(airy_dtype dtype);
-
 #endif

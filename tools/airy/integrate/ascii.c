@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "airy/gaps.h"
 #include "cli/number_text.h"
 #include "images/image_util.h"
 #include "integrate/integrate.h"
@@ -598,7 +599,7 @@ int ascii_run(struct integration *job, airy_run_info *info, struct ascii_result 
     const struct common *common = job->common;
     struct text_run run = {.job = job,
                            .result = result,
-                           .gap_least = image_gap_least(job->info.dtype),
+                           .gap_least = airy_gap_least(job->info.dtype),
                            .refused = SIZE_MAX};
     if (for_refinement(job->params->output) && job->params->pattern.unit != AIRY_UNIT_TTH_DEG)
         tool_say(common,

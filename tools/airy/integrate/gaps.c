@@ -1,6 +1,7 @@
 /* Values that detectors write into gaps and bad pixels, and where they got into a result. */
 #include <math.h>
 
+#include "airy/gaps.h"
 #include "images/image_util.h"
 #include "integrate/integrate.h"
 #include "result/patterns.h"
@@ -11,7 +12,7 @@ enum { LOOKS = 8 }; /* frames that are read where nothing tells which ones have 
 static void find_rows(struct gap_rows *rows, const struct integration *job, const char *result)
 {
     airy_image max = {0};
-    const double least = image_gap_least(job->info.dtype);
+    const double least = airy_gap_least(job->info.dtype);
     if (rows->known || isinf(least) || !result ||
         patterns_read_column(&max, result, "max") != AIRY_OK)
         return;
@@ -23,16 +24,16 @@ static void find_rows(struct gap_rows *rows, const struct integration *job, cons
 }
 
 /* Look at `count` frames of the run from `first` on, by `step`; the pixels of the first that has any. */
-static size_t look(struct image_gaps *gaps, const struct integration *job, size_t first,
-                   size_t count, size_t step)
+static size_t look(airy_stack_gaps *gaps, const struct integration *job, size_t first, size_t count,
+                   size_t step)
 {
-    *gaps = (struct image_gaps){.stack = job->stack,
-                                .mask = job->mask,
-                                .first = job->run.first + first * job->run.step,
-                                .step = step * job->run.step,
-                                .count = count,
-                                .last = job->run.last};
-    return image_find_gaps(gaps);
+    *gaps = (airy_stack_gaps){.stack = job->stack,
+                              .mask = job->mask,
+                              .first = job->run.first + first * job->run.step,
+                              .step = step * job->run.step,
+                              .count = count,
+                              .last = job->run.last};
+    return airy_stack_find_gaps(gaps);
 }
 
 void integration_say_gaps(const struct integration *job, const char *result,
@@ -49,7 +50,7 @@ void integration_say_gaps(const struct integration *job, const char *result,
         return;
     const size_t group = job->run.group < job->frames ? job->run.group : job->frames,
                  each = group > 1 ? group : 1, apart = (job->frames - 1) / (LOOKS - 1);
-    struct image_gaps gaps;
+    airy_stack_gaps gaps;
     const size_t found = rows.known ? look(&gaps, job, rows.first * each, each, 1)
                                     : look(&gaps, job, 0, LOOKS, apart ? apart : 1);
     if (!found)
@@ -62,9 +63,9 @@ void integration_say_gaps(const struct integration *job, const char *result,
              "%s: %zu pixel%s of frame %zu%s %s %.0f, %s, and part of the result; --dummy=%.0f "
              "--delta-dummy %d leaves them out",
              job->common->inputs.items[0], found, tool_s(found), gaps.number, more,
-             found == 1 ? "is" : "are", gaps.value, image_gap_words(dtype),
-             is_signed ? -2 : image_limit(dtype),
-             is_signed ? 1 : (int)(image_limit(dtype) - image_gap_least(job->info.dtype)));
+             found == 1 ? "is" : "are", gaps.value, airy_gap_writers(dtype),
+             is_signed ? -2 : airy_dtype_largest(dtype),
+             is_signed ? 1 : (int)(airy_dtype_largest(dtype) - airy_gap_least(job->info.dtype)));
 }
 
 void integration_say_dummy_unused(const struct integration *job, const char *result)

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "airy/gaps.h"
 #include "airy/random.h"
 #include "images/image_util.h"
 
@@ -172,7 +173,7 @@ airy_status simulated_frame(void *user, size_t index, void *frame)
     }
     const double gap = airy_dtype_is_float(s->dtype)    ? (double)NAN
                        : airy_dtype_is_signed(s->dtype) ? -1
-                                                        : image_limit(s->dtype);
+                                                        : airy_dtype_largest(s->dtype);
     for (size_t i = 0; s->mask && i < s->pixels; i++)
         if (s->mask[i])
             store(s->dtype, frame, i, gap);
@@ -193,8 +194,8 @@ void simulated_begin(struct simulated *s, airy_dtype dtype, const airy_geometry 
                             .pixels = geometry->detector.height * geometry->detector.width};
     /* Detectors keep the top three values of unsigned types for pixels that are not good. */
     s->limit = airy_dtype_is_float(dtype)    ? UINT32_MAX
-               : airy_dtype_is_signed(dtype) ? (uint32_t)image_limit(dtype)
-                                             : (uint32_t)image_limit(dtype) - 3;
+               : airy_dtype_is_signed(dtype) ? (uint32_t)airy_dtype_largest(dtype)
+                                             : (uint32_t)airy_dtype_largest(dtype) - 3;
 }
 
 /* Pieces are taken in turn; what is drawn depends on the pixel alone. */
