@@ -35,6 +35,7 @@ import tempfile
 #   - engine moves frames from where they come from to where they go; it knows no operation but decoding: what is done with frames
 #     on devices is a table of functions that a job gives it.
 #   - pipeline gives families to the engine. stream and pipeline do not know each other.
+#   - jobs gives names to what users come for: it reads files, calls operations and runs, and writes results.
 #   - A tool includes the public headers and its own headers, nothing else.
 FAMILIES = ["codec", "fft", "element", "reduce", "label", "filter", "background", "integrate", "peaks", "oct", "sources"]
 LAYERS = {
@@ -69,6 +70,7 @@ LAYERS = {
     "src/stream": ["base", "shared", "codec", "integrate"],
     "src/engine": ["base", "shared", "core", "codec", "io/file", "io/hdf5", "io/stack"],
     "src/pipeline": ["base", "shared", "core", "engine", "io/file", "io/stack", "io/sparse", "io/result"] + FAMILIES,
+    "src/jobs": ["base", "core", "codec", "reduce", "io", "io/file", "io/image", "io/stack", "pipeline"],
     "tools/airy/cli": [],
     "tools/airy/plot": ["cli"],
     "tools/airy/images": ["cli", "plot"],

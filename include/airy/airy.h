@@ -18,6 +18,7 @@
 #include "airy/geometry.h"
 #include "airy/image.h"
 #include "airy/integrate.h"
+#include "airy/job.h"
 #include "airy/label.h"
 #include "airy/live.h"
 #include "airy/log.h"

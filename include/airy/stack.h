@@ -19,6 +19,7 @@
 #include "airy/codec.h"
 #include "airy/geometry.h"
 #include "airy/image.h"
+#include "airy/log.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -278,6 +279,21 @@ AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_met
  */
 AIRY_API airy_status airy_image_write_stated(const airy_image *image, const char *path, bool force,
                                              const airy_stack_meta *meta, const uint8_t *mask);
+/**
+ * Find out whether an output of frames of a stack can state what the stack states of the geometry:
+ * its format has a place for it, and all files of the stack state the same. What cannot be stated
+ * is reported to `message` as a warning.
+ *
+ * @param mask     out: the stack's pixel mask [height * width], to be released with free(), where
+ *                 the geometry can be stated and the stack has one; else NULL
+ * @param meta     of the stack (airy_stack_get_meta)
+ * @param path     the output
+ * @param message  NULL: nothing is reported
+ * @param user     handed to message
+ * Returns whether airy_image_write_stated is to be given the stack's meta data.
+ */
+AIRY_API bool airy_stack_states(uint8_t **mask, airy_stack *stack, const airy_stack_meta *meta,
+                                const char *path, airy_log_fn message, void *user);
 /**
  * Demand that all files of a stack state the same geometry, for callers that use the first one's; so
  * must the frames of one EDF or TIFF that have headers of their own, and the files that a virtual

@@ -32,6 +32,8 @@ extern "C" {
 #endif
 
 typedef enum airy_status {
+    AIRY_PARTLY = 1, /**< no failure: the job is done, and frames were left out as the caller asked;
+                          returned by airy_job_run alone */
     AIRY_OK = 0,
     AIRY_ERR_PARAM = -1,       /**< an argument is outside its range */
     AIRY_ERR_SHAPE = -2,       /**< array shapes do not fit each other or the detector */

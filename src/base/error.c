@@ -39,6 +39,8 @@ static const char *const status_names[] = {
 const char *airy_status_name(airy_status status)
 {
     const int index = -(int)status;
+    if (status == AIRY_PARTLY)
+        return "AIRY_PARTLY";
     if (index < 0 || index >= (int)(sizeof(status_names) / sizeof(status_names[0])))
         return "AIRY_ERR_?";
     return status_names[index];

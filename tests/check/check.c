@@ -48,6 +48,7 @@ static const struct {
     {"sparse", check_sparse_files},
     {"reduce", check_reduce},
     {"reduce_stack", check_reduce_stack},
+    {"job", check_job},
     {"label", check_label},
     {"element", check_element},
     {"move", check_move},

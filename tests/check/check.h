@@ -129,6 +129,7 @@ void check_poni(struct check *c);          /* part of check_geometry */
 void check_detector_file(struct check *c); /* the same */
 void check_reduce(struct check *c);
 void check_reduce_stack(struct check *c);
+void check_job(struct check *c);
 void check_label(struct check *c);
 void check_fft(struct check *c);
 void check_filter(struct check *c);

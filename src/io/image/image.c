@@ -152,12 +152,13 @@ airy_status airy_image_check_format(const char *path, airy_dtype dtype, int ndim
     }
     AIRY_FAIL_ON_IF(!formats[format].info.writes, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
                     "'%s': this build knows no TIFF, it lacks libtiff", path);
+    list_suffixes(text, dtype, ndim);
     AIRY_FAIL_ON_IF(!holds_type(format, dtype), AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
-                    "'%s': %s holds %s, this image is %s", path, formats[format].info.name,
-                    formats[format].types, airy_dtype_name(dtype));
+                    "'%s': %s holds %s, this image is %s; %s holds it", path,
+                    formats[format].info.name, formats[format].types, airy_dtype_name(dtype), text);
     AIRY_FAIL_ON_IF(!holds_shape(format, ndim), AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
-                    "'%s': %s holds %s, this one has %d", path, formats[format].info.name,
-                    formats[format].shapes, ndim);
+                    "'%s': %s holds %s, this one has %d; %s holds it", path,
+                    formats[format].info.name, formats[format].shapes, ndim, text);
     return AIRY_OK;
 }
 

@@ -160,20 +160,18 @@ int tool_exists_already(const struct common *common, const char *path)
 
 int tool_check_format(const struct common *common, const char *output, airy_dtype dtype, int ndim)
 {
-    char formats[TOOL_FORMATS], why[1024];
+    char why[1024];
     if (!output || !airy_image_has_format(output) ||
         airy_image_check_format(output, dtype, ndim) == AIRY_OK)
         return AIRY_EXIT_OK;
     snprintf(why, sizeof(why), "%s", airy_last_error());
-    if (ndim > 2 && opt_has(common->command, "frames") &&
-        airy_image_check_format(output, dtype, 2) == AIRY_OK) {
-        tool_fail(common, "%s; --frames N takes one", why);
-        return AIRY_EXIT_USAGE;
-    }
+    const bool one = ndim > 2 && opt_has(common->command, "frames") &&
+                     airy_image_check_format(output, dtype, 2) == AIRY_OK;
     const bool picture = tool_has_suffix(output, ".png") && airy_dtype_size(dtype) > 2;
-    tool_image_suffixes(formats, dtype, ndim);
-    tool_fail(common, "%s; %s holds it%s", why, formats,
-              picture ? ", and 'airy view' draws pictures" : "");
+    tool_fail(common, "%s%s", why,
+              one       ? "; --frames N takes one"
+              : picture ? ", and 'airy view' draws pictures"
+                        : "");
     return AIRY_EXIT_USAGE;
 }
 

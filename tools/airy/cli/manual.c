@@ -159,12 +159,12 @@ static void put_command(FILE *file, const struct command *command)
     char name[64];
     page_name(name, command);
     put_title(file, name);
-    put_text(file, command->summary);
+    put_text(file, opt_summary(command));
     fprintf(file, ".SH SYNOPSIS\n.B airy %s\n", command->name);
     put_text(file, *command->usage ? command->usage : "[options]");
-    if (command->details) {
+    if (opt_details(command)) {
         fputs(".SH DESCRIPTION\n", file);
-        put_text(file, command->details);
+        put_text(file, opt_details(command));
     }
     if (command->word)
         put_words(file, command);
@@ -194,7 +194,7 @@ static void put_overview(FILE *file, const struct command *const *commands, size
           file);
     for (size_t i = 0; i < count; i++) {
         put_line(file, ".TP\n.B", commands[i]->name);
-        put_text(file, commands[i]->summary);
+        put_text(file, opt_summary(commands[i]));
     }
     fputs(".SH EXIT STATUS\n", file);
     put_text(file, tool_exit_codes);

@@ -13,6 +13,7 @@
 
 #include "airy/file.h"
 #include "airy/integrate.h"
+#include "cli/job_command.h"
 #include "cli/words.h"
 #include "cli/tool.h"
 
@@ -155,6 +156,25 @@ bool opt_in_table(const struct opt *table, const char *name)
         if (table->name && strcmp(table->name, name) == 0)
             return true;
     return false;
+}
+
+static bool is_common(const char *name)
+{
+    return opt_in_table(common_options, name);
+}
+
+const char *opt_summary(const struct command *command)
+{
+    airy_job_info info;
+    return command->job && airy_job_describe(&info, command->job) == AIRY_OK ? info.summary
+                                                                             : command->summary;
+}
+
+const char *opt_details(const struct command *command)
+{
+    airy_job_info info;
+    return command->job && airy_job_describe(&info, command->job) == AIRY_OK ? info.details
+                                                                             : command->details;
 }
 
 bool opt_taken(const struct command *command, const struct opt *opt)
@@ -366,6 +386,10 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
 {
     static char why[128];
     const bool limited = opt->lo != 0 || opt->hi != 0; /* only both zero means no limit */
+    if (opt->parameter) {
+        const airy_status status = airy_job_set(*(airy_job **)field, opt->name, text ? text : "on");
+        return status == AIRY_ERR_MEMORY ? no_memory : status == AIRY_OK ? NULL : airy_last_error();
+    }
     switch (opt->type) {
     case OPT_FLAG:
         *(bool *)field = true;
@@ -417,6 +441,8 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
 
 const struct opt *opt_table(const struct command *command, size_t i)
 {
+    if (i == 0 && command->job)
+        return job_options(command->job, is_common);
     return i + 1 == OPT_TABLES ? common_options : command->tables[i];
 }
 
@@ -521,7 +547,10 @@ static int parse_option(const struct command *command, void *params, int argc, c
     if (expected) {
         if (expected == no_memory)
             return out_of_memory(command);
-        usage_error(command, "--%s %s: %s", opt->name, *argument ? argument : "''", expected);
+        if (opt->parameter) /* the sentence begins with its name */
+            usage_error(command, "--%s", expected);
+        else
+            usage_error(command, "--%s %s: %s", opt->name, *argument ? argument : "''", expected);
         return AIRY_EXIT_USAGE;
     }
     if ((own || opt->words == compats) && !remember(params, opt, argument))
@@ -560,6 +589,8 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
     common->command = command;
     common->argc = argc;
     common->argv = argv;
+    if (command->job && !job_open(params, command->job))
+        return out_of_memory(command);
     bool only_inputs = false;
     for (int i = 0; i < argc; i++) {
         if (!only_inputs && strcmp(argv[i], "--") == 0) {
@@ -606,6 +637,8 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
 void opt_free(const struct command *command, void *params)
 {
     struct common *common = params;
+    if (command->job)
+        job_close(params);
     free(common->inputs.items);
     free(common->given.items);
     for (size_t t = 0; t + 1 < OPT_TABLES; t++)
@@ -628,10 +661,13 @@ size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES])
     size_t count = 0;
     for (size_t t = 0; t < OPT_TABLES; t++)
         for (const struct opt *opt = opt_table(common->command, t); opt && !opt_ends(opt); opt++) {
-            if (!opt->name || opt->use == OPT_NO_FILE || opt->type != OPT_STRING)
+            if (!opt->name || opt->use == OPT_NO_FILE ||
+                (opt->type != OPT_STRING && !opt->parameter))
                 continue;
             const char *path =
-                *(const char *const *)(const void *)((const char *)common + opt->offset);
+                opt->parameter
+                    ? opt_given(common, opt->name, NULL)
+                    : *(const char *const *)(const void *)((const char *)common + opt->offset);
             if (path && count < OPT_FILES)
                 files[count++] = (struct opt_file){path, opt->offset, opt->use, opt->holds};
         }
@@ -703,10 +739,11 @@ static void print_option(const struct opt *opt)
 void opt_help(const struct command *command)
 {
     printf("usage: airy %s %s\n\n%s\n", command->name,
-           *command->usage ? command->usage : "[options]", command->summary);
-    if (command->details) {
+           *command->usage ? command->usage : "[options]", opt_summary(command));
+    const char *details = opt_details(command);
+    if (details) {
         putchar('\n');
-        print_wrapped(command->details, 0, 0);
+        print_wrapped(details, 0, 0);
     }
     struct opt_word word;
     if (command->word)

@@ -74,6 +74,7 @@ struct opt {
     const char *help;     /* one line with the unit */
     const char *heading;  /* of the section that starts here */
     unsigned takes;       /* opt_takes of a common option */
+    const struct airy_parameter *parameter; /* of a job, to which the value goes; NULL: none */
 };
 
 /* Options every command takes. */
@@ -109,6 +110,7 @@ struct opt_word {
 struct command {
     const char *name;    /* "integrate", "simulate diffraction" */
     const char *usage;   /* what follows the name */
+    const char *job;     /* of the library, which has summary, details and options; NULL: none */
     const char *summary; /* one line */
     const char *details; /* a paragraph between summary and options, wrapped when printed; NULL:
                             none */
@@ -149,6 +151,9 @@ const struct opt *opt_table(const struct command *command, size_t i);
 bool opt_ends(const struct opt *opt);
 /* The table has an option of this name. */
 bool opt_in_table(const struct opt *table, const char *name);
+/* The line and the paragraph that say what a command does; the paragraph may be NULL. */
+const char *opt_summary(const struct command *command);
+const char *opt_details(const struct command *command);
 /* The command takes this option, which may be a common one. */
 bool opt_taken(const struct command *command, const struct opt *opt);
 

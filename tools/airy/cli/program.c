@@ -22,7 +22,8 @@ static void print_usage(FILE *file, const struct program *program)
             "Airy %s: %s.\n\nCommands\n",
             airy_version(), tool_subject);
     for (size_t i = 0; i < program->count; i++)
-        fprintf(file, "  %-22s %s\n", program->commands[i]->name, program->commands[i]->summary);
+        fprintf(file, "  %-22s %s\n", program->commands[i]->name,
+                opt_summary(program->commands[i]));
     fprintf(
         file,
         "\n  airy COMMAND --help     options of a command, with defaults, units and examples\n"
@@ -91,7 +92,7 @@ static int print_group(const struct program *program, const char *group)
     for (size_t i = 0; i < program->count; i++)
         if (strncmp(program->commands[i]->name, group, n) == 0 &&
             program->commands[i]->name[n] == ' ')
-            printf("  %-22s %s\n", program->commands[i]->name, program->commands[i]->summary);
+            printf("  %-22s %s\n", program->commands[i]->name, opt_summary(program->commands[i]));
     printf("\n  airy %s WHAT --help   its options, with defaults, units and examples\n", group);
     return tool_flush("");
 }

@@ -159,50 +159,18 @@ airy_status stack_read_image(airy_image *image, const struct common *common, con
     return status;
 }
 
-/* NULL where it cannot be read, which is printed. */
-static uint8_t *read_mask(const airy_stack *stack, const struct common *common, const char *output)
+/* An airy_log_fn with a struct common. */
+static void print_warning(void *user, airy_log_level level, const char *text)
 {
-    airy_stack_info info;
-    uint8_t *mask = airy_stack_get_info(stack, &info) == AIRY_OK ? malloc(info.height * info.width)
-                                                                 : NULL;
-    if (mask && airy_stack_mask(stack, mask) != AIRY_OK) {
-        tool_say(common, "%s: no pixel mask is written: %s", output, airy_last_error());
-        free(mask);
-        mask = NULL;
-    }
-    return mask;
-}
-
-/* Of files that state several geometries none is written, which is printed; false then. */
-static bool holds_geometry(airy_stack *stack, const airy_stack_meta *meta,
-                           const struct common *common, const char *output)
-{
-    static const unsigned all = AIRY_GEOMETRY_PIXELS | AIRY_GEOMETRY_DISTANCE |
-                                AIRY_GEOMETRY_CENTER | AIRY_GEOMETRY_WAVELENGTH |
-                                AIRY_GEOMETRY_TILT;
-    if (airy_stack_hold_geometry(stack, all, NULL) != AIRY_OK) {
-        tool_say(common, "%s: no geometry is written, since %s", output, airy_last_error());
-        return false;
-    }
-    if (meta->contradicted)
-        tool_say(common, "%s: a part of the geometry is not written, since %s", output,
-                 meta->unusable);
-    return true;
-}
-
-/* Formats that have a place for a geometry, of inputs that may state one. */
-static bool has_place(const struct common *common, const char *output)
-{
-    return !tool_has_suffix(output, ".npy") && !tool_has_suffix(output, ".png") &&
-           !tool_has_suffix(output, ".fits") && !airy_image_is_fits(common->inputs.items[0]);
+    const struct common *common = user;
+    (void)level;
+    tool_say(common, "%s", text);
 }
 
 bool stack_states(uint8_t **mask, airy_stack *stack, const airy_stack_meta *meta,
                   const struct common *common, const char *output)
 {
-    const bool known = has_place(common, output) && holds_geometry(stack, meta, common, output);
-    *mask = known && meta->has_mask ? read_mask(stack, common, output) : NULL;
-    return known;
+    return airy_stack_states(mask, stack, meta, output, print_warning, (void *)(uintptr_t)common);
 }
 
 airy_status stack_write_image(const airy_image *image, const struct common *common,
@@ -222,7 +190,7 @@ airy_status stack_write_of_input(const airy_image *image, const struct common *c
     airy_stack *stack = NULL;
     airy_stack_meta meta;
     const airy_stack_params params = {.channel = common->channel, .unverified = true};
-    const bool known = has_place(common, output) &&
+    const bool known = !airy_image_is_fits(common->inputs.items[0]) &&
                        airy_stack_create_with(&stack, common->inputs.items, 1, &params) ==
                            AIRY_OK &&
                        airy_stack_get_meta(stack, &meta) == AIRY_OK;

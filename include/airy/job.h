@@ -1,0 +1,267 @@
+/**
+ * Jobs: what a user comes for, each under a name and with named parameters.
+ *
+ *     airy_job *job = NULL;
+ *     airy_host_view image;
+ *     airy_job_create(&job, "reduce", NULL, NULL);
+ *     airy_job_set(job, "stack", "dark_master.h5");
+ *     airy_job_set(job, "by", "median");
+ *     if (airy_job_run(job) == AIRY_OK && airy_job_get_array(job, "image", &image) == AIRY_OK)
+ *         ... image.data is [image.shape[0], image.shape[1]] of image.dtype
+ *     airy_job_destroy(&job);
+ *
+ * A job is described once, by a table of parameters and one of results. The options of the command,
+ * its help text and the functions of other languages are made of these tables
+ * (airy_job_parameter_at, airy_job_result_at). A job prints nothing: it reports progress and
+ * messages to hooks. Results are files where an output is named, else they stay in memory.
+ *
+ * A job goes through four stages. Setting checks one value. airy_job_check looks at the values
+ * together and opens no file; what it refuses is wrong use. airy_job_run checks, opens the inputs,
+ * works and commits the outputs.
+ *
+ * Threads: one thread at a time uses a job, but airy_job_cancel and airy_job_progress may be called
+ * by any thread.
+ */
+#ifndef AIRY_JOB_H
+#define AIRY_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "airy/device.h"
+#include "airy/dtype.h"
+#include "airy/log.h"
+#include "airy/progress.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- description ---- */
+
+/** The kind of a parameter's value, and its text. Values in JSON are the same text as a string, or a
+ * number or a boolean where the table says so. */
+typedef enum airy_parameter_type {
+    AIRY_PARAMETER_FLAG = 0, /**< "on" or "off"; JSON true or false */
+    AIRY_PARAMETER_WHOLE,    /**< "12"; a JSON number */
+    AIRY_PARAMETER_SEED,     /**< a whole number of 64 bits; a JSON number or string */
+    AIRY_PARAMETER_BYTES,    /**< "800M", with K, M, G or T of 1024; a JSON number or string */
+    AIRY_PARAMETER_REAL,     /**< "0.5"; a JSON number */
+    AIRY_PARAMETER_TEXT,     /**< any text that is not empty */
+    AIRY_PARAMETER_WORD,     /**< one of the words of the parameter */
+    AIRY_PARAMETER_DTYPE,    /**< one of the words, by any name that airy_dtype_parse knows */
+    AIRY_PARAMETER_PATH,     /**< a file: FILE, FILE::DATASET or FILE[EXT] */
+    AIRY_PARAMETER_TUPLE,    /**< "1,2.5": `least` to `most` numbers; a JSON array of numbers */
+    AIRY_PARAMETER_RANGE,    /**< "A:B:S": whole numbers from A up to, not including, B in steps of
+                                  S; A, B and S may be left out; "N": that number alone */
+    AIRY_PARAMETER_SHAPE,    /**< "1024x2048": height and width */
+    AIRY_PARAMETER_RECORD,   /**< several values between commas, as `argument` says */
+    AIRY_PARAMETER_TYPE_COUNT
+} airy_parameter_type;
+
+/** What a parameter is for. */
+typedef enum airy_parameter_role {
+    AIRY_ROLE_VALUE = 0,
+    AIRY_ROLE_INPUT,   /**< the files that the job is about: arguments of the command */
+    AIRY_ROLE_READ,    /**< another file that is read */
+    AIRY_ROLE_WRITTEN, /**< an output; an image where the result is an array */
+    AIRY_ROLE_COUNT
+} airy_parameter_role;
+
+/** What changes with a parameter. */
+typedef enum airy_parameter_affects {
+    AIRY_AFFECTS_VALUE = 0, /**< the numbers of a result */
+    AIRY_AFFECTS_ROWS,      /**< which rows a result has */
+    AIRY_AFFECTS_BESIDE,    /**< what stands beside the numbers */
+    AIRY_AFFECTS_HOW,       /**< how the job is done, not what comes out */
+    AIRY_AFFECTS_WHERE,     /**< where results go */
+    AIRY_AFFECTS_COUNT
+} airy_parameter_affects;
+
+/** A parameter of a job. The library owns these structs; members are appended only. */
+typedef struct airy_parameter {
+    const char *name; /**< lower case with '-': "on-error" */
+    airy_parameter_type type;
+    char letter; /**< short option of the command; 0: none */
+    bool list;   /**< takes several values; each is set by a call of its own */
+    airy_parameter_role role;
+    airy_parameter_affects affects;
+    double lo, hi;            /**< limits of numbers; both 0: none */
+    const char *const *words; /**< of WORD and DTYPE: NULL behind the last */
+    size_t least, most;       /**< numbers of a TUPLE */
+    const char *unit;         /**< of numbers: "m", "deg"; NULL: none */
+    const char *argument;     /**< placeholder of the help text: "A:B[:S]"; NULL: of the type */
+    const char *fallback;     /**< the default as text, or a description of how it is found; NULL:
+                                   the parameter is not used unless it is set */
+    bool computed;            /**< `fallback` is a description */
+    const char *help;         /**< what it does, without unit and default value */
+    const char *section; /**< heading of the section that begins here; NULL: the section goes on */
+} airy_parameter;
+
+/** The kind of a result. */
+typedef enum airy_job_result_kind {
+    AIRY_JOB_ARRAY = 0,
+    AIRY_JOB_NUMBER,  /**< a finite number, or NaN */
+    AIRY_JOB_NUMBERS, /**< several of these */
+    AIRY_JOB_TEXT,
+    AIRY_JOB_RESULT_KIND_COUNT
+} airy_job_result_kind;
+
+/** A result of a job. The library owns these structs; members are appended only. */
+typedef struct airy_job_result {
+    const char *name;
+    airy_job_result_kind kind;
+    const char *parameter; /**< of an array: the parameter that names its file; NULL: none */
+    const char *help;
+} airy_job_result;
+
+/** What a job is. Texts belong to the library. */
+typedef struct airy_job_info {
+    const char *name, *summary; /**< "reduce"; one line */
+    const char *details;        /**< a paragraph */
+    size_t parameters, results;
+} airy_job_info;
+
+/** Return the number of jobs of this build. */
+AIRY_API size_t airy_job_count(void);
+/** Describe the job of this index. AIRY_ERR_PARAM behind the last one. Any thread. */
+AIRY_API airy_status airy_job_at(airy_job_info *info, size_t index);
+/** Describe a job by its name. AIRY_ERR_NOT_FOUND. Any thread. */
+AIRY_API airy_status airy_job_describe(airy_job_info *info, const char *job);
+/** Return a parameter or a result of a job; NULL: there is no such job, or index is too large. */
+AIRY_API const airy_parameter *airy_job_parameter_at(const char *job, size_t index);
+AIRY_API const airy_job_result *airy_job_result_at(const char *job, size_t index);
+
+/* ---- context ---- */
+
+/**
+ * What jobs share: the devices that they have opened. A job of context NULL uses one of the process,
+ * which is made when the first job needs it.
+ * Threads: any number of them, each with a job of its own.
+ */
+typedef struct airy_context airy_context;
+
+AIRY_API airy_status airy_context_create(airy_context **context);
+/** Close the devices. No job uses it any more. Set *context to NULL. */
+AIRY_API void airy_context_destroy(airy_context **context);
+/** Close the devices of the process's own context. No job without a context exists any more. */
+AIRY_API void airy_context_release(void);
+
+/* ---- a job ---- */
+
+typedef struct airy_job airy_job;
+
+/** Hooks of a job. Zeroed: none. */
+typedef struct airy_job_hooks {
+    /** Called on a thread of the job, never on two at once; false cancels the job. */
+    airy_progress_fn progress;
+    /** Called on the thread inside airy_job_run. NULL: messages go to the log (log.h). */
+    airy_log_fn message;
+    void *user; /**< of both */
+} airy_job_hooks;
+
+/**
+ * Create a job with default values.
+ *
+ * @param context  NULL: the process's own; must outlive the job
+ * @param hooks    NULL: none
+ * Errors: AIRY_ERR_NOT_FOUND (suggests a name that is near), AIRY_ERR_MEMORY, AIRY_ERR_PARAM.
+ */
+AIRY_API airy_status airy_job_create(airy_job **job, const char *name, airy_context *context,
+                                     const airy_job_hooks *hooks);
+/** Release the job with its results in memory. Set *job to NULL. */
+AIRY_API void airy_job_destroy(airy_job **job);
+
+/**
+ * Set a parameter by its text, as on the command line; of a list add a value.
+ *
+ * Errors, with the subject AIRY_SUBJECT_PARAMETER: AIRY_ERR_NOT_FOUND (no such parameter),
+ * AIRY_ERR_PARAM (not a value of its type; set already), AIRY_ERR_MEMORY. The sentence begins with
+ * the parameter's name and the value.
+ */
+AIRY_API airy_status airy_job_set(airy_job *job, const char *name, const char *text);
+/** Set a number: of WHOLE, SEED, BYTES and REAL. AIRY_ERR_DTYPE where the parameter takes another
+ * kind of value; else as airy_job_set. */
+AIRY_API airy_status airy_job_set_number(airy_job *job, const char *name, double value);
+/** Set the numbers of a TUPLE. */
+AIRY_API airy_status airy_job_set_numbers(airy_job *job, const char *name, const double *values,
+                                          size_t count);
+/** Set a FLAG. */
+AIRY_API airy_status airy_job_set_flag(airy_job *job, const char *name, bool value);
+/**
+ * Set parameters from the text of a JSON object {"name": value}; a list is an array. Names that the
+ * job does not have, names that occur twice and values of another kind are refused, and then no
+ * value of the object is set. AIRY_ERR_FORMAT (not a JSON object), else as airy_job_set.
+ */
+AIRY_API airy_status airy_job_set_json(airy_job *job, const char *json);
+/** Go back to the default value of a parameter. AIRY_ERR_NOT_FOUND. */
+AIRY_API airy_status airy_job_reset(airy_job *job, const char *name);
+
+/** Where a value comes from. */
+typedef enum airy_job_origin {
+    AIRY_ORIGIN_DEFAULT = 0, /**< nobody has set it */
+    AIRY_ORIGIN_GIVEN,       /**< airy_job_set and the like */
+    AIRY_ORIGIN_JSON,        /**< airy_job_set_json */
+    AIRY_ORIGIN_COUNT
+} airy_job_origin;
+
+/** Where the value of a parameter comes from. AIRY_ERR_NOT_FOUND. */
+AIRY_API airy_status airy_job_get_origin(const airy_job *job, const char *name,
+                                         airy_job_origin *origin);
+/**
+ * Write the value of a parameter as text, as airy_job_set takes it: of a list the values with line
+ * feeds between. *text is NULL where it has none; release it with airy_job_text_free.
+ */
+AIRY_API airy_status airy_job_get_text(const airy_job *job, const char *name, char **text);
+/** Write all parameters that were set as a JSON object, as airy_job_set_json takes it. */
+AIRY_API airy_status airy_job_get_json(const airy_job *job, char **json);
+AIRY_API void airy_job_text_free(char *text);
+
+/**
+ * Look at the values together, without opening a file.
+ * Errors: AIRY_ERR_PARAM (a parameter that is missing, or does not go with another one).
+ */
+AIRY_API airy_status airy_job_check(airy_job *job);
+
+/**
+ * Check, and do the job. Results of an earlier run are released first.
+ *
+ * Errors: AIRY_ERR_CANCELLED (by airy_job_cancel or the progress hook; nothing is left), those of
+ *         airy_job_check, of the files and of the operations; also AIRY_PARTLY, which is no
+ *         failure: the results are there, and frames were left out.
+ */
+AIRY_API airy_status airy_job_run(airy_job *job);
+/** Cancel the run, or the next one where none runs. Any thread, also a signal handler. */
+AIRY_API void airy_job_cancel(airy_job *job);
+/** How far the run is, in steps of the job. Any thread. */
+AIRY_API void airy_job_progress(const airy_job *job, size_t *done, size_t *total);
+/** Keep this result in memory, although a file is named for it. AIRY_ERR_NOT_FOUND. */
+AIRY_API airy_status airy_job_want(airy_job *job, const char *result);
+
+/** An array in the memory of the host, in C order. */
+typedef struct airy_host_view {
+    const void *data;
+    airy_dtype dtype;
+    int ndim;
+    size_t shape[4];
+} airy_host_view;
+
+/**
+ * Results of the last run. They belong to the job, and stay until the next run or the job's end.
+ * AIRY_ERR_NOT_FOUND: the job has no such result, or the run has not made it.
+ */
+AIRY_API airy_status airy_job_get_array(const airy_job *job, const char *result,
+                                        airy_host_view *view);
+AIRY_API airy_status airy_job_get_number(const airy_job *job, const char *result, double *value);
+/** Write all results but arrays as a JSON object. */
+AIRY_API airy_status airy_job_results_json(const airy_job *job, char **json);
+/** Return a sentence about the result, for people; "" before a run. It belongs to the job. */
+AIRY_API const char *airy_job_summary(const airy_job *job);
+/** Return the device that the run has used, which belongs to the context; NULL: none. */
+AIRY_API const airy_device *airy_job_device(const airy_job *job);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

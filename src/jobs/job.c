@@ -1,0 +1,523 @@
+/* A job from its creation to its results. */
+#include "jobs/job.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/word.h"
+
+enum { NOT_THERE = -1 };
+
+static int find_row(const airy_job *job, const char *name)
+{
+    for (size_t i = 0; i < job->row_count; i++)
+        if (strcmp(job->rows[i]->p.name, name) == 0)
+            return (int)i;
+    return NOT_THERE;
+}
+
+static int find_result(const airy_job *job, const char *name)
+{
+    for (int i = 0; job->kind->results[i].name; i++)
+        if (strcmp(job->kind->results[i].name, name) == 0)
+            return i;
+    return NOT_THERE;
+}
+
+static airy_status unknown_parameter(const airy_job *job, const char *name)
+{
+    const char *names[AIRY_JOB_ROWS];
+    for (size_t i = 0; i < job->row_count; i++)
+        names[i] = job->rows[i]->p.name;
+    (void)airy_unknown_word("parameter", name, names, job->row_count);
+    return airy_about(
+        AIRY_SUBJECT_PARAMETER, name,
+        airy_fail_context(airy_fail_as(AIRY_ERR_NOT_FOUND), "job %s", job->kind->name));
+}
+
+/* The default value, which is nothing where it is found during the run. */
+static airy_status set_default(airy_job *job, size_t row)
+{
+    const airy_parameter *p = &job->rows[row]->p;
+    job->origins[row] = AIRY_ORIGIN_DEFAULT;
+    return p->fallback && !p->computed
+               ? airy_value_parse(job->rows[row], job->fields[row], p->fallback)
+               : AIRY_OK;
+}
+
+static airy_status list_rows(airy_job *job)
+{
+    const struct airy_job_kind *kind = job->kind;
+    for (size_t g = 0; g < AIRY_JOB_GROUPS && kind->groups[g].rows; g++)
+        for (const struct airy_job_row *row = kind->groups[g].rows; row->p.name; row++) {
+            AIRY_FAIL_IF(job->row_count == AIRY_JOB_ROWS, AIRY_ERR_PARAM,
+                         "job %s has more than %d parameters", kind->name, AIRY_JOB_ROWS);
+            job->rows[job->row_count] = row;
+            job->fields[job->row_count] = (char *)job->values + kind->groups[g].offset +
+                                          row->offset;
+            AIRY_TRY(set_default(job, job->row_count++));
+        }
+    return AIRY_OK;
+}
+
+airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy_context *context,
+                          const airy_job_hooks *hooks)
+{
+    airy_job *made;
+    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a job"));
+    made->kind = kind;
+    made->context = context;
+    made->hooks = hooks ? *hooks : (airy_job_hooks){0};
+    airy_status status = airy_memory_calloc(&made->values, 1, kind->values_size, "a job");
+    if (status == AIRY_OK)
+        status = list_rows(made);
+    if (status != AIRY_OK) {
+        airy_job_destroy(&made);
+        return status;
+    }
+    *job = made;
+    return AIRY_OK;
+}
+
+static void release_results(airy_job *job)
+{
+    for (size_t i = 0; i < AIRY_JOB_RESULTS; i++) {
+        free((void *)(uintptr_t)job->made[i].view.data);
+        free(job->made[i].text);
+        job->made[i] = (struct airy_job_made){.is_there = false};
+    }
+    job->summary[0] = 0;
+    job->device = NULL;
+}
+
+void airy_job_destroy(airy_job **job)
+{
+    if (!job || !*job)
+        return;
+    release_results(*job);
+    for (size_t i = 0; i < (*job)->row_count; i++)
+        airy_value_clear((*job)->rows[i], (*job)->fields[i]);
+    free((*job)->values);
+    free(*job);
+    *job = NULL;
+}
+
+/* ---- setting ---- */
+
+/* Set a row from its text; what stood there is from JSON or the default. */
+static airy_status set_row(airy_job *job, size_t row, const char *text, airy_job_origin origin)
+{
+    const struct airy_job_row *r = job->rows[row];
+    const uint8_t before = job->origins[row];
+    AIRY_FAIL_ON_IF(before == AIRY_ORIGIN_GIVEN && (origin != before || !r->p.list), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s %.128s: it was set already", r->p.name, text);
+    if (before != origin)
+        airy_value_clear(r, job->fields[row]);
+    const airy_status status = airy_value_parse(r, job->fields[row], text);
+    if (status == AIRY_OK) {
+        job->origins[row] = (uint8_t)origin;
+        return AIRY_OK;
+    }
+    airy_error error = {.status = AIRY_OK};
+    (void)airy_error_first(&error, status);
+    if (before != origin) /* what was parsed halfway goes */
+        (void)set_default(job, row);
+    return airy_error_restore(&error);
+}
+
+static airy_status row_of(const airy_job *job, const char *name, size_t *row)
+{
+    AIRY_FAIL_IF(!job || !name, AIRY_ERR_PARAM, "airy_job: job or name is NULL");
+    const int found = find_row(job, name);
+    if (found == NOT_THERE)
+        return unknown_parameter(job, name);
+    *row = (size_t)found;
+    return AIRY_OK;
+}
+
+airy_status airy_job_set(airy_job *job, const char *name, const char *text)
+{
+    size_t row = 0;
+    AIRY_TRY(row_of(job, name, &row));
+    AIRY_FAIL_ON_IF(!text, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s: the text is NULL", name);
+    return set_row(job, row, text, AIRY_ORIGIN_GIVEN);
+}
+
+/* A value of C goes the way of its JSON, so that all ways refuse the same. */
+static airy_status set_value(airy_job *job, const char *name, json_t *json)
+{
+    size_t row = 0;
+    char *text = NULL;
+    airy_status status =
+        json ? row_of(job, name, &row)
+             : airy_fail(AIRY_ERR_PARAM, "%.64s: not a finite number", name ? name : "a parameter");
+    if (status == AIRY_OK)
+        status = airy_value_from_json(job->rows[row], json, &text);
+    if (status == AIRY_OK)
+        status = set_row(job, row, text, AIRY_ORIGIN_GIVEN);
+    free(text);
+    json_decref(json);
+    return status;
+}
+
+static json_t *number_json(double value)
+{
+    return value == floor(value) && fabs(value) < 0x1p53 ? json_integer((json_int_t)value)
+                                                         : json_real(value);
+}
+
+airy_status airy_job_set_number(airy_job *job, const char *name, double value)
+{
+    return set_value(job, name, number_json(value));
+}
+
+airy_status airy_job_set_numbers(airy_job *job, const char *name, const double *values,
+                                 size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; values && i < count; i++)
+        if (json_array_append_new(array, number_json(values[i])) != 0) {
+            json_decref(array);
+            array = NULL;
+            break;
+        }
+    return set_value(job, name, array);
+}
+
+airy_status airy_job_set_flag(airy_job *job, const char *name, bool value)
+{
+    return set_value(job, name, json_boolean(value));
+}
+
+airy_status airy_job_reset(airy_job *job, const char *name)
+{
+    size_t row = 0;
+    AIRY_TRY(row_of(job, name, &row));
+    airy_value_clear(job->rows[row], job->fields[row]);
+    return set_default(job, row);
+}
+
+static airy_status set_from_json(airy_job *job, size_t row, const json_t *json)
+{
+    const struct airy_job_row *r = job->rows[row];
+    const size_t count = r->p.list ? json_array_size(json) : 1;
+    AIRY_FAIL_ON_IF(r->p.list && count == 0, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
+                    "%s: expected an array with at least one value in JSON", r->p.name);
+    for (size_t i = 0; i < count; i++) {
+        char *text = NULL;
+        AIRY_TRY(airy_value_from_json(r, r->p.list ? json_array_get(json, i) : json, &text));
+        const airy_status status = set_row(job, row, text, AIRY_ORIGIN_JSON);
+        free(text);
+        AIRY_TRY(status);
+    }
+    return AIRY_OK;
+}
+
+static airy_status set_object(airy_job *job, json_t *object, bool set[AIRY_JOB_ROWS])
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value)
+    {
+        size_t row = 0;
+        AIRY_TRY(row_of(job, name, &row));
+        AIRY_FAIL_ON_IF(job->origins[row] != AIRY_ORIGIN_DEFAULT, AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s: it was set already", name);
+        set[row] = true;
+        AIRY_TRY(set_from_json(job, row, value));
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_job_set_json(airy_job *job, const char *text)
+{
+    AIRY_FAIL_IF(!job || !text, AIRY_ERR_PARAM, "airy_job_set_json: job or text is NULL");
+    bool set[AIRY_JOB_ROWS] = {false};
+    json_error_t wrong;
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
+    AIRY_FAIL_IF(!object, AIRY_ERR_FORMAT, "line %d, column %d: %s", wrong.line, wrong.column,
+                 wrong.text);
+    airy_status status =
+        json_is_object(object)
+            ? set_object(job, object, set)
+            : airy_fail(AIRY_ERR_FORMAT, "expected a JSON object, {\"NAME\": value}");
+    json_decref(object);
+    if (status == AIRY_OK)
+        return AIRY_OK;
+    airy_error error = {.status = AIRY_OK};
+    (void)airy_error_first(&error, status);
+    for (size_t i = 0; i < job->row_count; i++)
+        if (set[i] && job->origins[i] != AIRY_ORIGIN_GIVEN)
+            (void)airy_job_reset(job, job->rows[i]->p.name);
+    return airy_error_restore(&error);
+}
+
+/* ---- values out ---- */
+
+airy_status airy_job_get_origin(const airy_job *job, const char *name, airy_job_origin *origin)
+{
+    size_t row = 0;
+    AIRY_FAIL_IF(!origin, AIRY_ERR_PARAM, "airy_job_get_origin: origin is NULL");
+    AIRY_TRY(row_of(job, name, &row));
+    *origin = job->origins[row];
+    return AIRY_OK;
+}
+
+/* Nobody has set it, and the table has no value for it. */
+static bool is_unset(const airy_job *job, size_t row)
+{
+    const airy_parameter *p = &job->rows[row]->p;
+    return job->origins[row] == AIRY_ORIGIN_DEFAULT && (!p->fallback || p->computed);
+}
+
+airy_status airy_job_get_text(const airy_job *job, const char *name, char **text)
+{
+    size_t row = 0;
+    AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_job_get_text: text is NULL");
+    AIRY_TRY(row_of(job, name, &row));
+    *text = NULL;
+    return is_unset(job, row) ? AIRY_OK : airy_value_text(job->rows[row], job->fields[row], text);
+}
+
+static airy_status print_json(json_t *object, char **text)
+{
+    *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(object);
+    AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for JSON");
+    return AIRY_OK;
+}
+
+airy_status airy_job_get_json(const airy_job *job, char **json)
+{
+    AIRY_FAIL_IF(!job || !json, AIRY_ERR_PARAM, "airy_job_get_json: job or json is NULL");
+    json_t *object = json_object();
+    for (size_t i = 0; i < job->row_count; i++) {
+        if (job->origins[i] == AIRY_ORIGIN_DEFAULT)
+            continue;
+        const char *name = job->rows[i]->p.name;
+        if (json_object_set_new(object, name, airy_value_to_json(job->rows[i], job->fields[i]))) {
+            json_decref(object);
+            return airy_fail_on(AIRY_ERR_FORMAT, AIRY_SUBJECT_PARAMETER,
+                                "%s: its text is not UTF-8, which JSON requires", name);
+        }
+    }
+    return print_json(object, json);
+}
+
+void airy_job_text_free(char *text)
+{
+    free(text);
+}
+
+bool airy_job_is_set(const airy_job *job, const char *name)
+{
+    const int row = find_row(job, name);
+    return row != NOT_THERE && job->origins[row] != AIRY_ORIGIN_DEFAULT;
+}
+
+/* ---- running ---- */
+
+airy_status airy_job_check(airy_job *job)
+{
+    AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "airy_job_check: job is NULL");
+    for (size_t i = 0; i < job->row_count; i++)
+        AIRY_FAIL_ON_IF(
+            job->rows[i]->p.role == AIRY_ROLE_INPUT && job->origins[i] == AIRY_ORIGIN_DEFAULT,
+            AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is missing", job->rows[i]->p.name);
+    return job->kind->check ? job->kind->check(job) : AIRY_OK;
+}
+
+airy_status airy_job_run(airy_job *job)
+{
+    AIRY_TRY(airy_job_check(job));
+    release_results(job);
+    atomic_store(&job->done, 0);
+    atomic_store(&job->total, 0);
+    airy_status status = atomic_load(&job->cancelled)
+                             ? airy_fail(AIRY_ERR_CANCELLED, "cancelled before the run")
+                             : job->kind->run(job);
+    atomic_store(&job->cancelled, false);
+    return status;
+}
+
+void airy_job_cancel(airy_job *job)
+{
+    if (job)
+        atomic_store(&job->cancelled, true);
+}
+
+void airy_job_progress(const airy_job *job, size_t *done, size_t *total)
+{
+    if (done)
+        *done = job ? atomic_load(&job->done) : 0;
+    if (total)
+        *total = job ? atomic_load(&job->total) : 0;
+}
+
+bool airy_job_step(void *user, size_t done, size_t total)
+{
+    airy_job *job = user;
+    atomic_store(&job->done, done);
+    atomic_store(&job->total, total);
+    const bool proceed = !job->hooks.progress || job->hooks.progress(job->hooks.user, done, total);
+    return proceed && !atomic_load(&job->cancelled);
+}
+
+static void tell(const airy_job *job, airy_log_level level, const char *text)
+{
+    if (job->hooks.message)
+        job->hooks.message(job->hooks.user, level, text);
+    else
+        airy_log(level, "%s", text);
+}
+
+void airy_job_message(const airy_job *job, airy_log_level level, const char *format, ...)
+{
+    char room[1024];
+    va_list args;
+    va_start(args, format);
+    char *text = airy_log_format(room, sizeof(room), level, format, args);
+    va_end(args);
+    tell(job, level, text);
+    if (text != room)
+        free(text);
+}
+
+void airy_job_frame_message(void *user, airy_log_level level, const char *text)
+{
+    tell(user, level == AIRY_LOG_WARN ? AIRY_LOG_INFO : level, text);
+}
+
+/* ---- results ---- */
+
+static struct airy_job_made *made_of(airy_job *job, const char *result)
+{
+    struct airy_job_made *made = &job->made[find_result(job, result)];
+    made->is_there = true;
+    return made;
+}
+
+void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view)
+{
+    made_of(job, result)->view = *view;
+}
+
+void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count)
+{
+    struct airy_job_made *made = made_of(job, result);
+    made->count = count;
+    memcpy(made->numbers, values, count * sizeof(*values));
+}
+
+void airy_job_put_number(airy_job *job, const char *result, double value)
+{
+    airy_job_put_numbers(job, result, &value, 1);
+}
+
+airy_status airy_job_put_text(airy_job *job, const char *result, const char *text)
+{
+    char *copy = strdup(text);
+    AIRY_FAIL_IF(!copy, AIRY_ERR_MEMORY, "out of memory for a text");
+    made_of(job, result)->text = copy;
+    return AIRY_OK;
+}
+
+bool airy_job_keeps(const airy_job *job, const char *result)
+{
+    const int at = find_result(job, result);
+    const char *parameter = job->kind->results[at].parameter;
+    return job->wanted[at] || !parameter || !airy_job_is_set(job, parameter);
+}
+
+void airy_job_sum_up(airy_job *job, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(job->summary, sizeof(job->summary), format, args);
+    va_end(args);
+}
+
+static airy_status result_of(const airy_job *job, const char *name, airy_job_result_kind kind,
+                             int *at)
+{
+    AIRY_FAIL_IF(!job || !name, AIRY_ERR_PARAM, "airy_job: job or result is NULL");
+    *at = find_result(job, name);
+    AIRY_FAIL_IF(*at == NOT_THERE, AIRY_ERR_NOT_FOUND, "job %s has no result '%.64s'",
+                 job->kind->name, name);
+    AIRY_FAIL_IF(job->kind->results[*at].kind != kind, AIRY_ERR_PARAM,
+                 "result '%s' of job %s is of another kind", name, job->kind->name);
+    AIRY_FAIL_IF(!job->made[*at].is_there, AIRY_ERR_NOT_FOUND,
+                 "the run of job %s has not made '%s'", job->kind->name, name);
+    return AIRY_OK;
+}
+
+airy_status airy_job_want(airy_job *job, const char *result)
+{
+    AIRY_FAIL_IF(!job || !result, AIRY_ERR_PARAM, "airy_job_want: job or result is NULL");
+    const int at = find_result(job, result);
+    AIRY_FAIL_IF(at == NOT_THERE, AIRY_ERR_NOT_FOUND, "job %s has no result '%.64s'",
+                 job->kind->name, result);
+    job->wanted[at] = true;
+    return AIRY_OK;
+}
+
+airy_status airy_job_get_array(const airy_job *job, const char *result, airy_host_view *view)
+{
+    int at;
+    AIRY_FAIL_IF(!view, AIRY_ERR_PARAM, "airy_job_get_array: view is NULL");
+    AIRY_TRY(result_of(job, result, AIRY_JOB_ARRAY, &at));
+    *view = job->made[at].view;
+    return AIRY_OK;
+}
+
+airy_status airy_job_get_number(const airy_job *job, const char *result, double *value)
+{
+    int at;
+    AIRY_FAIL_IF(!value, AIRY_ERR_PARAM, "airy_job_get_number: value is NULL");
+    AIRY_TRY(result_of(job, result, AIRY_JOB_NUMBER, &at));
+    *value = job->made[at].numbers[0];
+    return AIRY_OK;
+}
+
+/* NaN and infinity are null. */
+static json_t *result_number(double value)
+{
+    return isfinite(value) ? number_json(value) : json_null();
+}
+
+static json_t *result_json(const struct airy_job_made *made, airy_job_result_kind kind)
+{
+    if (kind == AIRY_JOB_NUMBER)
+        return result_number(made->numbers[0]);
+    if (kind == AIRY_JOB_TEXT)
+        return airy_is_utf8(made->text, strlen(made->text)) ? json_string(made->text) : json_null();
+    json_t *array = json_array();
+    for (size_t i = 0; i < made->count; i++)
+        json_array_append_new(array, result_number(made->numbers[i]));
+    return array;
+}
+
+airy_status airy_job_results_json(const airy_job *job, char **json)
+{
+    AIRY_FAIL_IF(!job || !json, AIRY_ERR_PARAM, "airy_job_results_json: job or json is NULL");
+    json_t *object = json_object();
+    for (size_t i = 0; job->kind->results[i].name; i++) {
+        const airy_job_result *result = &job->kind->results[i];
+        if (job->made[i].is_there && result->kind != AIRY_JOB_ARRAY)
+            json_object_set_new(object, result->name, result_json(&job->made[i], result->kind));
+    }
+    return print_json(object, json);
+}
+
+const char *airy_job_summary(const airy_job *job)
+{
+    return job ? job->summary : "";
+}
+
+const airy_device *airy_job_device(const airy_job *job)
+{
+    return job ? job->device : NULL;
+}

@@ -1,0 +1,132 @@
+/*
+ * How a job is described and run. A job is a file of this folder: a struct of values, tables of rows
+ * that describe its members, and functions of its stages. Tables that several jobs share are in
+ * groups.h.
+ */
+#ifndef AIRY_JOBS_JOB_H
+#define AIRY_JOBS_JOB_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+
+#include "airy/job.h"
+#include "base/error.h"
+#include "base/log.h"
+
+/*
+ * Members of a struct of values by the type of their parameter: FLAG bool, WHOLE size_t, SEED and
+ * BYTES uint64_t, REAL double, TEXT and PATH char *, WORD int, DTYPE airy_dtype, TUPLE struct
+ * airy_job_tuple, RANGE and SHAPE size_t[3] and [2], RECORD what its functions take; a list of TEXT
+ * or PATH struct airy_job_list. A RANGE without an end has the end 0.
+ */
+struct airy_job_tuple {
+    double values[4];
+    size_t count;
+};
+struct airy_job_list {
+    char **items;
+    size_t count;
+};
+
+/* A value of several parts. */
+struct airy_job_record {
+    size_t size;
+    /* Return NULL, or what was expected. */
+    const char *(*parse)(void *field, const char *text);
+    void (*print)(char *text, size_t size, const void *field);
+};
+
+struct airy_job_row {
+    airy_parameter p;
+    size_t offset;
+    const struct airy_job_record *record; /* of RECORD */
+};
+
+/* A table of rows, NULL behind the last name, and where its struct lies among the values. */
+struct airy_job_group {
+    const struct airy_job_row *rows;
+    size_t offset;
+};
+
+enum { AIRY_JOB_GROUPS = 8, AIRY_JOB_ROWS = 128, AIRY_JOB_RESULTS = 32 };
+
+struct airy_job_kind {
+    const char *name, *summary, *details;
+    struct airy_job_group groups[AIRY_JOB_GROUPS]; /* rows NULL behind the last */
+    const airy_job_result *results;                /* name NULL behind the last */
+    size_t values_size;
+    airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
+    airy_status (*run)(airy_job *job);
+};
+
+/* airy_job_create of a description. */
+airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy_context *context,
+                          const airy_job_hooks *hooks);
+
+/* A result that was made. */
+struct airy_job_made {
+    bool is_there;
+    airy_host_view view; /* of an array, whose data are the job's */
+    double numbers[4];
+    size_t count;
+    char *text;
+};
+
+struct airy_job {
+    const struct airy_job_kind *kind;
+    airy_context *context;
+    airy_job_hooks hooks;
+    void *values;
+    size_t row_count;
+    const struct airy_job_row *rows[AIRY_JOB_ROWS];
+    void *fields[AIRY_JOB_ROWS]; /* of values */
+    uint8_t origins[AIRY_JOB_ROWS];
+    struct airy_job_made made[AIRY_JOB_RESULTS];
+    bool wanted[AIRY_JOB_RESULTS];
+    airy_device *device; /* the context's */
+    char summary[1024];
+    atomic_bool cancelled;
+    atomic_size_t done, total;
+};
+
+/* ---- values (value.c) ---- */
+
+/* Fill a field from text. AIRY_ERR_PARAM "NAME TEXT: expected ...", of the subject NAME. */
+airy_status airy_value_parse(const struct airy_job_row *row, void *field, const char *text);
+/* The text of a field, malloc'ed; NULL: it has none. */
+airy_status airy_value_text(const struct airy_job_row *row, const void *field, char **text);
+/* The text of a JSON value for airy_value_parse, malloc'ed; AIRY_ERR_DTYPE where the kind is another. */
+airy_status airy_value_from_json(const struct airy_job_row *row, const json_t *json, char **text);
+/* A new reference; NULL: out of memory. */
+json_t *airy_value_to_json(const struct airy_job_row *row, const void *field);
+/* Release what the field refers to, and set it to zeros. */
+void airy_value_clear(const struct airy_job_row *row, void *field);
+
+/* ---- for jobs (job.c) ---- */
+
+/* Whether a parameter was set. The name must be one of the job's. */
+bool airy_job_is_set(const airy_job *job, const char *name);
+/* Report a message to the job's hook. On the thread inside the run. */
+void airy_job_message(const airy_job *job, airy_log_level level, const char *format, ...)
+    AIRY_PRINTF(3, 4);
+/* An airy_progress_fn with the job as user: counts, asks the hook, and ends the run once cancelled. */
+bool airy_job_step(void *job, size_t done, size_t total);
+/* An airy_log_fn with the job as user: messages about single frames, of level INFO. */
+void airy_job_frame_message(void *job, airy_log_level level, const char *text);
+/* Hand over results: the data are the job's from then on, malloc'ed. */
+void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view);
+void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count);
+void airy_job_put_number(airy_job *job, const char *result, double value);
+airy_status airy_job_put_text(airy_job *job, const char *result, const char *text);
+/* Whether a result is to be kept in memory: no file is named for it, or it is wanted. */
+bool airy_job_keeps(const airy_job *job, const char *result);
+/* The sentence about the result. */
+void airy_job_sum_up(airy_job *job, const char *format, ...) AIRY_PRINTF(2, 3);
+
+/* ---- context (context.c) ---- */
+
+/* The device of these parameters, opened when it is first asked for. It is the context's. */
+airy_status airy_context_device(airy_context *context, airy_device **device, const char *spec,
+                                const airy_device_params *params);
+
+#endif

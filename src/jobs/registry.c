@@ -1,0 +1,85 @@
+/* The jobs of this build, in the order in which they are listed. */
+#include <string.h>
+
+#include "base/word.h"
+#include "jobs/job.h"
+
+extern const struct airy_job_kind airy_job_reduce;
+
+static const struct airy_job_kind *const kinds[] = {&airy_job_reduce};
+enum { COUNT = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* NULL after AIRY_ERR_NOT_FOUND was reported. */
+static const struct airy_job_kind *find_kind(const char *name)
+{
+    const char *names[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        names[i] = kinds[i]->name;
+        if (strcmp(names[i], name) == 0)
+            return kinds[i];
+    }
+    (void)airy_unknown_word("job", name, names, COUNT);
+    (void)airy_fail_as(AIRY_ERR_NOT_FOUND);
+    return NULL;
+}
+
+airy_status airy_job_create(airy_job **job, const char *name, airy_context *context,
+                            const airy_job_hooks *hooks)
+{
+    AIRY_FAIL_IF(!job || !name, AIRY_ERR_PARAM, "airy_job_create: job or name is NULL");
+    const struct airy_job_kind *kind = find_kind(name);
+    return kind ? airy_job_make(job, kind, context, hooks) : AIRY_ERR_NOT_FOUND;
+}
+
+size_t airy_job_count(void)
+{
+    return COUNT;
+}
+
+static void describe(airy_job_info *info, const struct airy_job_kind *kind)
+{
+    *info = (airy_job_info){.name = kind->name, .summary = kind->summary, .details = kind->details};
+    for (size_t g = 0; g < AIRY_JOB_GROUPS && kind->groups[g].rows; g++)
+        for (const struct airy_job_row *row = kind->groups[g].rows; row->p.name; row++)
+            info->parameters++;
+    while (kind->results[info->results].name)
+        info->results++;
+}
+
+airy_status airy_job_at(airy_job_info *info, size_t index)
+{
+    AIRY_FAIL_IF(!info, AIRY_ERR_PARAM, "airy_job_at: info is NULL");
+    AIRY_FAIL_IF(index >= (size_t)COUNT, AIRY_ERR_PARAM, "job %zu, there are %zu", index,
+                 (size_t)COUNT);
+    describe(info, kinds[index]);
+    return AIRY_OK;
+}
+
+airy_status airy_job_describe(airy_job_info *info, const char *job)
+{
+    AIRY_FAIL_IF(!info || !job, AIRY_ERR_PARAM, "airy_job_describe: info or job is NULL");
+    const struct airy_job_kind *kind = find_kind(job);
+    if (!kind)
+        return AIRY_ERR_NOT_FOUND;
+    describe(info, kind);
+    return AIRY_OK;
+}
+
+const airy_parameter *airy_job_parameter_at(const char *job, size_t index)
+{
+    const struct airy_job_kind *kind = job ? find_kind(job) : NULL;
+    for (size_t g = 0; kind && g < AIRY_JOB_GROUPS && kind->groups[g].rows; g++)
+        for (const struct airy_job_row *row = kind->groups[g].rows; row->p.name; row++)
+            if (index-- == 0)
+                return &row->p;
+    return NULL;
+}
+
+const airy_job_result *airy_job_result_at(const char *job, size_t index)
+{
+    const struct airy_job_kind *kind = job ? find_kind(job) : NULL;
+    for (size_t i = 0; kind && kind->results[i].name; i++)
+        if (i == index)
+            return &kind->results[i];
+    return NULL;
+}

@@ -1,0 +1,528 @@
+/* Values of parameters: their text, their JSON, their memory. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/word.h"
+#include "jobs/job.h"
+
+enum { WORDS = 768, WHY = 1024, TEXT = 512 };
+
+static bool parse_number(double *value, const char *text)
+{
+    char *end = NULL;
+    if (!*text || text[strspn(text, "0123456789+-.eE")]) /* strtod takes blanks, 0x1p3, inf, nan */
+        return false;
+    struct airy_c_locale locale;
+    if (airy_c_locale_enter(&locale) != AIRY_OK)
+        return false;
+    const double number = strtod(text, &end);
+    airy_c_locale_leave(&locale);
+    if (*end || isinf(number))
+        return false;
+    *value = number;
+    return true;
+}
+
+static bool parse_whole(uint64_t *value, const char *text)
+{
+    if (!*text || text[strspn(text, "0123456789")])
+        return false;
+    errno = 0;
+    const unsigned long long number = strtoull(text, NULL, 10);
+    *value = number;
+    return errno == 0;
+}
+
+static bool parse_bytes(uint64_t *value, const char *text)
+{
+    static const char units[] = "KMGT";
+    char digits[32];
+    double number, scale = 1;
+    const size_t n = strspn(text, "0123456789.");
+    if (n == 0 || n >= sizeof(digits))
+        return false;
+    memcpy(digits, text, n);
+    digits[n] = 0;
+    const char *rest = text + n, *unit = strchr(units, toupper((unsigned char)*rest));
+    if (!parse_number(&number, digits) || !unit)
+        return false;
+    if (*rest && rest[1] && strcmp(rest + 1, "iB") != 0 && strcmp(rest + 1, "B") != 0)
+        return false;
+    if (*rest)
+        scale = ldexp(1, 10 * (int)(unit - units + 1));
+    if (!(number * scale >= 1) || number * scale > 0x1p60)
+        return false;
+    *value = (uint64_t)(number * scale);
+    return true;
+}
+
+static bool is_limited(const airy_parameter *p)
+{
+    return p->lo != 0 || p->hi != 0;
+}
+
+static const char *expect_whole(const airy_parameter *p, void *field, const char *text, char *why)
+{
+    uint64_t value;
+    const double hi = is_limited(p) ? p->hi : (double)SIZE_MAX;
+    snprintf(why, WHY, "expected a whole number from %.0f to %.0f", p->lo, hi);
+    if (!parse_whole(&value, text) || (double)value < p->lo || (double)value > hi)
+        return why;
+    *(size_t *)field = (size_t)value;
+    return NULL;
+}
+
+static const char *expect_real(const airy_parameter *p, void *field, const char *text, char *why)
+{
+    double value;
+    if (is_limited(p))
+        snprintf(why, WHY, "expected a number from %g to %g", p->lo, p->hi);
+    else
+        snprintf(why, WHY, "expected a number");
+    if (!parse_number(&value, text) || (is_limited(p) && !(value >= p->lo && value <= p->hi)))
+        return why;
+    *(double *)field = value;
+    return NULL;
+}
+
+static const char *expect_tuple(const airy_parameter *p, void *field, const char *text, char *why)
+{
+    struct airy_job_tuple tuple = {.count = 0};
+    const char *at = text;
+    bool good = true;
+    while (good) {
+        char word[64];
+        const size_t n = strcspn(at, ",");
+        snprintf(word, sizeof(word), "%.*s", (int)n, at);
+        good = n < sizeof(word) && tuple.count < p->most &&
+               parse_number(&tuple.values[tuple.count++], word);
+        if (!at[n])
+            break;
+        at += n + 1;
+    }
+    for (size_t i = 0; good && i < tuple.count; i++)
+        good = !is_limited(p) || (tuple.values[i] >= p->lo && tuple.values[i] <= p->hi);
+    if (p->least == p->most)
+        snprintf(why, WHY, "expected %zu numbers with commas between", p->most);
+    else
+        snprintf(why, WHY, "expected %zu to %zu numbers with commas between", p->least, p->most);
+    if (!good || tuple.count < p->least)
+        return why;
+    *(struct airy_job_tuple *)field = tuple;
+    return NULL;
+}
+
+/* One part of A:B:S, up to the ':'; an empty one keeps *value. */
+static bool parse_part(uint64_t *value, const char **text)
+{
+    char part[24];
+    const size_t n = strcspn(*text, ":");
+    if (n >= sizeof(part))
+        return false;
+    memcpy(part, *text, n);
+    part[n] = 0;
+    *text += n;
+    return n == 0 || parse_whole(value, part);
+}
+
+static const char *expect_range(void *field, const char *text)
+{
+    static const char expected[] = "expected N, FIRST:LAST or FIRST:LAST:STEP, LAST excluded";
+    size_t *range = field;
+    uint64_t value[3] = {0, 0, 1};
+    if (parse_whole(&value[0], text) && value[0] < SIZE_MAX) {
+        range[0] = (size_t)value[0];
+        range[1] = range[0] + 1;
+        range[2] = 1;
+        return NULL;
+    }
+    value[0] = 0;
+    bool ends = false; /* B was given */
+    for (size_t i = 0; i < 3; i++) {
+        ends |= i == 1 && *text && *text != ':';
+        if (!parse_part(&value[i], &text) || (i == 0 && *text != ':'))
+            return expected;
+        if (!*text)
+            break;
+        text++;
+        if (i == 2)
+            return expected;
+    }
+    if (ends && value[1] <= value[0])
+        return "LAST is not above FIRST; FIRST:LAST goes from FIRST to LAST - 1, and N alone is "
+               "one";
+    if (value[2] < 1)
+        return "STEP is 0, expected at least 1";
+    for (size_t i = 0; i < 3; i++)
+        range[i] = (size_t)value[i];
+    return NULL;
+}
+
+static const char *expect_shape(void *field, const char *text)
+{
+    size_t *shape = field;
+    char first[24];
+    uint64_t height, width;
+    const size_t n = strcspn(text, "x");
+    if (n >= sizeof(first) || !text[n])
+        return "expected HEIGHTxWIDTH, such as 1024x2048";
+    memcpy(first, text, n);
+    first[n] = 0;
+    if (!parse_whole(&height, first) || !parse_whole(&width, text + n + 1) || height == 0 ||
+        width == 0 || height > UINT32_MAX || width > UINT32_MAX)
+        return "expected HEIGHTxWIDTH, such as 1024x2048";
+    shape[0] = (size_t)height;
+    shape[1] = (size_t)width;
+    return NULL;
+}
+
+static size_t count_words(const char *const *words)
+{
+    size_t count = 0;
+    while (words[count])
+        count++;
+    return count;
+}
+
+static const char *expect_flag(void *field, const char *text)
+{
+    const bool on = strcmp(text, "on") == 0;
+    if (!on && strcmp(text, "off") != 0)
+        return "expected on or off";
+    *(bool *)field = on;
+    return NULL;
+}
+
+/* "expected a, b or c", and the word that was meant. */
+static const char *expect_words(const char *const *words, const char *text, char *why)
+{
+    char list[WORDS];
+    const size_t count = count_words(words);
+    const char *near = airy_suggest_word(text, words, count);
+    airy_join_words(list, sizeof(list), words, count);
+    snprintf(why, WHY, "expected %s%s%s%s", list, near ? "; did you mean '" : "", near ? near : "",
+             near ? "'?" : "");
+    return why;
+}
+
+static const char *expect_word(const airy_parameter *p, int *field, const char *text, char *why)
+{
+    for (int i = 0; p->words[i]; i++)
+        if (strcmp(text, p->words[i]) == 0) {
+            *field = i;
+            return NULL;
+        }
+    return expect_words(p->words, text, why);
+}
+
+/* One of the words, by each of its names. */
+static const char *expect_dtype(const airy_parameter *p, airy_dtype *field, const char *text,
+                                char *why)
+{
+    airy_dtype dtype, one;
+    if (airy_dtype_parse(&dtype, text) == AIRY_OK)
+        for (size_t i = 0; p->words[i]; i++)
+            if (airy_dtype_parse(&one, p->words[i]) == AIRY_OK && one == dtype) {
+                *field = dtype;
+                return NULL;
+            }
+    return expect_words(p->words, text, why);
+}
+
+static airy_status add_text(const struct airy_job_row *row, void *field, const char *text)
+{
+    char *copy = strdup(text);
+    AIRY_FAIL_IF(!copy, AIRY_ERR_MEMORY, "out of memory for a text");
+    if (!row->p.list) {
+        *(char **)field = copy;
+        return AIRY_OK;
+    }
+    struct airy_job_list *list = field;
+    char **items = realloc(list->items, (list->count + 1) * sizeof(char *));
+    if (!items) {
+        free(copy);
+        return airy_fail(AIRY_ERR_MEMORY, "out of memory for a list");
+    }
+    list->items = items;
+    list->items[list->count++] = copy;
+    return AIRY_OK;
+}
+
+static airy_status fail_expected(const airy_parameter *p, const char *text, const char *expected)
+{
+    return airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s %.128s: %s", p->name,
+                        *text ? text : "''", expected);
+}
+
+airy_status airy_value_parse(const struct airy_job_row *row, void *field, const char *text)
+{
+    const airy_parameter *p = &row->p;
+    char why[WHY];
+    const char *expected = NULL;
+    switch (p->type) {
+    case AIRY_PARAMETER_FLAG:
+        expected = expect_flag(field, text);
+        break;
+    case AIRY_PARAMETER_WHOLE:
+        expected = expect_whole(p, field, text, why);
+        break;
+    case AIRY_PARAMETER_SEED:
+        if (!parse_whole(field, text))
+            expected = "expected a whole number from 0 to 18446744073709551615";
+        break;
+    case AIRY_PARAMETER_BYTES:
+        if (!parse_bytes(field, text))
+            expected = "expected bytes such as 800M or 2G";
+        break;
+    case AIRY_PARAMETER_REAL:
+        expected = expect_real(p, field, text, why);
+        break;
+    case AIRY_PARAMETER_TUPLE:
+        expected = expect_tuple(p, field, text, why);
+        break;
+    case AIRY_PARAMETER_RANGE:
+        expected = expect_range(field, text);
+        break;
+    case AIRY_PARAMETER_SHAPE:
+        expected = expect_shape(field, text);
+        break;
+    case AIRY_PARAMETER_RECORD:
+        expected = row->record->parse(field, text);
+        break;
+    case AIRY_PARAMETER_WORD:
+        expected = expect_word(p, field, text, why);
+        break;
+    case AIRY_PARAMETER_DTYPE:
+        expected = expect_dtype(p, field, text, why);
+        break;
+    default:
+        if (*text)
+            return add_text(row, field, text);
+        expected = "expected a text that is not empty";
+    }
+    return expected ? fail_expected(p, text, expected) : AIRY_OK;
+}
+
+static void print_range(char *text, const size_t *range)
+{
+    if (range[1])
+        snprintf(text, TEXT, "%zu:%zu:%zu", range[0], range[1], range[2]);
+    else
+        snprintf(text, TEXT, "%zu::%zu", range[0], range[2]);
+}
+
+static void print_tuple(char *text, const struct airy_job_tuple *tuple)
+{
+    char number[AIRY_NUMBER_TEXT];
+    size_t n = 0;
+    for (size_t i = 0; i < tuple->count; i++)
+        n += (size_t)snprintf(text + n, TEXT - n, "%s%s", i ? "," : "",
+                              airy_number_text(number, tuple->values[i], false));
+}
+
+/* The lines of a list. */
+static airy_status join_list(const struct airy_job_list *list, char **text)
+{
+    size_t size = 1, at = 0;
+    for (size_t i = 0; i < list->count; i++)
+        size += strlen(list->items[i]) + 1;
+    AIRY_TRY(airy_memory_calloc((void **)text, size, 1, "a text"));
+    for (size_t i = 0; i < list->count; i++)
+        at += (size_t)snprintf(*text + at, size - at, "%s%s", i ? "\n" : "", list->items[i]);
+    return AIRY_OK;
+}
+
+airy_status airy_value_text(const struct airy_job_row *row, const void *field, char **text)
+{
+    const airy_parameter *p = &row->p;
+    char room[TEXT] = "", number[AIRY_NUMBER_TEXT];
+    const char *from = room;
+    if (p->list)
+        return join_list(field, text);
+    switch (p->type) {
+    case AIRY_PARAMETER_FLAG:
+        from = *(const bool *)field ? "on" : "off";
+        break;
+    case AIRY_PARAMETER_WHOLE:
+        snprintf(room, sizeof(room), "%zu", *(const size_t *)field);
+        break;
+    case AIRY_PARAMETER_SEED:
+    case AIRY_PARAMETER_BYTES:
+        snprintf(room, sizeof(room), "%llu", (unsigned long long)*(const uint64_t *)field);
+        break;
+    case AIRY_PARAMETER_REAL:
+        from = airy_number_text(number, *(const double *)field, false);
+        break;
+    case AIRY_PARAMETER_WORD:
+        from = p->words[*(const int *)field];
+        break;
+    case AIRY_PARAMETER_DTYPE:
+        from = airy_dtype_name(*(const airy_dtype *)field);
+        break;
+    case AIRY_PARAMETER_TUPLE:
+        print_tuple(room, field);
+        break;
+    case AIRY_PARAMETER_RANGE:
+        print_range(room, field);
+        break;
+    case AIRY_PARAMETER_SHAPE:
+        snprintf(room, sizeof(room), "%zux%zu", ((const size_t *)field)[0],
+                 ((const size_t *)field)[1]);
+        break;
+    case AIRY_PARAMETER_RECORD:
+        row->record->print(room, sizeof(room), field);
+        break;
+    default:
+        from = *(char *const *)field ? *(char *const *)field : "";
+    }
+    *text = strdup(from);
+    AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for a text");
+    return AIRY_OK;
+}
+
+static bool is_number(airy_parameter_type type)
+{
+    return type == AIRY_PARAMETER_WHOLE || type == AIRY_PARAMETER_REAL ||
+           type == AIRY_PARAMETER_SEED || type == AIRY_PARAMETER_BYTES;
+}
+
+/* SEED and BYTES go beyond what JSON's integers hold. */
+static bool may_be_text(airy_parameter_type type)
+{
+    return !is_number(type) || type == AIRY_PARAMETER_SEED || type == AIRY_PARAMETER_BYTES;
+}
+
+static bool add_number(char *text, size_t *n, const json_t *json)
+{
+    char number[AIRY_NUMBER_TEXT];
+    if (json_is_integer(json))
+        *n += (size_t)snprintf(text + *n, TEXT - *n, "%lld", (long long)json_integer_value(json));
+    else if (json_is_real(json))
+        *n += (size_t)snprintf(text + *n, TEXT - *n, "%s",
+                               airy_number_text(number, json_real_value(json), false));
+    else
+        return false;
+    return *n < TEXT;
+}
+
+/* "1,2.5" of [1, 2.5]. */
+static bool add_numbers(char *text, const json_t *array)
+{
+    size_t n = 0, i;
+    const json_t *each;
+    json_array_foreach(array, i, each)
+    {
+        if (i && n + 1 < TEXT)
+            text[n++] = ',';
+        text[n] = 0;
+        if (n + AIRY_NUMBER_TEXT >= TEXT || !add_number(text, &n, each))
+            return false;
+    }
+    return i > 0;
+}
+
+airy_status airy_value_from_json(const struct airy_job_row *row, const json_t *json, char **text)
+{
+    static const char *const kinds[] = {
+        [AIRY_PARAMETER_FLAG] = "true or false",
+        [AIRY_PARAMETER_WHOLE] = "a number",
+        [AIRY_PARAMETER_SEED] = "a number or its digits as a string",
+        [AIRY_PARAMETER_BYTES] = "a number or a string",
+        [AIRY_PARAMETER_REAL] = "a number",
+        [AIRY_PARAMETER_TUPLE] = "an array of numbers"};
+    const airy_parameter_type type = row->p.type;
+    char room[TEXT] = "";
+    const char *from = NULL;
+    size_t n = 0;
+    if (type == AIRY_PARAMETER_FLAG)
+        from = json_is_true(json) ? "on" : json_is_false(json) ? "off" : NULL;
+    else if (type == AIRY_PARAMETER_TUPLE)
+        from = json_is_array(json) && add_numbers(room, json) ? room : NULL;
+    else if (is_number(type) && json_is_number(json))
+        from = add_number(room, &n, json) ? room : NULL;
+    else if (may_be_text(type) && json_is_string(json) &&
+             strlen(json_string_value(json)) == json_string_length(json))
+        from = json_string_value(json);
+    AIRY_FAIL_ON_IF(!from, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER, "%s: expected %s in JSON",
+                    row->p.name,
+                    kinds[type] && type <= AIRY_PARAMETER_TUPLE ? kinds[type] : "a string");
+    *text = strdup(from);
+    AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for a text");
+    return AIRY_OK;
+}
+
+static json_t *numbers_json(const struct airy_job_tuple *tuple)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < tuple->count; i++)
+        json_array_append_new(array, json_real(tuple->values[i]));
+    return array;
+}
+
+static json_t *list_json(const struct airy_job_list *list)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < list->count; i++)
+        json_array_append_new(array, json_string(list->items[i]));
+    return array;
+}
+
+json_t *airy_value_to_json(const struct airy_job_row *row, const void *field)
+{
+    if (row->p.list)
+        return list_json(field);
+    switch (row->p.type) {
+    case AIRY_PARAMETER_FLAG:
+        return json_boolean(*(const bool *)field);
+    case AIRY_PARAMETER_WHOLE:
+        return json_integer((json_int_t) * (const size_t *)field);
+    case AIRY_PARAMETER_REAL:
+        return json_real(*(const double *)field);
+    case AIRY_PARAMETER_TUPLE:
+        return numbers_json(field);
+    default: {
+        char *text = NULL;
+        json_t *json = airy_value_text(row, field, &text) == AIRY_OK ? json_string(text) : NULL;
+        free(text);
+        return json;
+    }
+    }
+}
+
+static size_t size_of(const struct airy_job_row *row)
+{
+    static const size_t sizes[AIRY_PARAMETER_TYPE_COUNT] = {
+        [AIRY_PARAMETER_FLAG] = sizeof(bool),
+        [AIRY_PARAMETER_WHOLE] = sizeof(size_t),
+        [AIRY_PARAMETER_SEED] = sizeof(uint64_t),
+        [AIRY_PARAMETER_BYTES] = sizeof(uint64_t),
+        [AIRY_PARAMETER_REAL] = sizeof(double),
+        [AIRY_PARAMETER_TEXT] = sizeof(char *),
+        [AIRY_PARAMETER_WORD] = sizeof(int),
+        [AIRY_PARAMETER_DTYPE] = sizeof(airy_dtype),
+        [AIRY_PARAMETER_PATH] = sizeof(char *),
+        [AIRY_PARAMETER_TUPLE] = sizeof(struct airy_job_tuple),
+        [AIRY_PARAMETER_RANGE] = 3 * sizeof(size_t),
+        [AIRY_PARAMETER_SHAPE] = 2 * sizeof(size_t)};
+    return row->p.list                            ? sizeof(struct airy_job_list)
+           : row->p.type == AIRY_PARAMETER_RECORD ? row->record->size
+                                                  : sizes[row->p.type];
+}
+
+void airy_value_clear(const struct airy_job_row *row, void *field)
+{
+    if (row->p.list) {
+        const struct airy_job_list *list = field;
+        for (size_t i = 0; i < list->count; i++)
+            free(list->items[i]);
+        free(list->items);
+    } else if (row->p.type == AIRY_PARAMETER_TEXT || row->p.type == AIRY_PARAMETER_PATH) {
+        free(*(char **)field);
+    }
+    memset(field, 0, size_of(row));
+}

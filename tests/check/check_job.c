@@ -1,0 +1,467 @@
+/* Jobs: their descriptions, values in every form, bad input, and runs beside the same work by hand. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "airy/image.h"
+#include "airy/job.h"
+#include "airy/reduce_stack.h"
+#include "check_pipeline.h"
+#include "jobs/job.h"
+
+/* Every description is complete: names, texts, default values that the type takes. */
+static void check_descriptions(struct check *c)
+{
+    if (!check_case(c, "job_descriptions"))
+        return;
+    airy_job_info info;
+    CHECK(c, airy_job_count() > 0 && airy_job_at(&info, airy_job_count()) == AIRY_ERR_PARAM);
+    for (size_t j = 0; j < airy_job_count(); j++) {
+        airy_job *job = NULL;
+        CHECK_OK(c, airy_job_at(&info, j));
+        CHECK(c, *info.name && *info.summary && *info.details);
+        CHECK_OK(c, airy_job_create(&job, info.name, NULL, NULL));
+        for (size_t i = 0; i < info.parameters; i++) {
+            const airy_parameter *p = airy_job_parameter_at(info.name, i);
+            airy_job_origin origin;
+            CHECK(c, p && p->help && *p->help && (unsigned)p->type < AIRY_PARAMETER_TYPE_COUNT);
+            CHECK(c,
+                  (p->type != AIRY_PARAMETER_WORD && p->type != AIRY_PARAMETER_DTYPE) || p->words);
+            CHECK(c, strspn(p->name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(p->name));
+            for (size_t k = 0; k < i; k++)
+                CHECK(c, strcmp(p->name, airy_job_parameter_at(info.name, k)->name) != 0);
+            CHECK_OK(c, airy_job_get_origin(job, p->name, &origin));
+            CHECK(c, origin == AIRY_ORIGIN_DEFAULT);
+        }
+        CHECK(c, !airy_job_parameter_at(info.name, info.parameters));
+        for (size_t i = 0; i < info.results; i++)
+            CHECK(c, *airy_job_result_at(info.name, i)->help);
+        CHECK(c, !airy_job_result_at(info.name, info.results));
+        airy_job_destroy(&job);
+    }
+    CHECK_FAILS(c, airy_job_describe(&info, "reduse"), AIRY_ERR_NOT_FOUND,
+                "job 'reduse' is unknown, did you mean 'reduce'?");
+}
+
+/* A record for the cases of values. */
+static const char *parse_pair(void *field, const char *text)
+{
+    return sscanf(text, "%d/%d", (int *)field, (int *)field + 1) == 2 ? NULL : "expected A/B";
+}
+
+static void print_pair(char *text, size_t size, const void *field)
+{
+    snprintf(text, size, "%d/%d", ((const int *)field)[0], ((const int *)field)[1]);
+}
+
+static const struct airy_job_record pair = {2 * sizeof(int), parse_pair, print_pair};
+static const char *const words[] = {"red", "green", NULL}, *const dtypes[] = {"uint16", "f32",
+                                                                              NULL};
+
+/* Text in, the same or its plain form out; its JSON gives the same value again. */
+struct form {
+    struct airy_job_row row;
+    const char *text, *plain, *json;
+};
+
+static const struct form forms[] = {
+    {{{.name = "flag", .type = AIRY_PARAMETER_FLAG}, 0, NULL}, "on", "on", "true"},
+    {{{.name = "whole", .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = 99}, 0, NULL},
+     "12",
+     "12",
+     "12"},
+    {{{.name = "seed", .type = AIRY_PARAMETER_SEED}, 0, NULL},
+     "18446744073709551615",
+     "18446744073709551615",
+     "\"18446744073709551615\""},
+    {{{.name = "bytes", .type = AIRY_PARAMETER_BYTES}, 0, NULL}, "1.5KiB", "1536", "\"1536\""},
+    {{{.name = "real", .type = AIRY_PARAMETER_REAL}, 0, NULL}, "1e-3", "0.001", "0.001"},
+    {{{.name = "text", .type = AIRY_PARAMETER_TEXT}, 0, NULL}, "a b", "a b", "\"a b\""},
+    {{{.name = "word", .type = AIRY_PARAMETER_WORD, .words = words}, 0, NULL},
+     "green",
+     "green",
+     "\"green\""},
+    {{{.name = "dtype", .type = AIRY_PARAMETER_DTYPE, .words = dtypes}, 0, NULL},
+     "float32",
+     "float32",
+     "\"float32\""},
+    {{{.name = "path", .type = AIRY_PARAMETER_PATH}, 0, NULL},
+     "x.h5::/a",
+     "x.h5::/a",
+     "\"x.h5::/a\""},
+    {{{.name = "tuple", .type = AIRY_PARAMETER_TUPLE, .least = 1, .most = 3}, 0, NULL},
+     "1,2.5",
+     "1,2.5",
+     "[1.0,2.5]"},
+    {{{.name = "range", .type = AIRY_PARAMETER_RANGE}, 0, NULL}, "3:", "3::1", "\"3::1\""},
+    {{{.name = "range", .type = AIRY_PARAMETER_RANGE}, 0, NULL}, "7", "7:8:1", "\"7:8:1\""},
+    {{{.name = "shape", .type = AIRY_PARAMETER_SHAPE}, 0, NULL}, "10x20", "10x20", "\"10x20\""},
+    {{{.name = "record", .type = AIRY_PARAMETER_RECORD}, 0, &pair}, "3/-4", "3/-4", "\"3/-4\""},
+};
+
+static void check_value_forms(struct check *c)
+{
+    if (!check_case(c, "job_values"))
+        return;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        const struct form *f = &forms[i];
+        _Alignas(16) char field[64] = {0}, again[64] = {0};
+        char *text = NULL, *from = NULL;
+        CHECK_OK(c, airy_value_parse(&f->row, field, f->text));
+        CHECK_OK(c, airy_value_text(&f->row, field, &text));
+        if (!CHECK(c, text && strcmp(text, f->plain) == 0))
+            printf("# %s: %s\n", f->row.p.name, text);
+        json_t *json = airy_value_to_json(&f->row, field);
+        char *said = json_dumps(json, JSON_ENCODE_ANY | JSON_COMPACT);
+        if (!CHECK(c, said && strcmp(said, f->json) == 0))
+            printf("# %s: %s\n", f->row.p.name, said);
+        CHECK_OK(c, airy_value_from_json(&f->row, json, &from));
+        CHECK_OK(c, airy_value_parse(&f->row, again, from));
+        free(text);
+        CHECK_OK(c, airy_value_text(&f->row, again, &text));
+        CHECK(c, text && strcmp(text, f->plain) == 0);
+        json_decref(json);
+        free(said);
+        free(text);
+        free(from);
+        airy_value_clear(&f->row, field);
+        airy_value_clear(&f->row, again);
+    }
+}
+
+/* What no type takes. */
+static void check_bad_values(struct check *c)
+{
+    static const struct {
+        const char *name, *text, *sentence;
+    } bad[] = {
+        {"flag", "yes", "expected on or off"},
+        {"whole", "", "whole '': expected a whole number from 1 to 99"},
+        {"whole", "100", "expected a whole number from 1 to 99"},
+        {"whole", "0", "from 1 to 99"},
+        {"whole", "1.5", "from 1 to 99"},
+        {"whole", "-1", "from 1 to 99"},
+        {"whole", "99999999999999999999999", "from 1 to 99"},
+        {"seed", "18446744073709551616", "expected a whole number from 0"},
+        {"bytes", "0", "expected bytes"},
+        {"bytes", "1Q", "expected bytes"},
+        {"bytes", "9999999999G", "expected bytes"},
+        {"real", "nan", "real nan: expected a number"},
+        {"real", "0x10", "expected a number"},
+        {"real", "1e999", "expected a number"},
+        {"real", " 1", "expected a number"},
+        {"text", "", "expected a text that is not empty"},
+        {"word", "gren", "word gren: expected red or green; did you mean 'green'?"},
+        {"dtype", "float64", "expected uint16 or f32"},
+        {"tuple", "1,2,3,4", "expected 1 to 3 numbers"},
+        {"tuple", "1,,2", "expected 1 to 3 numbers"},
+        {"tuple", ",", "expected 1 to 3 numbers"},
+        {"range", "5:5", "LAST is not above FIRST"},
+        {"range", "1:2:0", "STEP is 0"},
+        {"range", "1:2:3:4", "expected N"},
+        {"range", "a", "expected N"},
+        {"shape", "10", "expected HEIGHTxWIDTH"},
+        {"shape", "0x5", "expected HEIGHTxWIDTH"},
+        {"shape", "99999999999x5", "expected HEIGHTxWIDTH"},
+        {"record", "3", "expected A/B"},
+    };
+    if (!check_case(c, "job_bad_values"))
+        return;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        for (size_t k = 0; k < sizeof(forms) / sizeof(forms[0]); k++) {
+            if (strcmp(forms[k].row.p.name, bad[i].name) != 0)
+                continue;
+            _Alignas(16) char field[64] = {0};
+            airy_error error;
+            CHECK_FAILS(c, airy_value_parse(&forms[k].row, field, bad[i].text), AIRY_ERR_PARAM,
+                        bad[i].sentence);
+            airy_error_get(&error);
+            CHECK(c,
+                  error.subject == AIRY_SUBJECT_PARAMETER && strcmp(error.name, bad[i].name) == 0);
+            break;
+        }
+}
+
+/* Bad input through the public calls: a status with subject and sentence, and nothing is changed. */
+static void check_bad_calls(struct check *c)
+{
+    if (!check_case(c, "job_bad_calls"))
+        return;
+    airy_job *job = NULL;
+    char *text = NULL;
+    double number;
+    airy_host_view view;
+    CHECK_FAILS(c, airy_job_create(&job, "no job", NULL, NULL), AIRY_ERR_NOT_FOUND, "is unknown");
+    CHECK(c, airy_job_create(NULL, "reduce", NULL, NULL) == AIRY_ERR_PARAM && !job);
+    CHECK_OK(c, airy_job_create(&job, "reduce", NULL, NULL));
+    CHECK_FAILS(c, airy_job_set(job, "bye", "mean"), AIRY_ERR_NOT_FOUND,
+                "job reduce: parameter 'bye' is unknown, did you mean 'by'?");
+    CHECK_FAILS(c, airy_job_set(job, "by", NULL), AIRY_ERR_PARAM, "by: the text is NULL");
+    CHECK_FAILS(c, airy_job_set(job, NULL, "x"), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_job_set(NULL, "by", "x"), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_job_set_number(job, "by", 1), AIRY_ERR_DTYPE, "by: expected a string");
+    CHECK_FAILS(c, airy_job_set_number(job, "hot", NAN), AIRY_ERR_PARAM,
+                "hot: not a finite number");
+    CHECK_FAILS(c, airy_job_set_number(job, "threads", 1.5), AIRY_ERR_PARAM, "threads 1.5:");
+    CHECK_FAILS(c, airy_job_set_flag(job, "hot", true), AIRY_ERR_DTYPE, "hot: expected a number");
+    CHECK_FAILS(c, airy_job_set_numbers(job, "hot", (double[]){1, 2}, 2), AIRY_ERR_DTYPE, "hot:");
+    CHECK_OK(c, airy_job_set(job, "by", "sum"));
+    CHECK_FAILS(c, airy_job_set(job, "by", "max"), AIRY_ERR_PARAM, "by max: it was set already");
+    CHECK_OK(c, airy_job_get_text(job, "by", &text));
+    CHECK(c, text && strcmp(text, "sum") == 0);
+    airy_job_text_free(text);
+    CHECK_OK(c, airy_job_reset(job, "by"));
+    CHECK_OK(c, airy_job_get_text(job, "by", &text));
+    CHECK(c, text && strcmp(text, "mean") == 0);
+    airy_job_text_free(text);
+    CHECK_FAILS(c, airy_job_check(job), AIRY_ERR_PARAM, "stack is missing");
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "stack is missing");
+    CHECK_FAILS(c, airy_job_get_array(job, "image", &view), AIRY_ERR_NOT_FOUND, "has not made");
+    CHECK_FAILS(c, airy_job_get_array(job, "picture", &view), AIRY_ERR_NOT_FOUND, "no result");
+    CHECK_FAILS(c, airy_job_get_number(job, "image", &number), AIRY_ERR_PARAM, "another kind");
+    CHECK_FAILS(c, airy_job_want(job, "picture"), AIRY_ERR_NOT_FOUND, "no result");
+    CHECK_OK(c, airy_job_set(job, "stack", "nowhere.h5"));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_NOT_FOUND, "nowhere.h5");
+    airy_job_cancel(job);
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "cancelled before the run");
+    airy_job_cancel(NULL);
+    airy_job_destroy(&job);
+    airy_job_destroy(&job);
+}
+
+/* An object sets all of its values or none. */
+static void check_json(struct check *c)
+{
+    static const struct {
+        const char *json;
+        airy_status status;
+        const char *sentence;
+    } bad[] = {
+        {"", AIRY_ERR_FORMAT, "line 1"},
+        {"[1]", AIRY_ERR_FORMAT, "expected a JSON object"},
+        {"{\"by\": \"sum\", \"by\": \"max\"}", AIRY_ERR_FORMAT, "duplicate"},
+        {"{\"by\": \"sum\", \"bye\": 1}", AIRY_ERR_NOT_FOUND, "did you mean 'by'?"},
+        {"{\"by\": \"sum\", \"hot\": \"6\"}", AIRY_ERR_DTYPE, "hot: expected a number in JSON"},
+        {"{\"by\": \"sum\", \"hot\": -1}", AIRY_ERR_PARAM, "hot -1: expected a number from 0"},
+        {"{\"by\": \"sum\", \"stack\": \"a.h5\"}", AIRY_ERR_DTYPE, "stack: expected an array"},
+        {"{\"by\": \"sum\", \"stack\": []}", AIRY_ERR_DTYPE, "stack: expected an array"},
+        {"{\"by\": \"sum\", \"stack\": [\"a.h5\", 1]}", AIRY_ERR_DTYPE, "stack: expected a string"},
+        {"{\"by\": \"sum\", \"output\": \"a\\u0000b\"}", AIRY_ERR_FORMAT, "line 1"},
+        {"{\"by\": \"sum\", \"force\": 1}", AIRY_ERR_DTYPE, "force: expected true or false"},
+        {"{\"by\": \"sum\", \"by\": null}", AIRY_ERR_FORMAT, "duplicate"},
+        {"{\"by\": null}", AIRY_ERR_DTYPE, "by: expected a string"},
+    };
+    if (!check_case(c, "job_json"))
+        return;
+    airy_job *job = NULL, *other = NULL;
+    char *first = NULL, *second = NULL, *text = NULL;
+    CHECK_OK(c, airy_job_create(&job, "reduce", NULL, NULL));
+    CHECK_OK(c, airy_job_create(&other, "reduce", NULL, NULL));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        CHECK_FAILS(c, airy_job_set_json(job, bad[i].json), bad[i].status, bad[i].sentence);
+        CHECK_OK(c, airy_job_get_json(job, &text));
+        CHECK(c, strcmp(text, "{}") == 0);
+        airy_job_text_free(text);
+    }
+    CHECK_OK(c, airy_job_set_json(
+                    job, "{\"stack\": [\"a.h5\", \"b.h5\"], \"by\": \"sum\", \"hot\": 6.5, "
+                         "\"memory-limit\": \"2G\", \"frames\": \"1:9:2\", "
+                         "\"raw\": \"20x10,uint16,512,big\", \"force\": true}"));
+    CHECK_OK(c, airy_job_get_json(job, &first));
+    CHECK_OK(c, airy_job_set_json(other, first));
+    CHECK_OK(c, airy_job_get_json(other, &second));
+    CHECK(c, strcmp(first, second) == 0 && strstr(first, "\"raw\":\"20x10,uint16,512,big\"") &&
+                 strstr(first, "\"memory-limit\":\"2147483648\""));
+    /* What is given in another way replaces what JSON said, and not the other way round. */
+    CHECK_OK(c, airy_job_set(job, "by", "max"));
+    CHECK_OK(c, airy_job_set(job, "stack", "c.h5"));
+    CHECK_OK(c, airy_job_get_text(job, "stack", &text));
+    CHECK(c, strcmp(text, "c.h5") == 0);
+    airy_job_text_free(text);
+    CHECK_FAILS(c, airy_job_set_json(job, "{\"by\": \"min\"}"), AIRY_ERR_PARAM, "set already");
+    airy_job_text_free(first);
+    airy_job_text_free(second);
+    airy_job_destroy(&job);
+    airy_job_destroy(&other);
+}
+
+enum { FRAMES = 23, BAD = 10 };
+
+static airy_job *open_job(struct check *c, const char *path, airy_context *context,
+                          const airy_job_hooks *hooks)
+{
+    airy_job *job = NULL;
+    CHECK_OK(c, airy_job_create(&job, "reduce", context, hooks));
+    CHECK_OK(c, airy_job_set(job, "stack", path));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    return job;
+}
+
+/* The job gives the bits of its operation, in memory and in a file. */
+static void check_run(struct check *c)
+{
+    if (!check_case(c, "job_reduce"))
+        return;
+    const char *path = check_run_path(c, "stack.h5"), *output = check_run_path(c, "image.npy");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    airy_stack *stack = NULL;
+    airy_context *context = NULL;
+    const airy_run_params params = {.first = 2, .last = 20, .step = 3};
+    double *want = check_alloc(c, RUN_PIXELS * sizeof(*want)), frames = 0;
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    CHECK_OK(c, airy_context_create(&context));
+    CHECK_OK(c, airy_stack_reduce(want, RUN_PIXELS * sizeof(*want), stack, c->device,
+                                  AIRY_PROJECT_STD, &params, NULL));
+    for (int to_file = 0; to_file < 3; to_file++) {
+        airy_host_view view = {.data = NULL};
+        airy_image image = {.data = NULL};
+        char *json = NULL;
+        airy_job *job = open_job(c, path, context, NULL);
+        CHECK_OK(c, airy_job_set(job, "by", "std"));
+        CHECK_OK(c, airy_job_set(job, "frames", "2:20:3"));
+        if (to_file)
+            CHECK_OK(c, airy_job_set(job, "output", output));
+        if (to_file == 2) {
+            CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_EXISTS, "is there already");
+            CHECK_OK(c, airy_job_set_flag(job, "force", true));
+            CHECK_OK(c, airy_job_want(job, "image"));
+        }
+        CHECK_OK(c, airy_job_run(job));
+        CHECK_OK(c, airy_job_get_number(job, "frames", &frames));
+        CHECK(c, frames == 6 && strstr(airy_job_summary(job), "std of 6 frames"));
+        const airy_status there = airy_job_get_array(job, "image", &view);
+        CHECK(c, there == (to_file == 1 ? AIRY_ERR_NOT_FOUND : AIRY_OK));
+        if (view.data)
+            CHECK(c, view.dtype == AIRY_DTYPE_F64 && view.ndim == 2 &&
+                         view.shape[0] == RUN_HEIGHT && view.shape[1] == RUN_WIDTH &&
+                         memcmp(view.data, want, RUN_PIXELS * sizeof(*want)) == 0);
+        if (to_file && CHECK_OK(c, airy_image_read(&image, output)))
+            CHECK(c, memcmp(image.data, want, RUN_PIXELS * sizeof(*want)) == 0);
+        airy_image_free(&image);
+        CHECK_OK(c, airy_job_results_json(job, &json));
+        CHECK(c, json && strstr(json, "\"frames\":6,\"shape\":[37,44],\"dtype\":\"float64\"") &&
+                     !strstr(json, "image\":"));
+        airy_job_text_free(json);
+        CHECK(c, airy_job_device(job) != NULL);
+        airy_job_destroy(&job);
+    }
+    airy_context_destroy(&context);
+    airy_stack_destroy(&stack);
+}
+
+struct heard {
+    size_t warnings, calls;
+    pthread_t thread;
+    bool elsewhere; /* a message came on another thread */
+    airy_job *job;  /* cancelled at the first step; NULL: not */
+    char last[512];
+};
+
+static void hear(void *user, airy_log_level level, const char *text)
+{
+    struct heard *heard = user;
+    heard->elsewhere |= !pthread_equal(heard->thread, pthread_self());
+    if (level == AIRY_LOG_WARN)
+        heard->warnings++;
+    if (level == AIRY_LOG_WARN)
+        snprintf(heard->last, sizeof(heard->last), "%s", text);
+}
+
+static bool count_step(void *user, size_t done, size_t total)
+{
+    struct heard *heard = user;
+    (void)done;
+    (void)total;
+    heard->calls++;
+    airy_job_cancel(heard->job);
+    return true;
+}
+
+/* A bad frame ends a run, or is left out, which the status says; cancelling leaves nothing. */
+static void check_ends(struct check *c)
+{
+    if (!check_case(c, "job_reduce_ends"))
+        return;
+    const char *path = check_run_path(c, "spoiled.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, BAD, FLIPPED);
+    struct heard heard = {.thread = pthread_self()};
+    const airy_job_hooks hooks = {count_step, hear, &heard};
+    airy_host_view view;
+    size_t done = 1, total = 1;
+    airy_job *job = open_job(c, path, NULL, &hooks);
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CORRUPT, "spoiled.h5::/entry/data/data frame 10");
+    CHECK(c, airy_job_get_array(job, "image", &view) == AIRY_ERR_NOT_FOUND);
+    CHECK_OK(c, airy_job_set(job, "on-error", "skip"));
+    CHECK(c, airy_job_run(job) == AIRY_PARTLY && heard.warnings == 1 && !heard.elsewhere &&
+                 heard.calls > 0 && strstr(heard.last, "1 of 23 frames are left out"));
+    CHECK_OK(c, airy_job_get_array(job, "image", &view));
+    airy_job_progress(job, &done, &total);
+    CHECK(c, done == FRAMES && total == FRAMES);
+    heard.job = job;
+    CHECK_OK(c, airy_job_reset(job, "on-error"));
+    CHECK_OK(c, airy_job_set(job, "frames", "0:9"));
+    const airy_status status = airy_job_run(job);
+    CHECK(c, status == AIRY_ERR_CANCELLED || status == AIRY_OK);
+    CHECK(c, (status == AIRY_OK) == (airy_job_get_array(job, "image", &view) == AIRY_OK));
+    airy_job_destroy(&job);
+    airy_context_release();
+}
+
+struct worker {
+    struct check *c;
+    const char *path;
+    airy_context *context;
+    airy_status status;
+};
+
+static void *work(void *user)
+{
+    struct worker *w = user;
+    airy_job *job = NULL;
+    w->status = airy_job_create(&job, "reduce", w->context, NULL);
+    for (int i = 0; i < 3 && w->status == AIRY_OK; i++) {
+        if (i == 0)
+            w->status = airy_job_set(job, "stack", w->path);
+        if (i == 0 && w->status == AIRY_OK)
+            w->status = airy_job_set(job, "device", w->c->spec);
+        if (w->status == AIRY_OK)
+            w->status = airy_job_run(job);
+    }
+    airy_job_destroy(&job);
+    return NULL;
+}
+
+/* Jobs of several threads share the devices of a context. */
+static void check_threads(struct check *c)
+{
+    enum { THREADS = 4 };
+    if (!check_case(c, "job_threads"))
+        return;
+    const char *path = check_run_path(c, "stack.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    struct worker workers[THREADS];
+    pthread_t threads[THREADS];
+    airy_context *context = NULL;
+    CHECK_OK(c, airy_context_create(&context));
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){c, path, context, AIRY_OK};
+        CHECK(c, pthread_create(&threads[i], NULL, work, &workers[i]) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(c, workers[i].status == AIRY_OK);
+    }
+    airy_context_destroy(&context);
+}
+
+void check_job(struct check *c)
+{
+    check_descriptions(c);
+    check_value_forms(c);
+    check_bad_values(c);
+    check_bad_calls(c);
+    check_json(c);
+    check_run(c);
+    check_ends(c);
+    check_threads(c);
+}

@@ -1,0 +1,35 @@
+/*
+ * Commands that are jobs of the library (airy/job.h): options, arguments, run and results come from
+ * the job's description.
+ */
+#ifndef AIRY_TOOLS_CLI_JOB_COMMAND_H
+#define AIRY_TOOLS_CLI_JOB_COMMAND_H
+
+#include "airy/job.h"
+#include "cli/tool.h"
+
+/* The parameters of such a command. */
+struct job_params {
+    struct common common;
+    airy_job *job;
+    struct progress progress;
+    bool begun;            /* progress was called */
+    airy_progress_fn step; /* of a run, with these params as user; NULL: not yet */
+    airy_log_fn message;
+};
+
+/* The options of a job but those that every command has (job_options.c). NULL: out of memory. */
+const struct opt *job_options(const char *job, bool (*is_common)(const char *name));
+/* Create the job; false: it is not there, or out of memory. */
+bool job_open(struct job_params *params, const char *job);
+void job_close(struct job_params *params);
+
+/* What a command of a job has as `check` and `run`. */
+int job_check(void *params);
+int job_run(void *params);
+
+/* The members of a struct command that follow from its being a job. */
+#define JOB_COMMAND(name)                                                                          \
+    .job = (name), .params_size = sizeof(struct job_params), .check = job_check, .run = job_run
+
+#endif

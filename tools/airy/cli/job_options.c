@@ -1,0 +1,113 @@
+/* The options of a command that is a job, made of the job's description. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/job_command.h"
+
+/* Tables that were made; they stay until the end. */
+struct made_table {
+    const char *job;
+    struct opt *options;
+    struct made_table *next;
+};
+static struct made_table *tables;
+
+/* "mean|sum|max" of words, or what the table says. It stays until the end. */
+static const char *argument_of(const airy_parameter *p)
+{
+    static const char *const of_type[AIRY_PARAMETER_TYPE_COUNT] = {
+        [AIRY_PARAMETER_WHOLE] = "N",    [AIRY_PARAMETER_SEED] = "N",
+        [AIRY_PARAMETER_BYTES] = "SIZE", [AIRY_PARAMETER_REAL] = "X",
+        [AIRY_PARAMETER_TEXT] = "TEXT",  [AIRY_PARAMETER_PATH] = "FILE",
+        [AIRY_PARAMETER_TUPLE] = "A,B",  [AIRY_PARAMETER_RANGE] = "A:B[:S]",
+        [AIRY_PARAMETER_SHAPE] = "HxW",  [AIRY_PARAMETER_RECORD] = "A,B"};
+    if (p->argument || !p->words)
+        return p->argument ? p->argument : of_type[p->type];
+    size_t size = 1, n = 0;
+    for (size_t i = 0; p->words[i]; i++)
+        size += strlen(p->words[i]) + 1;
+    char *text = calloc(1, size);
+    for (size_t i = 0; text && p->words[i]; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? "|" : "", p->words[i]);
+    return text;
+}
+
+/* The help text with the unit. */
+static const char *help_of(const airy_parameter *p)
+{
+    if (!p->unit)
+        return p->help;
+    const size_t size = strlen(p->help) + strlen(p->unit) + 8;
+    char *text = malloc(size);
+    if (text)
+        snprintf(text, size, "%s, in %s", p->help, p->unit);
+    return text;
+}
+
+static struct opt option_of(const airy_parameter *p)
+{
+    const bool written = p->role == AIRY_ROLE_WRITTEN;
+    return (struct opt){.name = p->name,
+                        .letter = p->letter,
+                        .type = p->type == AIRY_PARAMETER_FLAG ? OPT_FLAG : OPT_PARSED,
+                        .offset = offsetof(struct job_params, job),
+                        .parameter = p,
+                        .use = written                     ? OPT_WRITTEN_IMAGE
+                               : p->role == AIRY_ROLE_READ ? OPT_READ
+                                                           : OPT_NO_FILE,
+                        .argument = p->type == AIRY_PARAMETER_FLAG ? NULL : argument_of(p),
+                        .fallback = p->fallback,
+                        .help = help_of(p),
+                        .heading = p->section};
+}
+
+static struct opt *make_options(const char *job, bool (*is_common)(const char *name))
+{
+    const airy_parameter *p;
+    size_t count = 0, all = 0;
+    while (airy_job_parameter_at(job, all))
+        all++;
+    struct opt *options = calloc(all + 1, sizeof(*options));
+    for (size_t i = 0; options && (p = airy_job_parameter_at(job, i)); i++)
+        if (p->role != AIRY_ROLE_INPUT && !is_common(p->name))
+            options[count++] = option_of(p);
+    return options;
+}
+
+const struct opt *job_options(const char *job, bool (*is_common)(const char *name))
+{
+    for (const struct made_table *t = tables; t; t = t->next)
+        if (strcmp(t->job, job) == 0)
+            return t->options;
+    struct made_table *made = calloc(1, sizeof(*made));
+    if (!made)
+        return NULL;
+    *made = (struct made_table){job, make_options(job, is_common), tables};
+    tables = made;
+    return made->options;
+}
+
+static bool step(void *user, size_t done, size_t total)
+{
+    struct job_params *p = user;
+    return !p->step || p->step(p, done, total);
+}
+
+static void message(void *user, airy_log_level level, const char *text)
+{
+    struct job_params *p = user;
+    if (p->message)
+        p->message(p, level, text);
+}
+
+bool job_open(struct job_params *p, const char *job)
+{
+    const airy_job_hooks hooks = {step, message, p};
+    return airy_job_create(&p->job, job, NULL, &hooks) == AIRY_OK;
+}
+
+void job_close(struct job_params *p)
+{
+    airy_job_destroy(&p->job);
+    airy_context_release();
+}
