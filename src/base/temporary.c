@@ -87,17 +87,50 @@ void airy_temporary_forget(const char *partial)
 /*
  * Lock the new file for as long as it has this name, so that no other run takes it for what a killed
  * one left. flock() is apart from the record locks that keep writers of OUT.partial from each other.
- * A file system without such locks does without. False: another run has just removed it.
+ * A file system without such locks does without. 0, or an errno: EEXIST where another run has just
+ * removed it.
  */
-static bool keep_lock(struct temporary *made, int fd)
+static int keep_lock(struct temporary *made, int fd)
 {
     struct stat about;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        return errno != EWOULDBLOCK;
-    if (fstat(fd, &about) != 0 || about.st_nlink == 0)
-        return false;
+        return errno == EWOULDBLOCK ? EEXIST : 0;
+    if (fstat(fd, &about) != 0)
+        return errno;
+    if (about.st_nlink == 0)
+        return EEXIST;
     made->lock = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    return true;
+    return 0;
+}
+
+/* A lock that this machine gets says that nobody writes the file; elsewhere only its age does. */
+static bool has_sure_locks(int fd)
+{
+    static const long local[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
+                                 0x794c7630, 0x2fc12fc1}; /* ext, XFS, Btrfs, tmpfs, overlay, ZFS */
+    struct statfs system;
+    bool sure = false;
+    if (fstatfs(fd, &system) == 0)
+        for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++)
+            sure = sure || (long)system.f_type == local[i];
+    return sure;
+}
+
+/* Remove a file that a killed run left: of this user, regular, and written by nobody. */
+static void remove_left(int folder, const char *name)
+{
+    enum { DAY = 24 * 60 * 60 };
+    struct stat about, named;
+    const int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+        about.st_nlink == 1 && (has_sure_locks(fd) || time(NULL) - about.st_mtime > DAY) &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_dev == about.st_dev &&
+        named.st_ino == about.st_ino)
+        (void)unlinkat(folder, name, 0);
+    close(fd);
 }
 
 /* 0, or an errno. */
@@ -117,10 +150,12 @@ static int open_new(int *fd, const char *partial, mode_t mode)
     files = made;
     unlock_files();
     *fd = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    int why = *fd < 0 ? errno : 0;
-    if (!why && !keep_lock(made, *fd)) {
+    const bool created = *fd >= 0;
+    const int why = created ? keep_lock(made, *fd) : errno;
+    if (created && why) {
         close(*fd);
-        why = EEXIST;
+        if (why != EEXIST)
+            remove_left(AT_FDCWD, partial);
     }
     atomic_store(&made->opened, why ? -1 : 1);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -169,36 +204,6 @@ static bool is_temporary(const char *name, const char *base, size_t length)
         return false;
     const char *digits = name + length + 1;
     return strspn(digits, "0123456789abcdef") == DIGITS && strcmp(digits + DIGITS, ".partial") == 0;
-}
-
-/* A lock that this machine gets says that nobody writes the file; elsewhere only its age does. */
-static bool has_sure_locks(int fd)
-{
-    static const long local[] = {0xef53,     0x58465342, 0x9123683e, 0x01021994,
-                                 0x794c7630, 0x2fc12fc1}; /* ext, XFS, Btrfs, tmpfs, overlay, ZFS */
-    struct statfs system;
-    bool sure = false;
-    if (fstatfs(fd, &system) == 0)
-        for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++)
-            sure = sure || (long)system.f_type == local[i];
-    return sure;
-}
-
-/* Remove a file that a killed run left: of this user, regular, and written by nobody. */
-static void remove_left(int folder, const char *name)
-{
-    enum { DAY = 24 * 60 * 60 };
-    struct stat about, named;
-    const int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
-        about.st_nlink == 1 && (has_sure_locks(fd) || time(NULL) - about.st_mtime > DAY) &&
-        flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-        fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_dev == about.st_dev &&
-        named.st_ino == about.st_ino)
-        (void)unlinkat(folder, name, 0);
-    close(fd);
 }
 
 void airy_file_remove_left(const char *path)

@@ -1,7 +1,7 @@
 /*
  * Preloaded into airy: makes the N-th call of one kind fail.
  *
- *   FAULT_KIND   memory read write open sync rename truncate thread
+ *   FAULT_KIND   memory read write open close stat allocate sync rename truncate thread
  *   FAULT_AT     N, from 1; 0 or none: count only
  *   FAULT_HOW    an errno by name (EIO ENOSPC EINTR ENOMEM EAGAIN EMFILE EEXIST), or "short": half of the bytes are read
  *                or written, or "end": the file ends here, or "slow": it takes a twentieth of a second, whatever signals come
@@ -27,19 +27,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-enum kind { NONE, MEMORY, READ, WRITE, OPEN, SYNC, RENAME, TRUNCATE, THREAD, KINDS };
+enum kind {
+    NONE,
+    MEMORY,
+    READ,
+    WRITE,
+    OPEN,
+    CLOSE,
+    STAT,
+    ALLOCATE,
+    SYNC,
+    RENAME,
+    TRUNCATE,
+    THREAD,
+    KINDS
+};
 enum how { FAIL, SHORT, END, SLOW };
 
 struct range {
     uintptr_t first, end;
 };
 
-static const char *const kinds[KINDS] = {"",     "memory", "read",     "write", "open",
+static const char *const kinds[KINDS] = {"",     "memory", "read",     "write",
+                                         "open", "close",  "stat",     "allocate",
                                          "sync", "rename", "truncate", "thread"};
 static enum kind wanted;
 static enum how how;
@@ -373,12 +389,65 @@ int __open64_2(const char *path, int flags)
 DEFINE_FOPEN(fopen)
 DEFINE_FOPEN(fopen64)
 
+/* Whether it is a file that may have been written, and no standard stream. */
+static bool is_written(int fd)
+{
+    struct stat about;
+    const int kept = errno, flags = fd <= STDERR_FILENO ? -1 : fcntl(fd, F_GETFL);
+    const bool is = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY &&
+                    syscall(SYS_newfstatat, fd, "", &about, AT_EMPTY_PATH) == 0 &&
+                    S_ISREG(about.st_mode);
+    errno = kept;
+    return is;
+}
+
+/* The file is closed, and what was written may not be on the disk. */
+int close(int fd)
+{
+    REAL(int, "close", int);
+    const bool fails = is_written(fd) && hit(CLOSE, CALLER);
+    const int number = errno, result = real(fd);
+    if (!fails)
+        return result;
+    errno = number;
+    return -1;
+}
+
+#define DEFINE_STAT(name, about_type)                                                              \
+    int name(const char *path, about_type *about)                                                  \
+    {                                                                                              \
+        REAL(int, #name, const char *, about_type *);                                              \
+        return hit(STAT, CALLER) ? -1 : real(path, about);                                         \
+    }
+#define DEFINE_FSTAT(name, about_type)                                                             \
+    int name(int fd, about_type *about)                                                            \
+    {                                                                                              \
+        REAL(int, #name, int, about_type *);                                                       \
+        return hit(STAT, CALLER) ? -1 : real(fd, about);                                           \
+    }
+
+DEFINE_STAT(stat, struct stat)
+DEFINE_STAT(stat64, struct stat64)
+DEFINE_STAT(lstat, struct stat)
+DEFINE_STAT(lstat64, struct stat64)
+DEFINE_FSTAT(fstat, struct stat)
+DEFINE_FSTAT(fstat64, struct stat64)
+
+#define DEFINE_FALLOCATE(name, offset_type)                                                        \
+    int name(int fd, int mode, offset_type offset, offset_type size)                               \
+    {                                                                                              \
+        REAL(int, #name, int, int, offset_type, offset_type);                                      \
+        return hit(ALLOCATE, CALLER) ? -1 : real(fd, mode, offset, size);                          \
+    }
+
+DEFINE_FALLOCATE(fallocate, off_t)
+DEFINE_FALLOCATE(fallocate64, off64_t)
+
 /* What the C library writes inside itself comes to light here. */
 int fclose(FILE *file)
 {
     REAL(int, "fclose", FILE *);
-    const int fd = fileno(file), flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
-    const bool written = fd > STDERR_FILENO && flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+    const bool written = is_written(fileno(file));
     const bool fails = written && how == FAIL && error_number != EINTR && hit(WRITE, CALLER);
     const int number = errno, result = real(file);
     if (!fails)

@@ -7,8 +7,9 @@
 #   undisturbed output.
 # world: what a machine does to files rather than to calls: a limit of their size, a disk that is full (where root may mount one),
 # a file that is slow, one that FILES (bounds_files.c) is still writing.
-# FAULT_POINTS=N: every call 1, 2, 4, ... and N more at random (seed FAULT_SEED) rather than the few of CI; FAULT_KILLS=N: so many
-# killed runs. FAULT_ONLY=PATTERN: only cases whose name matches. Prints TAP.
+# FAULT_POINTS=N: every call 1, 2, 4, ... and N more at random (seed FAULT_SEED) rather than the few of CI; FAULT_POINTS=all: every
+# call; FAULT_KILLS=N: so many killed runs. FAULT_ONLY=PATTERN: only cases whose name matches. FAULT_KINDS='KIND:HOW...': these kinds.
+# Prints TAP.
 airy=$1
 library=$2
 group=$3
@@ -20,6 +21,7 @@ seed=${FAULT_SEED:-1}
 step=2
 [ -n "$FAULT_POINTS" ] || step=16
 random=${FAULT_POINTS:-1}
+[ "$random" != all ] || step=1 random=0
 only=${FAULT_ONLY:-*}
 case $TMPDIR in *[[:space:]]*) unset TMPDIR ;; esac # names are not quoted everywhere
 top=$(mktemp -d) || exit 1
@@ -112,7 +114,7 @@ judge() {
 choose() {
     awk -v count="$1" -v step="$step" -v random="$random" -v seed="$2" 'BEGIN {
         srand(seed)
-        for (n = 1; n <= count; n *= step)
+        for (n = 1; n <= count; n = step == 1 ? n + 1 : n * step)
             seen[n] = 1
         for (i = 0; i < random && count > 0; i++)
             seen[1 + int(rand() * count)] = 1
@@ -170,7 +172,8 @@ $(head -n 3 "$top/err")"
 }
 
 kinds='memory:ENOMEM memory:ENOMEM:stays read:EIO read:short read:EINTR read:end write:EIO write:ENOSPC:stays write:short write:EINTR
-    open:EMFILE sync:EIO rename:EIO truncate:ENOSPC thread:EAGAIN thread:EAGAIN:stays'
+    open:EMFILE close:EIO stat:EIO allocate:ENOSPC allocate:EINTR sync:EIO rename:EIO truncate:ENOSPC thread:EAGAIN
+    thread:EAGAIN:stays'
 
 if [ "$group" = opencl ]; then
     full=CL_OUT_OF_RESOURCES
@@ -187,6 +190,8 @@ if [ "$group" = opencl ]; then
         clEnqueueMarkerWithWaitList:$full clEnqueueBarrierWithWaitList:$full clFinish:late clEnqueueReadBuffer:late
         clEnqueueWriteBuffer:late clBuildProgram:CL_OUT_OF_HOST_MEMORY:stays clCreateBuffer:CL_OUT_OF_HOST_MEMORY"
 fi
+
+kinds=${FAULT_KINDS:-$kinds}
 
 # NAME COMMAND ARGUMENTS: the command's words, and all arguments as the shell reads them
 fault() {
