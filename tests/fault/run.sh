@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: run.sh AIRY LIBRARY GROUP [FILES]     (integrate, commands, opencl, world or kills)
+# usage: run.sh AIRY LIBRARY GROUP [FILES]     (integrate, commands, opencl, world, kills or stops)
 # Runs small commands with LIBRARY (faults.c) preloaded, or for opencl (cl_faults.c) as a layer of OpenCL, which makes one call
 # of one kind fail, and looks at what is left:
 #   exit code 0 or 1, in time; at most one line on standard error, "airy COMMAND: ..."; outputs under their names only with exit
@@ -8,7 +8,7 @@
 # world: what a machine does to files rather than to calls: a limit of their size, a disk that is full (where root may mount one),
 # a file that is slow, one that FILES (bounds_files.c) is still writing.
 # FAULT_POINTS=N: every call 1, 2, 4, ... and N more at random (seed FAULT_SEED) rather than the few of CI; FAULT_POINTS=all: every
-# call; FAULT_KILLS=N: so many killed runs. FAULT_ONLY=PATTERN: only cases whose name matches. FAULT_KINDS='KIND:HOW...': these kinds.
+# call; FAULT_KILLS=N: so many killed runs, of stops of each case. FAULT_ONLY=PATTERN: only cases whose name matches. FAULT_KINDS='KIND:HOW...': these kinds.
 # Prints TAP.
 airy=$1
 library=$2
@@ -352,6 +352,111 @@ $(head -n 3 "$top/err")"
     all_killed=$((all_killed + killed))
 }
 
+# What a run that a signal ended with exit code $1 left in $top/ran; $2: its command, $3: what was there before. A file under its
+# name is whole, and a temporary file stays after SIGKILL alone.
+judge_stop() {
+    lines=$(wc -l <"$top/err")
+    case $1 in
+    0 | 137) ;;
+    1)
+        [ "$lines" = 1 ] && grep -q "^airy $2: .*stopped" "$top/err" || echo "it did not say that it was stopped"
+        ;;
+    130 | 143) [ "$lines" = 0 ] || echo "$lines lines on standard error" ;;
+    *) echo "exit code $1" ;;
+    esac
+    for file in "$top/ran"/*; do
+        [ -e "$file" ] || continue
+        case $file in
+        *.????????.partial) [ "$1" = 137 ] || echo "${file##*/} is left" ;;
+        *) same "$file" "$top/want/${file##*/}" || echo "${file##*/} is not that of the undisturbed run" ;;
+        esac
+    done
+    there=$(ls "$top/ran" | grep -vc '[.]partial$')
+    case $1,$3 in
+    0,*) [ "$there" = "$outputs" ] || echo "$there of $outputs files are there after exit code 0" ;;
+    *,old) [ "$there" = "$outputs" ] || [ "$outputs" -gt 1 ] || echo "the file that was there before is gone" ;;
+    esac
+}
+
+# Where a text series says how it goes on, it does, and the first files without a gap are there.
+go_on_with() {
+    rest=$(sed -n 's/.*go on with --frames //p' "$top/err")
+    [ -n "$rest" ] || return 0
+    (cd "$top/ran" && eval "set -- $arguments" && exec timeout 180 "$airy" "$@" --frames $rest) >/dev/null 2>"$top/again" ||
+        echo "--frames $rest afterwards: $(head -n 1 "$top/again")"
+    same_files "$top/ran" "$top/want" | sed 's/^/after --frames: /'
+}
+
+# NAME COMMAND ARGUMENTS: kill runs that cannot be resumed at random moments, in an empty folder or with --force over what an
+# earlier run made; then the same run in the same folder works and leaves nothing else.
+stops() {
+    # shellcheck disable=SC2254
+    case $1 in $only) ;; *) return 0 ;; esac
+    name=$1
+    arguments="$2 $3 --quiet"
+    rm -rf "$top/want"
+    mkdir "$top/want"
+    span=
+    for try in 1 2 3; do
+        rm -f "$top/want/"*
+        begun=$(date +%s%N)
+        if ! (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>"$top/err"; then
+            report "$name" undisturbed "$(cat "$top/err")"
+            return
+        fi
+        took=$(($(date +%s%N) - begun))
+        [ -n "$span" ] && [ "$span" -lt $took ] || span=$took
+    done
+    outputs=$(ls "$top/want" | wc -l)
+    wanted=${FAULT_KILLS:-3}
+    awk -v seed="$((seed + number))" -v count=$((20 * wanted)) -v span="$span" 'BEGIN {
+        srand(seed)
+        split("KILL TERM INT", word, " ")
+        while (count--)
+            printf "%.4f %s %s\n", rand() * span / 1e9, word[1 + count % 3], rand() < 0.3 ? "old" : "new"
+    }' >"$top/moments"
+    hits=0
+    said=0
+    whole=0
+    strays=0
+    wrong=
+    while [ -z "$wrong" ] && [ $hits -lt "$wanted" ] && read -r moment signal before <&3; do
+        rm -rf "$top/ran"
+        mkdir "$top/ran"
+        force=
+        [ $before = new ] || { cp "$top/want/"* "$top/ran" && force=--force; }
+        # a shell lets SIGINT be ignored by what runs beside it
+        (cd "$top/ran" && eval "set -- $arguments $force" && exec $heard "$airy" "$@") >/dev/null 2>"$top/err" </dev/null 3<&- &
+        process=$!
+        sleep "$moment"
+        kill "-$signal" $process 2>/dev/null
+        wait $process 2>/dev/null
+        code=$?
+        [ $code = 0 ] || hits=$((hits + 1))
+        [ $code != 1 ] || said=$((said + 1))
+        [ $code != 0 ] || whole=$((whole + 1))
+        wrong=$(judge_stop $code "$2" $before)
+        for file in "$top/ran"/*.partial; do
+            [ ! -e "$file" ] || strays=$((strays + 1))
+        done
+        if [ -z "$wrong" ] && [ $code = 1 ] && [ $before = new ]; then
+            wrong=$(go_on_with)
+        fi
+        if [ -z "$wrong" ] && [ $code != 0 ]; then
+            again=
+            [ "$(ls "$top/ran" | grep -vc '[.]partial$')" = 0 ] || again=--force
+            (cd "$top/ran" && eval "set -- $arguments $again" && exec timeout 180 "$airy" "$@") >/dev/null 2>"$top/again" ||
+                wrong="the next run: $(head -n 1 "$top/again")"
+            wrong=$wrong$(same_files "$top/ran" "$top/want" | sed 's/^/after the next run: /')
+        fi
+        [ -z "$wrong" ] || wrong="SIG$signal after $moment s, kill $hits, exit code $code, $before: $wrong
+$(head -n 3 "$top/err")"
+    done 3<"$top/moments"
+    [ -n "$wrong" ] || [ $hits -ge "$wanted" ] || wrong="only $hits of $wanted runs were killed"
+    report "$name" "$hits stopped, $said of them with a message, $whole whole, $strays temporary files after SIGKILL" "$wrong"
+    all_killed=$((all_killed + hits))
+}
+
 # NAME COMMAND ARGUMENTS: outputs that find no room, by a limit of their size and on a disk of $top/disk; KB are tried.
 no_room() {
     # shellcheck disable=SC2254
@@ -407,6 +512,41 @@ slow_file() {
     why=$why$(same_files "$top/ran" "$top/want")
     faults=$((faults + 1))
     report "slow_file_$1" "$took ms" "$why"
+}
+
+# A text series that is stopped when one file is missing, of every other frame: the way that it names leads to the files of the
+# undisturbed run. Where the machine stood still until all were there, once more.
+slow_texts() {
+    # shellcheck disable=SC2254
+    case slow_texts in $only) ;; *) return 0 ;; esac
+    rm -rf "$top/want"
+    mkdir "$top/want"
+    "$files" "$in/slow.h5" 400 16 16 fixed 2
+    arguments="integrate \$in/slow.h5 $geometry --batch 1 --frames 10:90:2 --average 20 -o out.dat --quiet"
+    (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>&1
+    outputs=2
+    for try in 1 2 3 4 5; do
+        rm -rf "$top/ran"
+        mkdir "$top/ran"
+        (cd "$top/ran" && eval "set -- $arguments" && LD_PRELOAD=$library FAULT_KIND=read FAULT_AT=1 FAULT_HOW=slow FAULT_STAYS=1 \
+            exec "$airy" "$@") >/dev/null 2>"$top/err" </dev/null &
+        process=$!
+        left=600
+        while [ ! -e "$top/ran/out_000010.dat" ] && [ $left -gt 0 ] && kill -0 $process 2>/dev/null; do
+            sleep 0.1
+            left=$((left - 1))
+        done
+        kill -TERM $process
+        wait $process
+        code=$?
+        [ $code = 0 ] || break
+    done
+    why=$(judge $code "$top/ran" "$top/want" integrate)
+    grep -q 'stopped after 20 of 40 frames; go on with --frames 50:90:2 -o out_000050[.]dat$' "$top/err" || why="$why
+$(head -n 1 "$top/err")"
+    why=$why$(go_on_with)
+    faults=$((faults + 1))
+    report slow_texts "exit code $code" "$why"
 }
 
 # How long it goes on after SIGNAL, in $took, and what is wrong, in $why.
@@ -614,6 +754,7 @@ world)
     no_room room_oct oct '$in/oct.raw --plan $in/plan.json -o out.h5'
     slow_file TERM
     slow_file INT
+    slow_texts
     growing_file
     ;;
 kills)
@@ -623,8 +764,32 @@ kills)
     kills kills_threads "integrate $options" $(((all + 1) / 2))
     kills kills_serial "integrate $options --layout serial" $((all / 2))
     ;;
+stops)
+    heard=
+    ! env --default-signal=INT true 2>/dev/null || heard='env --default-signal=INT,TERM'
+    "$airy" simulate diffraction many.h5 --detector pilatus_100k --frames 40 --spots 5 --seed 1 --quiet &&
+        "$airy" peaks many.h5 -o many_peaks.h5 --quiet &&
+        "$airy" compress many.h5 many_packed.h5 --quiet &&
+        "$airy" simulate oct many.raw --samples 512 --lines 256 --frames 40 --seed 1 --quiet || exit 1
+    echo '{"samples": 512, "lines": 256, "dtype": "u16", "background": "mean", "window": {"kind": "hann"}}' >many.json
+    usual='$in/many.h5 --poni $in/small.poni --bins 200 --error-model poisson --batch 1'
+    stops stop_texts integrate "$usual --threads 16 -o out.dat"
+    stops stop_table integrate "$usual --threads 4 --one-table -o out.dat"
+    stops stop_peaks peaks '$in/many.h5 -o out.h5 --threads 4'
+    stops stop_mean reduce '$in/many.h5 -o out.npy --threads 4'
+    stops stop_median reduce '$in/many.h5 --by median --memory-limit 4M --threads 1 -o out.h5'
+    stops stop_compress compress '$in/many.h5 out.h5 --threads 4'
+    stops stop_series compress '$in/many.h5 out_master.h5 --frames-per-file 8 --threads 4'
+    stops stop_decompress decompress '$in/many_packed.h5 out.h5 --threads 4'
+    stops stop_densify densify '$in/many_peaks.h5 -o out.h5 --threads 4'
+    stops stop_convert convert '$in/many.h5 --frames 0:40 -o out.h5 --threads 4'
+    stops stop_simulate 'simulate diffraction' 'out.h5 --detector pilatus_100k --frames 40 --seed 1'
+    stops stop_simulate_oct 'simulate oct' 'out.raw --samples 512 --lines 256 --frames 40 --seed 1'
+    stops stop_oct oct '$in/many.raw --plan $in/many.json -o out.h5 --threads 2'
+    stops stop_oct_npy oct '$in/many.raw --plan $in/many.json -o out.npy --threads 2'
+    ;;
 esac
 echo "1..$number"
-[ "$group" = kills ] && echo "# $all_killed runs killed, $failed of $number cases failed" ||
+[ "$group" = kills ] || [ "$group" = stops ] && echo "# $all_killed runs killed, $failed of $number cases failed" ||
     echo "# $faults faults injected, $failed of $number cases failed"
 [ $failed = 0 ]

@@ -515,6 +515,23 @@ static void remove_behind(const struct text_run *run, size_t row)
             (void)unlink(name);
 }
 
+/*
+ * The frames from a row on, as --frames takes them. A run of one row alone would not number its file:
+ * the last one is given the name.
+ */
+static const char *rest_of(char text[4400], const struct integration *job, size_t row)
+{
+    const size_t index = index_of(job, row * group_of(job));
+    char name[4200];
+    if (row + 1 == ascii_rows(job) && file_name(name, job, row))
+        snprintf(text, 4400, "%zu:%zu:%zu -o %s", index, job->run.last, job->run.step, name);
+    else if (job->run.step == 1 && job->run.last == job->info.frames)
+        snprintf(text, 4400, "%zu:", index);
+    else
+        snprintf(text, 4400, "%zu:%zu:%zu", index, job->run.last, job->run.step);
+    return text;
+}
+
 /* What is to be done after a run that failed; a next one begins with the first row that is missing. */
 static int run_failed(const struct text_run *run, airy_status status)
 {
@@ -525,14 +542,14 @@ static int run_failed(const struct text_run *run, airy_status status)
         row++;
     const size_t frames = row < rows ? row * group_of(job) : job->frames;
     const size_t index = index_of(job, frames);
+    char text[4400];
     remove_behind(run, row);
     if (status == AIRY_ERR_CANCELLED && run->table)
         return tool_fail(job->common, "stopped after %zu of %zu frames; '%s' is not written",
                          frames, job->frames, job->params->output);
     if (status == AIRY_ERR_CANCELLED)
-        return tool_fail(job->common,
-                         "stopped after %zu of %zu frames; go on with --frames %zu:", frames,
-                         job->frames, index);
+        return tool_fail(job->common, "stopped after %zu of %zu frames; go on with --frames %s",
+                         frames, job->frames, rest_of(text, job, row));
     if (airy_status_is_of_frame(status) && run->refused != row)
         return tool_fail(job->common, "%s; --on-error skip --frames %zu:%zu:%zu goes on without it",
                          airy_last_error(), index, job->run.last, job->run.step);
