@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -170,8 +171,9 @@ void tool_work(size_t threads, void *(*work)(void *), void *user)
         pthread_join(others[i], NULL);
 }
 
-static volatile sig_atomic_t interrupted;
-static const char *volatile farewell;
+/* Any thread may be the one that a signal interrupts, and others read these. */
+static atomic_bool interrupted;
+static const char *_Atomic farewell;
 static const char *last_word; /* of tool_end_at_interrupt */
 
 /* End the process as the signal does by itself, without the temporary files. */
@@ -188,18 +190,19 @@ static void die_of(int number)
  */
 static void on_interrupt(int number)
 {
-    static double first; /* s; the signals block each other */
+    static _Atomic double first; /* s; 0: there was none */
     const double grace = 0.5, now = tool_now();
-    if (interrupted && now - first > grace) {
-        die_of(number);
-    } else if (!interrupted) {
-        const char *line = farewell;
-        const int kept = errno;
-        first = now;
-        interrupted = 1;
-        if (line && write(STDERR_FILENO, line, strlen(line)) < 0)
-            errno = kept; /* nobody reads it */
+    double before = 0;
+    if (!atomic_compare_exchange_strong(&first, &before, now)) {
+        if (now - before > grace)
+            die_of(number);
+        return;
     }
+    const char *line = farewell;
+    const int kept = errno;
+    interrupted = true;
+    if (line && write(STDERR_FILENO, line, strlen(line)) < 0)
+        errno = kept; /* nobody reads it */
 }
 
 static void end_at_interrupt(int number)
