@@ -776,7 +776,7 @@ stops)
     stops stop_texts integrate "$usual --threads 16 -o out.dat"
     stops stop_table integrate "$usual --threads 4 --one-table -o out.dat"
     stops stop_peaks peaks '$in/many.h5 -o out.h5 --threads 4'
-    stops stop_mean reduce '$in/many.h5 -o out.npy --threads 4'
+    stops stop_mean reduce "$(yes '$in/many.h5' | head -n 20 | tr '\n' ' ') -o out.npy --threads 2"
     stops stop_median reduce '$in/many.h5 --by median --memory-limit 4M --threads 1 -o out.h5'
     stops stop_compress compress '$in/many.h5 out.h5 --threads 4'
     stops stop_series compress '$in/many.h5 out_master.h5 --frames-per-file 8 --threads 4'
@@ -785,8 +785,8 @@ stops)
     stops stop_convert convert '$in/many.h5 --frames 0:40 -o out.h5 --threads 4'
     stops stop_simulate 'simulate diffraction' 'out.h5 --detector pilatus_100k --frames 40 --seed 1'
     stops stop_simulate_oct 'simulate oct' 'out.raw --samples 512 --lines 256 --frames 40 --seed 1'
-    stops stop_oct oct '$in/many.raw --plan $in/many.json -o out.h5 --threads 2'
-    stops stop_oct_npy oct '$in/many.raw --plan $in/many.json -o out.npy --threads 2'
+    stops stop_oct oct '$in/many.raw --plan $in/many.json -o out.h5 --threads 2 --memory-limit 12M'
+    stops stop_oct_npy oct '$in/many.raw --plan $in/many.json -o out.npy --threads 2 --memory-limit 12M'
     ;;
 esac
 echo "1..$number"

@@ -385,8 +385,8 @@ static int pump(struct oct_job *job, struct progress *progress)
         done += result.frames;
         const uint64_t total = job->live ? UINT64_MAX : job->source.frames;
         if (total != UINT64_MAX && !progress_step(progress, done, (size_t)total) && done < total)
-            return tool_fail(job->common, "interrupted after %zu frames, %s", done,
-                             tool_left(job->common, job->p->output));
+            return tool_fail(job->common, "stopped after %zu of %zu frames, %s; start again", done,
+                             (size_t)total, tool_left(job->common, job->p->output));
     }
     return AIRY_EXIT_OK;
 }
