@@ -464,7 +464,10 @@ no_room() {
     arguments="$2 $3 --quiet"
     rm -rf "$top/want"
     mkdir "$top/want"
-    (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>&1 </dev/null
+    if ! (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>"$top/err" </dev/null; then
+        report "$1" undisturbed "$(cat "$top/err")"
+        return
+    fi
     outputs=$(ls "$top/want" | wc -l)
     wrong=
     tried=0
@@ -660,6 +663,7 @@ integrate)
     fault edf integrate '$in/mean.edf --poni $in/small.poni --bins 50 -o out.h5'
     fault text integrate "$usual --frames 0 -o out.xye"
     fault texts integrate "$usual --frames 0:3 -o out.dat"
+    fault texts_writers integrate "\$in/small.h5 --poni \$in/small.poni --bins 50 --error-model poisson --batch 1 --threads 16 -o out.dat"
     fault table integrate "$usual --one-table -o out.dat"
     ;;
 commands)
@@ -682,9 +686,11 @@ commands)
     fault threshold threshold '$in/sky.npy --above 0.02 -o out.npy'
     fault reduce reduce '$in/small.h5 -o out.npy'
     fault reduce_median reduce '$in/small.h5 --by median -o out.h5'
+    fault reduce_passes reduce '$in/small.h5 --by median --memory-limit 2050k --threads 1 -o out.npy'
     fault peaks peaks '$in/small.h5 -o out.h5 --threads 2'
     fault densify densify '$in/peaks.h5 -o out.h5'
     fault compress_some compress '$in/small.h5 out.h5 --frames 1:4:2 --memory-limit 3M --threads 3'
+    fault compress_series compress '$in/small.h5 out_master.h5 --frames-per-file 3 --threads 2'
     fault decompress_skip decompress '$in/packed.h5 out.h5 --on-error skip --threads 2'
     fault densify_skip densify '$in/peaks.h5 -o out.h5 --on-error skip --threads 2'
     fault replay integrate '$in/small.h5 --config $in/patterns.h5 --threads 2 -o out.h5'
@@ -746,11 +752,20 @@ world)
     no_room room_text integrate '$in/small.h5 --poni $in/small.poni --bins 2000 --one-table -o out.dat'
     no_room room_texts integrate '$in/small.h5 --poni $in/small.poni --bins 2000 --batch 1 --threads 16 -o out.dat'
     no_room room_compress compress '$in/small.h5 out.h5'
+    no_room room_series compress '$in/small.h5 out_master.h5 --frames-per-file 3'
+    no_room room_decompress decompress '$in/packed.h5 out.h5'
+    no_room room_densify densify '$in/peaks.h5 -o out.h5'
+    no_room room_convert convert '$in/small.h5 --frames 0:4 -o out.h5 --threads 2'
+    no_room room_mean reduce '$in/small.h5 -o out.npy'
+    no_room room_median reduce '$in/small.h5 --by median --memory-limit 2050k --threads 1 -o out.h5'
+    no_room room_simulate 'simulate diffraction' 'out.h5 --detector pilatus_100k --frames 2 --seed 1'
+    no_room room_simulate_oct 'simulate oct' 'out.raw --samples 64 --lines 64 --frames 16 --seed 1'
     no_room room_npy convert '$in/small.h5 -o out.npy'
     no_room room_fits convert '$in/sky.npy -o out.fits'
     [ -z "$tiff" ] || no_room room_tif convert '$in/sky.npy -o out.tif'
     no_room room_png view '$in/sky.fits -o out.png'
     no_room room_peaks peaks '$in/small.h5 -o out.h5 --threads 2'
+    no_room room_oct_npy oct '$in/oct.raw --plan $in/plan.json -o out.npy'
     no_room room_oct oct '$in/oct.raw --plan $in/plan.json -o out.h5'
     slow_file TERM
     slow_file INT
