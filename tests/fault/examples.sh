@@ -1,8 +1,9 @@
 #!/bin/sh
 # usage: examples.sh EXAMPLE LIBRARY STACK PONI
 # Runs examples/messages.c, whose run has a message hook, or examples/rows.c, which fetches rows from a run, with LIBRARY (faults.c)
-# preloaded, which makes each allocation fail in turn, alone and with all after it, and each start of a thread: it ends in time,
-# either as the undisturbed run did, with the same lines of the run, or with exit code 1 and one line on standard error. Prints TAP.
+# preloaded, which makes each allocation fail in turn, alone and with all after it, each start of a thread, each read, open and stat:
+# it ends in time, either as the undisturbed run did, with the same lines of the run, or with exit code 1 and one line on standard
+# error. Of rows, a frame that could not be read may be bad. Prints TAP.
 example=$1
 library=$2
 stack=$3
@@ -19,12 +20,20 @@ FAULT_LOG=$top/log
 export AIRY_DEVICE AIRY_CACHE_DIR FAULT_LOG
 
 "$example" "$stack" "$poni" 2>"$top/undisturbed" | grep "$of_run" >"$top/want"
-echo 1..3
+# The lines of the run in $top/got, with those of the undisturbed one for frames that are bad.
+unread() {
+    awk 'NR == FNR { want[FNR] = $0; next } /^frame [0-9]+ is bad: / { $0 = want[FNR] } { print }' "$top/want" "$top/got"
+}
+
+kinds='memory:ENOMEM memory:ENOMEM:stays thread:EAGAIN read:EINTR read:short open:EMFILE stat:EIO'
+[ "$name" != rows ] || kinds="$kinds read:EIO read:end"
+echo "1..$(echo "$kinds" | wc -w)"
 number=0
-for kind in memory:ENOMEM memory:ENOMEM:stays thread:EAGAIN; do
+for kind in $kinds; do
     number=$((number + 1))
     FAULT_KIND=${kind%%:*}
-    FAULT_HOW=ENOMEM
+    FAULT_HOW=${kind#*:}
+    FAULT_HOW=${FAULT_HOW%:stays}
     unset FAULT_STAYS
     case $kind in *:stays) export FAULT_STAYS=1 ;; esac
     FAULT_AT=1
@@ -39,7 +48,7 @@ for kind in memory:ENOMEM memory:ENOMEM:stays thread:EAGAIN; do
         lines=$(wc -l <"$top/err")
         grep "$of_run" "$top/out" >"$top/got"
         case $code in
-        0) [ "$lines" = 0 ] && cmp -s "$top/got" "$top/want" || why="other lines" ;;
+        0) [ "$lines" = 0 ] && unread | cmp -s - "$top/want" || why="other lines" ;;
         1) [ "$lines" = 1 ] && grep -q "^$name: ." "$top/err" || why="$lines lines on standard error" ;;
         *) why="exit code $code" ;;
         esac

@@ -212,6 +212,14 @@ fault() {
     done
 }
 
+# NAME COMMAND ARGUMENTS KIND:HOW: the same, of every call of a kind.
+every() {
+    kept_step=$step kept_random=$random kept_kinds=$kinds
+    step=1 random=0 kinds=$4
+    fault "$1" "$2" "$3"
+    step=$kept_step random=$kept_random kinds=$kept_kinds
+}
+
 # OUT.partial that has rows, and one call after the other of one kind fails while these are compared with their frames and the run
 # goes on: it ends with one line. The input is cut, so that no run is complete.
 compared() { # NAME ARGUMENTS KIND:HOW
@@ -665,6 +673,8 @@ integrate)
     fault texts integrate "$usual --frames 0:3 -o out.dat"
     fault texts_writers integrate "\$in/small.h5 --poni \$in/small.poni --bins 50 --error-model poisson --batch 1 --threads 16 -o out.dat"
     fault table integrate "$usual --one-table -o out.dat"
+    # files that are hashed for the configuration, and the output
+    every table_files integrate "$usual --one-table -o out.dat" stat:EIO
     ;;
 commands)
     fault compress compress '$in/small.h5 out.h5'

@@ -1,5 +1,6 @@
 #include "cli/sha256.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,11 +99,13 @@ static FILE *open_regular(const char *path, off_t most)
 {
     struct stat about;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const bool good = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
-                      about.st_size <= most;
+    const bool known = fd >= 0 && fstat(fd, &about) == 0;
+    const bool good = known && S_ISREG(about.st_mode) && about.st_size <= most;
     FILE *file = good ? fdopen(fd, "rb") : NULL;
+    const int why = known && !good ? 0 : errno;
     if (!file && fd >= 0)
         close(fd);
+    errno = why;
     return file;
 }
 
@@ -117,8 +120,10 @@ bool sha256_file(const char *path, off_t most, char hex[65])
     size_t n;
     while (hash.bytes <= (uint64_t)most && (n = fread(buffer, 1, sizeof(buffer), file)) > 0)
         sha256_add(&hash, buffer, n);
+    const int why = ferror(file) ? errno : 0;
     const bool good = !ferror(file) && hash.bytes <= (uint64_t)most;
     fclose(file);
+    errno = why;
     if (good)
         sha256_end(&hash, hex);
     return good;

@@ -16,7 +16,10 @@ struct sha256 {
 void sha256_begin(struct sha256 *hash);
 void sha256_add(struct sha256 *hash, const void *data, size_t size);
 void sha256_end(struct sha256 *hash, char hex[65]);
-/* Hash a whole regular file of at most `most` bytes; false when it is another or cannot be read. */
+/*
+ * Hash a whole regular file of at most `most` bytes. False, and errno: it cannot be read, or 0: it is
+ * another kind of file, or a larger one.
+ */
 bool sha256_file(const char *path, off_t most, char hex[65]);
 
 #endif

@@ -112,9 +112,12 @@ json_t *tool_json_number(double value);
 json_t *tool_json_unsigned(uint64_t value);
 /*
  * {path, sha256} of a file, or for a large one {path, bytes, modified, sha256_of_name_size_time}
- * (configuration.c); {path} of what is no file.
+ * (configuration.c); {path} of what is no file. NULL: memory is short, or, with *code changed, the
+ * file cannot be read, which is reported unless common is NULL.
  */
-json_t *tool_file_json(const char *path);
+json_t *tool_file_json(const struct common *common, const char *path, int *code);
+/* Append an item to a list; where one of them is NULL, the list is freed and becomes NULL. */
+void tool_json_append(json_t **list, json_t *item);
 /*
  * The text of a value, malloc'ed, with the fewest digits that give back each number; NULL when
  * memory is short.

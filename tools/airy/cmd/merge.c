@@ -78,21 +78,24 @@ static json_t *read_configuration(const struct common *common, const char *path)
     return first;
 }
 
-static char *describe(const struct merge_params *p, const json_t *of)
+static int describe(char **text, const struct merge_params *p, const json_t *of)
 {
     const struct opt_list *list = &p->common.inputs;
+    int code = AIRY_EXIT_OK;
     json_t *inputs = json_array();
-    for (size_t i = 0; i < list->count; i++)
-        json_array_append_new(inputs, tool_file_json(list->items[i]));
+    for (size_t i = 0; inputs && i < list->count; i++)
+        tool_json_append(&inputs, tool_file_json(&p->common, list->items[i], &code));
     json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:s, s:I, s:O}", "program", "airy", "version",
                              airy_version(), "command", "merge", "inputs", inputs, "rows",
                              p->average ? "average"
                              : p->sum   ? "sum"
                                         : "all",
                              "rebin", (json_int_t)(p->rebin ? p->rebin : 1), "of", of);
-    char *text = json ? tool_json_text(json) : NULL;
+    *text = json ? tool_json_text(json) : NULL;
     json_decref(json);
-    return text;
+    return *text || code != AIRY_EXIT_OK
+               ? code
+               : tool_fail(&p->common, "out of memory for the configuration");
 }
 
 static int report(const struct merge_params *p, const airy_patterns_info *info)
@@ -136,9 +139,7 @@ static int run_merge(void *user)
     char *text = NULL;
     if (!(of = read_configuration(common, common->inputs.items[0])))
         return AIRY_EXIT_FAILED;
-    int code = AIRY_EXIT_OK;
-    if (!(text = describe(p, of)))
-        code = tool_fail(common, "out of memory for the configuration");
+    int code = describe(&text, p, of);
     const char *model = json_string_value(json_object_get(of, "error_model"));
     airy_patterns_params params = {.join = p->average || p->sum,
                                    .merge = p->sum ? AIRY_MERGE_SUM : AIRY_MERGE_AVERAGE,

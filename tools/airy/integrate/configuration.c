@@ -1,4 +1,5 @@
 /* What an integration was made with, as JSON: written into the result, read back by --config. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,8 +10,14 @@
 
 enum { HASHED_WHOLE = 64 << 20 }; /* bytes; beyond, files are hashed by name, size and time */
 
-/* limit: the largest file that is hashed by its content. */
-static json_t *file_json(const char *path, off_t limit)
+/* What a path that is no file has; a pipe, a stream, a name with a pattern. */
+static bool is_no_file(int why)
+{
+    return why == 0 || why == ENOENT || why == ENOTDIR || why == ENAMETOOLONG;
+}
+
+/* As tool_file_json. limit: the largest file that is hashed by its content. */
+static json_t *file_json(const struct common *common, const char *path, off_t limit, int *code)
 {
     char name[4096], hex[65];
     const char *dataset = strstr(path, "::");
@@ -18,12 +25,19 @@ static json_t *file_json(const char *path, off_t limit)
     snprintf(name, sizeof(name), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)),
              path);
     /* what comes through a pipe comes once: it is for the command */
-    if (stat(name, &status) != 0 || !S_ISREG(status.st_mode))
+    errno = 0;
+    const bool known = stat(name, &status) == 0 && S_ISREG(status.st_mode);
+    if (known && status.st_size <= limit && sha256_file(name, limit, hex))
+        return json_pack("{s:o, s:s}", "path", tool_json_string(path), "sha256", hex);
+    if (!is_no_file(errno)) {
+        const char *why = strerror(errno);
+        *code = AIRY_EXIT_FAILED;
+        if (common)
+            tool_fail(common, "%s cannot be read for its SHA-256: %s; check the file", path, why);
+        return NULL;
+    }
+    if (!known || status.st_size <= limit)
         return json_pack("{s:o}", "path", tool_json_string(path));
-    if (status.st_size <= limit)
-        return sha256_file(name, limit, hex)
-                   ? json_pack("{s:o, s:s}", "path", tool_json_string(path), "sha256", hex)
-                   : json_pack("{s:o}", "path", tool_json_string(path));
     char text[4200];
     const int n = snprintf(text, sizeof(text), "%s %lld %lld", name, (long long)status.st_size,
                            (long long)status.st_mtime);
@@ -36,29 +50,37 @@ static json_t *file_json(const char *path, off_t limit)
                      "sha256_of_name_size_time", hex);
 }
 
-json_t *tool_file_json(const char *path)
+json_t *tool_file_json(const struct common *common, const char *path, int *code)
 {
-    return file_json(path, HASHED_WHOLE);
+    return file_json(common, path, HASHED_WHOLE, code);
+}
+
+void tool_json_append(json_t **list, json_t *item)
+{
+    if (json_array_append_new(*list, item) == 0)
+        return;
+    json_decref(*list);
+    *list = NULL;
 }
 
 /*
  * All inputs, each by its content where that is not much to read in all; of more than a few the
  * names and sizes together: a run over 10^5 files must not read them twice.
  */
-static json_t *inputs_json(const struct opt_list *inputs, bool follow)
+static json_t *inputs_json(const struct common *common, bool follow, int *code)
 {
     enum { EACH = 256 };
+    const struct opt_list *inputs = &common->inputs;
     json_t *list = json_array();
     if (follow) { /* what they will be nobody knows yet */
         for (size_t i = 0; i < inputs->count; i++)
-            json_array_append_new(list,
-                                  json_pack("{s:o}", "path", tool_json_string(inputs->items[i])));
+            tool_json_append(&list, json_pack("{s:o}", "path", tool_json_string(inputs->items[i])));
         return list;
     }
     if (inputs->count <= EACH) {
-        for (size_t i = 0; i < inputs->count; i++)
-            json_array_append_new(list,
-                                  file_json(inputs->items[i], HASHED_WHOLE / (off_t)inputs->count));
+        for (size_t i = 0; list && i < inputs->count; i++)
+            tool_json_append(&list, file_json(common, inputs->items[i],
+                                              HASHED_WHOLE / (off_t)inputs->count, code));
         return list;
     }
     struct sha256 hash;
@@ -73,17 +95,11 @@ static json_t *inputs_json(const struct opt_list *inputs, bool follow)
         sha256_add(&hash, size, strlen(size));
     }
     sha256_end(&hash, hex);
-    json_array_append_new(
-        list, json_pack("{s:o, s:o, s:I, s:s}", "path", tool_json_string(inputs->items[0]), "last",
-                        tool_json_string(inputs->items[inputs->count - 1]), "files",
-                        (json_int_t)inputs->count, "sha256_of_names_sizes", hex));
+    tool_json_append(&list,
+                     json_pack("{s:o, s:o, s:I, s:s}", "path", tool_json_string(inputs->items[0]),
+                               "last", tool_json_string(inputs->items[inputs->count - 1]), "files",
+                               (json_int_t)inputs->count, "sha256_of_names_sizes", hex));
     return list;
-}
-
-static void set_file(json_t *files, const char *key, const char *path)
-{
-    if (path)
-        json_object_set_new(files, key, tool_file_json(path));
 }
 
 /* Options that say how it ran, not what came out. */
@@ -132,22 +148,36 @@ static json_t *option_json(const char *name, const char *argument)
     return json;
 }
 
-char *configuration_text(const struct integration *job)
+/* The files that options name. */
+static json_t *files_json(const struct integration *job, int *code)
+{
+    const struct integrate_params *p = job->params;
+    const struct {
+        const char *key, *path;
+    } named[] = {{"poni", p->geometry.poni}, {"mask", p->bad.mask}, {"mask-only", p->mask_only},
+                 {"dark", p->dark},          {"flat", p->flat},     {"absorption", p->absorption},
+                 {"variance", p->variance}};
+    json_t *files = json_object();
+    for (size_t i = 0; files && i < sizeof(named) / sizeof(named[0]); i++)
+        if (named[i].path &&
+            json_object_set_new(files, named[i].key,
+                                tool_file_json(job->common, named[i].path, code)) != 0) {
+            json_decref(files);
+            files = NULL;
+        }
+    return files;
+}
+
+int configuration_text(char **text, const struct integration *job)
 {
     const struct integrate_params *p = job->params;
     const struct opt_list *given = &job->common->given;
-    json_t *inputs = inputs_json(&job->common->inputs, p->follow), *files = json_object(),
-           *options = json_array();
-    set_file(files, "poni", p->geometry.poni);
-    set_file(files, "mask", p->bad.mask);
-    set_file(files, "mask-only", p->mask_only);
-    set_file(files, "dark", p->dark);
-    set_file(files, "flat", p->flat);
-    set_file(files, "absorption", p->absorption);
-    set_file(files, "variance", p->variance);
+    int code = AIRY_EXIT_OK;
+    json_t *inputs = inputs_json(job->common, p->follow, &code), *options = json_array(),
+           *files = code == AIRY_EXIT_OK ? files_json(job, &code) : NULL;
     for (size_t i = 0; i + 1 < given->count; i += 2)
         if (replayed_option(given->items[i]))
-            json_array_append_new(options, option_json(given->items[i], given->items[i + 1]));
+            tool_json_append(&options, option_json(given->items[i], given->items[i + 1]));
     char frames[80];
     snprintf(frames, sizeof(frames), "%zu:%zu:%zu", job->run.first, job->run.last, job->run.step);
     json_t *json = json_pack(
@@ -164,9 +194,11 @@ char *configuration_text(const struct integration *job)
                                                                             : AIRY_UNIT_CHI_DEG)));
     if (job->source && json)
         json_object_set(json, "stream", job->source->about);
-    char *text = json ? tool_json_text(json) : NULL;
+    *text = json ? tool_json_text(json) : NULL;
     json_decref(json);
-    return text;
+    return *text || code != AIRY_EXIT_OK
+               ? code
+               : tool_fail(job->common, "out of memory for the configuration");
 }
 
 /* Files whose content changed since: said, not fatal. */

@@ -148,8 +148,8 @@ int integrate_say_choices(const struct integration *job);
 /* After Ctrl-C: what is done, and the way on where anything is kept. Exit code. */
 int integrate_stopped(const struct integration *job, size_t done);
 
-/* The JSON that goes into the result: enough to redo it. NULL when memory is short. */
-char *configuration_text(const struct integration *job);
+/* Make the JSON that goes into the result: enough to redo it. Exit code. */
+int configuration_text(char **text, const struct integration *job);
 /*
  * Read the options of a previous result: words "--name=value" (each malloc'ed, in a malloc'ed
  * list) and its geometry. Exit code.

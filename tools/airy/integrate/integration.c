@@ -420,10 +420,9 @@ int integration_open_source(struct integration *job, const struct integrate_para
         return code;
     if (params->format == FORMAT_NXAZINT)
         name_place(job);
-    job->configuration = configuration_text(job);
+    code = configuration_text(&job->configuration, job);
     job->run.configuration = job->configuration;
-    return job->configuration ? AIRY_EXIT_OK
-                              : tool_fail(job->common, "out of memory for the configuration");
+    return code;
 }
 
 void integration_say_empty(const struct common *common, size_t frames, size_t empty, size_t first)

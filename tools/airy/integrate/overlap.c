@@ -47,7 +47,8 @@ static char *key_of_inputs(const json_t *configuration)
 /* Else results are of the same frames where they are the same file. */
 static char *key_of_file(const char *path)
 {
-    json_t *json = tool_file_json(path);
+    int code;
+    json_t *json = tool_file_json(NULL, path, &code);
     const char *hash = hash_of(json);
     char *key = hash ? strdup(hash) : NULL;
     json_decref(json);

@@ -274,35 +274,39 @@ static void choose_batch(struct oct_job *job)
     job->batch = frames < group ? group : (size_t)(frames - frames % group);
 }
 
-/* What goes into the result so that it can be made again. NULL when memory is short. */
-static char *configuration(const struct oct_job *job)
+/* Make what goes into the result so that it can be made again. Exit code. */
+static int configuration(char **made, const struct oct_job *job)
 {
     airy_oct_config config = job->source.config;
     char *text = NULL, frames[64];
     config.params = job->plan;
     config.has_range |= job->automatic;
     if (airy_oct_config_text(&text, &config) != AIRY_OK)
-        return NULL;
+        return tool_failed(job->common, AIRY_ERR_MEMORY);
+    int code = AIRY_EXIT_OK;
     json_t *plan = json_loads(text, 0, NULL), *inputs = json_array();
     free(text);
-    json_array_append_new(inputs, tool_file_json(job->source.path));
+    tool_json_append(&inputs, tool_file_json(job->common, job->source.path, &code));
+    json_t *plan_file = code == AIRY_EXIT_OK ? tool_file_json(job->common, job->p->plan, &code)
+                                             : NULL;
     const uint64_t last = job->source.frames == UINT64_MAX ? 0
                                                            : job->source.first + job->source.frames;
     snprintf(frames, sizeof(frames), "%llu:%.0llu", (unsigned long long)job->source.first,
              (unsigned long long)last);
     json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o}", "program", "airy", "version",
                              airy_version(), "command", "oct", "inputs", inputs, "plan_file",
-                             tool_file_json(job->p->plan), "frames", frames, "plan", plan);
-    text = json ? tool_json_text(json) : NULL;
+                             plan_file, "frames", frames, "plan", plan);
+    *made = json ? tool_json_text(json) : NULL;
     json_decref(json);
-    return text;
+    return *made || code != AIRY_EXIT_OK ? code : tool_failed(job->common, AIRY_ERR_MEMORY);
 }
 
 static int open_outputs(struct oct_job *job)
 {
-    char *text = configuration(job);
-    if (!text)
-        return tool_failed(job->common, AIRY_ERR_MEMORY);
+    char *text = NULL;
+    int code = configuration(&text, job);
+    if (code != AIRY_EXIT_OK)
+        return code;
     const struct oct_sink_open open = {.p = job->p,
                                        .source = &job->source,
                                        .plan = &job->plan,
@@ -310,7 +314,7 @@ static int open_outputs(struct oct_job *job)
                                        .configuration = text,
                                        .peak = job->plan.display ? &job->peak : NULL,
                                        .frames = job->source.frames};
-    const int code = oct_sink_open(&job->sink, &open);
+    code = oct_sink_open(&job->sink, &open);
     free(text);
     return code;
 }
