@@ -8,8 +8,8 @@
 # world: what a machine does to files rather than to calls: a limit of their size, a disk that is full (where root may mount one),
 # a file that is slow, one that FILES (bounds_files.c) is still writing.
 # FAULT_POINTS=N: every call 1, 2, 4, ... and N more at random (seed FAULT_SEED) rather than the few of CI; FAULT_POINTS=all: every
-# call; FAULT_KILLS=N: so many killed runs, of stops of each case. FAULT_ONLY=PATTERN: only cases whose name matches. FAULT_KINDS='KIND:HOW...': these kinds.
-# Prints TAP.
+# call (either: a disk with 1, 2, ... 63 KiB left). FAULT_KILLS=N: so many killed runs, of stops of each case. FAULT_ONLY=PATTERN:
+# only cases whose name matches. FAULT_KINDS='KIND:HOW...': these kinds. Prints TAP.
 airy=$1
 library=$2
 group=$3
@@ -479,7 +479,9 @@ no_room() {
     outputs=$(ls "$top/want" | wc -l)
     wrong=
     tried=0
-    for room in 1 4 16 60; do
+    rooms='1 4 16 60'
+    [ -z "$FAULT_POINTS" ] || rooms=$(seq 1 63)
+    for room in $rooms; do
         for how in limit disk; do
             rm -rf "$top/ran" "$top/disk/"*
             [ $how = disk ] || mkdir "$top/ran"
