@@ -85,7 +85,7 @@ airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy
 static void release_results(airy_job *job)
 {
     for (size_t i = 0; i < AIRY_JOB_RESULTS; i++) {
-        free((void *)(uintptr_t)job->made[i].view.data);
+        free(job->made[i].data);
         free(job->made[i].text);
         job->made[i] = (struct airy_job_made){.is_there = false};
     }
@@ -400,9 +400,11 @@ static struct airy_job_made *made_of(airy_job *job, const char *result)
     return made;
 }
 
-void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view)
+void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view, void *data)
 {
-    made_of(job, result)->view = *view;
+    struct airy_job_made *made = made_of(job, result);
+    made->view = *view;
+    made->view.data = made->data = data;
 }
 
 void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count)

@@ -66,7 +66,8 @@ airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy
 /* A result that was made. */
 struct airy_job_made {
     bool is_there;
-    airy_host_view view; /* of an array, whose data are the job's */
+    airy_host_view view; /* of an array */
+    void *data;          /* of the view, malloc'ed */
     double numbers[4];
     size_t count;
     char *text;
@@ -113,8 +114,8 @@ void airy_job_message(const airy_job *job, airy_log_level level, const char *for
 bool airy_job_step(void *job, size_t done, size_t total);
 /* An airy_log_fn with the job as user: messages about single frames, of level INFO. */
 void airy_job_frame_message(void *job, airy_log_level level, const char *text);
-/* Hand over results: the data are the job's from then on, malloc'ed. */
-void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view);
+/* Hand over results. The data of an array, malloc'ed, are the job's from then on. */
+void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view, void *data);
 void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count);
 void airy_job_put_number(airy_job *job, const char *result, double value);
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text);

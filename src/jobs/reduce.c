@@ -282,11 +282,9 @@ static airy_status put_results(struct reduction *r)
                         r->run.taken == 1 ? "" : "s", image->shape[0], image->shape[1], dtype);
     if (!airy_job_keeps(job, "image"))
         return AIRY_OK;
-    const airy_host_view view = {.data = image->data,
-                                 .dtype = image->dtype,
-                                 .ndim = 2,
-                                 .shape = {image->shape[0], image->shape[1]}};
-    airy_job_put_array(job, "image", &view);
+    const airy_host_view view = {
+        .dtype = image->dtype, .ndim = 2, .shape = {image->shape[0], image->shape[1]}};
+    airy_job_put_array(job, "image", &view, image->data);
     r->image.data = NULL;
     return AIRY_OK;
 }

@@ -450,7 +450,7 @@ airy_status airy_value_from_json(const struct airy_job_row *row, const json_t *j
         from = json_string_value(json);
     AIRY_FAIL_ON_IF(!from, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER, "%s: expected %s in JSON",
                     row->p.name,
-                    kinds[type] && type <= AIRY_PARAMETER_TUPLE ? kinds[type] : "a string");
+                    type <= AIRY_PARAMETER_TUPLE && kinds[type] ? kinds[type] : "a string");
     *text = strdup(from);
     AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for a text");
     return AIRY_OK;

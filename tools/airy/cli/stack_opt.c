@@ -159,18 +159,18 @@ airy_status stack_read_image(airy_image *image, const struct common *common, con
     return status;
 }
 
-/* An airy_log_fn with a struct common. */
+/* An airy_log_fn with a pointer to a struct common. */
 static void print_warning(void *user, airy_log_level level, const char *text)
 {
-    const struct common *common = user;
+    const struct common *const *common = user;
     (void)level;
-    tool_say(common, "%s", text);
+    tool_say(*common, "%s", text);
 }
 
 bool stack_states(uint8_t **mask, airy_stack *stack, const airy_stack_meta *meta,
                   const struct common *common, const char *output)
 {
-    return airy_stack_states(mask, stack, meta, output, print_warning, (void *)(uintptr_t)common);
+    return airy_stack_states(mask, stack, meta, output, print_warning, &common);
 }
 
 airy_status stack_write_image(const airy_image *image, const struct common *common,
