@@ -1,6 +1,7 @@
 /* Frames one after another: every format read and written, pipes, cut and odd files, refusals. */
 #include "check.h"
 
+#include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,6 +275,41 @@ static void check_pipe(struct check *c)
     if (CHECK_OK(c, open_pipe(c, &stack, bytes, 3, &raw)))
         CHECK_FAILS(c, airy_stack_read(stack, 0, got, FRAME), AIRY_ERR_FORMAT, "its header");
     airy_stack_destroy(&stack);
+}
+
+/* A read that fails inside a header or a frame: what follows is never taken for a frame's begin. */
+static void check_pipe_failing(struct check *c)
+{
+    if (!check_case(c, "frames_pipe_failing"))
+        return;
+    static const uint8_t bytes[] = {9, 9, 1, 2, 3, 4, 5, 6, 7, 8};
+    const airy_raw_frames raw = {.dtype = AIRY_DTYPE_U8, .height = 1, .width = 4, .offset = 2};
+    const char *const input = "-";
+    airy_stack *stack = NULL;
+    uint8_t got[4];
+    int ends[2];
+    const int kept = dup(STDIN_FILENO);
+    if (!CHECK(c, pipe(ends) == 0))
+        return;
+    CHECK(c, fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && dup2(ends[0], STDIN_FILENO) >= 0);
+    CHECK_OK(c, airy_stack_create_with(&stack, &input, 1,
+                                       &(airy_stack_params){.raw = &raw, .pipe = true}));
+    if (stack) {
+        CHECK(c, write(ends[1], bytes, 1) == 1);
+        CHECK_FAILS(c, airy_stack_read(stack, 0, got, 4), AIRY_ERR_IO, "standard input");
+        CHECK(c, write(ends[1], bytes + 1, 5) == 5);
+        CHECK_OK(c, airy_stack_read(stack, 0, got, 4));
+        CHECK(c, memcmp(got, bytes + 2, 4) == 0);
+        CHECK(c, write(ends[1], bytes + 6, 2) == 2);
+        CHECK_FAILS(c, airy_stack_read(stack, 1, got, 4), AIRY_ERR_IO, "standard input");
+        CHECK(c, write(ends[1], bytes, 4) == 4);
+        CHECK_FAILS(c, airy_stack_read(stack, 1, got, 4), AIRY_ERR_CORRUPT, "2 of 4 bytes");
+    }
+    airy_stack_destroy(&stack);
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static bool count_down(void *left)
@@ -672,6 +708,7 @@ void check_frame_files(struct check *c)
     check_raw(c);
     check_stated(c);
     check_pipe(c);
+    check_pipe_failing(c);
     check_pipe_ways(c);
     check_pipe_refused(c);
     check_arrays(c);

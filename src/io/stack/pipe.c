@@ -138,10 +138,11 @@ static airy_status skip_header(const airy_stack *stack)
     size_t got;
     while (p->header > 0) {
         const size_t want = p->header < sizeof(part) ? (size_t)p->header : sizeof(part);
-        AIRY_TRY(read_pipe(stack, part, want, &got));
+        const airy_status status = read_pipe(stack, part, want, &got);
+        p->header -= got; /* what was read does not come again */
+        AIRY_TRY(status);
         AIRY_FAIL_ON_IF(got < want, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
                         "'%s' ends inside its header", name_of(stack));
-        p->header -= want;
     }
     return AIRY_OK;
 }
@@ -156,8 +157,13 @@ airy_status airy_stack_pipe_read(const airy_stack *stack, size_t frame, void *pi
                     "next",
                     "frame", frame, name_of(stack), p->next);
     AIRY_TRY(skip_header(stack));
-    if (!p->cut)
-        AIRY_TRY(read_pipe(stack, pixels, stack->frame_bytes, &got));
+    if (!p->cut) {
+        const airy_status status = read_pipe(stack, pixels, stack->frame_bytes, &got);
+        if (status != AIRY_OK) {
+            p->cut = got; /* the rest of the frame is not the next one's beginning */
+            return status;
+        }
+    }
     AIRY_FAIL_ON_IF(!p->cut && got == 0, AIRY_ERR_ENDED, AIRY_SUBJECT_FILE,
                     "'%s' ends behind %zu frames", name_of(stack), p->next);
     p->cut += got % stack->frame_bytes;
