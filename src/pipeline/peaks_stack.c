@@ -9,21 +9,27 @@
 #include "airy/peaks_stack.h"
 #include "airy/sparse.h"
 #include "base/error.h"
+#include "base/fingerprint.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "core/backend.h"
 #include "engine/run.h"
+#include "io/result/layout.h"
+#include "io/sparse/partial.h"
 #include "peaks/peaks_fns.h"
 
 enum { CPU_BATCH = 4 /* frames that are better in caches */ };
 
-/* The calling thread's only, as batches are taken in turn: writer, out. */
+/* The calling thread's only, as batches are taken in turn: writer, partial, out. */
 struct job {
     struct airy_run run;
     const char *path; /* NULL: nothing is written */
     const airy_peak_finder *const *finders;
     size_t count;
     airy_sparse_writer *writer;
+    airy_sparse_partial *partial; /* NULL: nothing is written */
+    uint8_t *again; /* [rows] an earlier run has them, but they are made again, and compared */
+    bool finished;  /* the file has its name */
     airy_peaks_run_info *out;
 };
 
@@ -291,6 +297,121 @@ static bool has_too_many(const struct airy_run *run, const airy_peak_params *p, 
     return true;
 }
 
+/* ---- rows of an earlier run ---- */
+
+static bool is_done(const struct airy_run *run, size_t row)
+{
+    const struct job *job = run->job;
+    return job->partial && airy_sparse_partial_has(job->partial, row) && !job->again[row];
+}
+
+static bool is_stopped(struct airy_run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    const bool stopped = run->stopped;
+    pthread_mutex_unlock(&run->lock);
+    return stopped;
+}
+
+/* Those below `before` that are not in the file yet. */
+static airy_status write_kept(struct job *job, size_t before)
+{
+    enum { SHOWN = 256 };
+    airy_sparse_frame frame;
+    size_t row;
+    for (size_t count = 1;; count++) {
+        AIRY_TRY(airy_sparse_partial_next(job->partial, before, &row, &frame));
+        if (row == SIZE_MAX)
+            return AIRY_OK;
+        AIRY_TRY(airy_sparse_writer_add(job->writer, &frame, 1));
+        job->out->pixels += frame.pixels;
+        job->out->peaks += frame.peak_count;
+        if (count % SHOWN == 0)
+            airy_run_show(&job->run);
+        AIRY_FAIL_IF(count % SHOWN == 0 && is_stopped(&job->run), AIRY_ERR_CANCELLED,
+                     "stopped while rows of an earlier run were copied");
+    }
+}
+
+/* Elements of two ascending lists that are in both; those of the same intensity. */
+static void count_common(size_t *both, size_t *equal, const airy_sparse_frame *a,
+                         const airy_sparse_frame *b, size_t elem)
+{
+    *both = *equal = 0;
+    for (size_t i = 0, k = 0; i < a->pixels && k < b->pixels;) {
+        if (a->index[i] == b->index[k]) {
+            ++*both;
+            *equal += memcmp((const char *)a->intensity + i * elem,
+                             (const char *)b->intensity + k * elem, elem) == 0;
+        }
+        const uint32_t at = a->index[i], other = b->index[k];
+        i += at <= other;
+        k += other <= at;
+    }
+}
+
+/*
+ * Two results of one frame, maybe of different devices: kept pixels are the frame's own values, and
+ * the last bits of the background let few of them, and few values of a ring, be on the other side of
+ * a threshold.
+ */
+static bool is_same_frame(const airy_sparse_frame *a, const airy_sparse_frame *b, size_t bins,
+                          size_t elem)
+{
+    enum { FEW = 2, PART = 50 };
+    size_t both, equal, other = 0;
+    float largest = 0;
+    count_common(&both, &equal, a, b, elem);
+    for (size_t i = 0; i < bins; i++)
+        largest = fmaxf(largest, fmaxf(fabsf(a->mean[i]), fabsf(b->mean[i])));
+    for (size_t i = 0; i < bins; i++)
+        other += isnan(a->mean[i]) != isnan(b->mean[i]) ||
+                 fabsf(a->mean[i] - b->mean[i]) > 1e-4F * largest;
+    const size_t most = airy_max_size(a->pixels, b->pixels);
+    return equal == both && most - both <= FEW + most / PART && other <= FEW + bins / PART;
+}
+
+/* A row below the last one that an earlier run has: one that was bad then, or one to compare. */
+static airy_status write_among_kept(struct job *job, size_t row, const airy_sparse_frame *now)
+{
+    const struct airy_run *run = &job->run;
+    airy_sparse_frame kept;
+    size_t found;
+    char where[300];
+    AIRY_TRY(write_kept(job, row));
+    if (!airy_sparse_partial_has(job->partial, row))
+        return airy_sparse_writer_add(job->writer, now, 1);
+    AIRY_TRY(airy_sparse_partial_next(job->partial, row + 1, &found, &kept));
+    airy_run_where(run, now->number, where, sizeof(where));
+    AIRY_FAIL_HINT_IF(
+        found != row || now->message ||
+            !is_same_frame(&kept, now, job->finders[0]->integrator->bins, pixel_bytes(run)),
+        AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_FRAME,
+        "%s is another one than when its row was made: the file was replaced%s%.500s; "
+        "start anew without resume",
+        where, now->message ? " or damaged: " : "", now->message ? now->message : "");
+    return airy_sparse_writer_add(job->writer, &kept, 1);
+}
+
+/*
+ * The first `count` frames of a slot, in the order of the stack with what an earlier run has. Rows
+ * among those are not appended to it: what is appended was made after all comparisons.
+ */
+static airy_status write_frames(struct job *job, const size_t *rows,
+                                const airy_sparse_frame *frames, size_t count)
+{
+    size_t k = 0;
+    if (!job->writer || count == 0)
+        return AIRY_OK;
+    for (; k < count && rows[k] < airy_sparse_partial_end(job->partial); k++)
+        AIRY_TRY(write_among_kept(job, rows[k], &frames[k]));
+    if (k == count)
+        return AIRY_OK;
+    AIRY_TRY(write_kept(job, SIZE_MAX));
+    AIRY_TRY(airy_sparse_partial_add(job->partial, rows + k, frames + k, count - k));
+    return airy_sparse_writer_add(job->writer, frames + k, count - k);
+}
+
 /* Rows of the file, and the books. */
 static airy_status take(struct airy_lane *lane, struct airy_slot *slot, struct airy_tally *tally)
 {
@@ -300,10 +421,12 @@ static airy_status take(struct airy_lane *lane, struct airy_slot *slot, struct a
     const size_t bins = own->finder->integrator->bins;
     const struct found found = find_results(lane, slot->work);
     void *lists[3];
-    size_t pixel = 0, peak = 0;
+    size_t pixel = 0, peak = 0, frames = 0;
     uint64_t pixels = 0, peaks = 0, stored = 0;
+    airy_status ended = AIRY_OK;
     AIRY_TRY(bring_lists(lane, slot, found.counts, lists));
-    for (size_t k = 0; k < slot->frames; k++) {
+    for (; frames < slot->frames; frames++) {
+        const size_t k = frames;
         const uint32_t *counts = found.counts + k * AIRY_PEAK_COUNTS;
         const size_t frame = airy_run_frame(run->params, slot->rows[k]);
         airy_sparse_frame *out = &own->out[k];
@@ -311,7 +434,9 @@ static airy_status take(struct airy_lane *lane, struct airy_slot *slot, struct a
         *out = (airy_sparse_frame){.number = frame};
         if (airy_run_frame_is_bad(run, slot, k, found.status[k], error) ||
             has_too_many(run, &own->finder->params, frame, counts, error)) {
-            AIRY_TRY(airy_run_mark_bad(run, slot->rows[k], error, tally));
+            ended = airy_run_mark_bad(run, slot->rows[k], error, tally);
+            if (ended != AIRY_OK)
+                break;
             out->message = error->text;
         } else {
             out->index = (uint32_t *)lists[0] + pixel;
@@ -328,13 +453,12 @@ static airy_status take(struct airy_lane *lane, struct airy_slot *slot, struct a
         pixel += counts[AIRY_PEAK_PIXELS];
         peak += counts[AIRY_PEAK_PEAKS];
     }
-    if (job->writer)
-        AIRY_TRY(airy_sparse_writer_add(job->writer, own->out, slot->frames));
+    AIRY_TRY(write_frames(job, slot->rows, own->out, frames));
     job->out->pixels += pixels;
     job->out->peaks += peaks;
-    tally->frames = slot->frames;
+    tally->frames = frames;
     tally->stored = stored;
-    return AIRY_OK;
+    return ended == AIRY_OK ? AIRY_OK : airy_error_restore(&slot->fates[frames].error);
 }
 
 static const struct airy_work work = {
@@ -348,20 +472,17 @@ static const struct airy_work work = {
     .submit_rest = submit_rest,
     .collect = collect,
     .take = take,
+    .is_done = is_done,
     .in_turn = true,
     .cpu_batch = CPU_BATCH,
 };
 
-static airy_status open_writer(struct job *job)
+/* But for its images. */
+static airy_sparse_writer_params describe_file(const struct job *job)
 {
     const struct airy_run *run = &job->run;
-    const airy_peak_finder *finder = job->finders[0];
-    const airy_integrator *it = finder->integrator;
+    const airy_integrator *it = job->finders[0]->integrator;
     const airy_dtype dtype = run->info.dtype;
-    float *images;
-    AIRY_TRY(airy_memory_calloc((void **)&images, 2 * it->pixels, sizeof(*images),
-                                "images of a sparse file"));
-    airy_status status = airy_peak_finder_images(finder, images, images + it->pixels);
     /* What detectors write where they have no pixel. */
     double dummy = airy_dtype_is_float(dtype) ? (double)NAN
                    : airy_dtype_is_signed(dtype)
@@ -369,22 +490,117 @@ static airy_status open_writer(struct job *job)
                        : (double)(UINT32_MAX >> (32 - 8 * airy_dtype_size(dtype)));
     if (it->params.has_dummy)
         dummy = it->params.dummy;
-    const airy_sparse_writer_params params = {.dtype = dtype,
-                                              .height = it->height,
-                                              .width = it->width,
-                                              .bins = it->bins,
-                                              .unit = it->params.unit,
-                                              .radial = it->radial,
-                                              .radius = images,
-                                              .normalization = images + it->pixels,
-                                              .dark = finder->corrections.dark,
-                                              .dummy = dummy,
-                                              .configuration = run->params->configuration,
-                                              .force = run->params->force};
+    return (airy_sparse_writer_params){.dtype = dtype,
+                                       .height = it->height,
+                                       .width = it->width,
+                                       .bins = it->bins,
+                                       .unit = it->params.unit,
+                                       .radial = it->radial,
+                                       .dark = job->finders[0]->corrections.dark,
+                                       .dummy = dummy,
+                                       .configuration = run->params->configuration,
+                                       .force = run->params->force};
+}
+
+static airy_status open_writer(struct job *job)
+{
+    const airy_peak_finder *finder = job->finders[0];
+    const size_t pixels = finder->integrator->pixels;
+    float *images;
+    AIRY_TRY(airy_memory_calloc((void **)&images, 2 * pixels, sizeof(*images),
+                                "images of a sparse file"));
+    airy_status status = airy_peak_finder_images(finder, images, images + pixels);
+    airy_sparse_writer_params params = describe_file(job);
+    params.radius = images;
+    params.normalization = images + pixels;
     if (status == AIRY_OK)
         status = airy_sparse_writer_create(&job->writer, job->path, &params);
     free(images);
     return status;
+}
+
+/* All that decides a good row: how much is listed at most only decides which rows are bad. */
+static struct airy_fingerprint describe_rows(const struct job *job)
+{
+    const struct airy_run *run = &job->run;
+    const airy_peak_params *p = &job->finders[0]->params;
+    struct airy_fingerprint f = job->finders[0]->integrator->fingerprint;
+    const struct {
+        const char *name;
+        double number;
+    } numbers[] = {{"noise", p->noise},
+                   {"cutoff-pick", p->cutoff_pick},
+                   {"cutoff-peak", p->cutoff_peak},
+                   {"patch", (double)p->patch},
+                   {"connected", (double)p->connected},
+                   {"first-frame", (double)run->params->first},
+                   {"frame-step", (double)airy_max_size(run->params->step, 1)}};
+    airy_fingerprint_word(&f, AIRY_AFFECTS_ROWS, "dtype", airy_dtype_name(run->info.dtype));
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        airy_fingerprint_number(&f, AIRY_AFFECTS_ROWS, numbers[i].name, numbers[i].number);
+    return f;
+}
+
+/*
+ * The newest row of an earlier run, the first, 16 between them, and the first of each file where there
+ * are not many are made again: with another stack the file would mix two measurements.
+ */
+static airy_status choose_again(struct job *job)
+{
+    enum { BETWEEN = 16, FILES = 1000 };
+    const struct airy_run *run = &job->run;
+    const size_t end = airy_sparse_partial_end(job->partial);
+    const bool by_file = run->info.files > 1 && run->info.files <= FILES;
+    const char *last = NULL;
+    size_t next = 0;
+    AIRY_TRY(airy_memory_calloc((void **)&job->again, run->total_rows, 1, "rows"));
+    for (size_t row = 0; row < end; row++) {
+        airy_stack_place place = {.path = NULL};
+        if (!airy_sparse_partial_has(job->partial, row))
+            continue;
+        if (by_file)
+            AIRY_TRY(airy_stack_get_place(run->stack, airy_run_frame(run->params, row), &place));
+        const bool begins = place.path && (!last || strcmp(place.path, last) != 0);
+        job->again[row] = begins || row >= next || row + 1 == end;
+        next = row < next ? next : row + end / BETWEEN + 1;
+        last = begins ? place.path : last;
+    }
+    return AIRY_OK;
+}
+
+/* For PATH.partial, where a file of an interrupted run may be. */
+static airy_status make_way(const char *path, bool force)
+{
+    char *partial;
+    AIRY_FAIL_IF(asprintf(&partial, "%s.partial", path) < 0, AIRY_ERR_MEMORY,
+                 "out of memory for a path");
+    const airy_status status = airy_pattern_clear_partial(partial, force);
+    free(partial);
+    return status;
+}
+
+/* The file, and what an interrupted run leaves of it. */
+static airy_status open_files(struct job *job, const char *path)
+{
+    const struct airy_run *run = &job->run;
+    const airy_sparse_writer_params file = describe_file(job);
+    const struct airy_fingerprint fingerprint = describe_rows(job);
+    const struct airy_sparse_partial_spec spec = {.file = &file,
+                                                  .rows = run->total_rows,
+                                                  .first = run->params->first,
+                                                  .step = airy_max_size(run->params->step, 1),
+                                                  .fingerprint = fingerprint.text};
+    if (!run->params->resume)
+        AIRY_TRY(make_way(path, run->params->force));
+    AIRY_TRY(airy_sparse_partial_create(&job->partial, path, &spec, run->params->resume));
+    AIRY_TRY(choose_again(job));
+    return open_writer(job);
+}
+
+static airy_status finish_files(struct job *job)
+{
+    AIRY_TRY(write_kept(job, SIZE_MAX));
+    return airy_sparse_writer_finish(job->writer);
 }
 
 static airy_status check_finders(const struct job *job)
@@ -413,10 +629,14 @@ static airy_status check_finders(const struct job *job)
 static airy_status open_job(struct airy_run *run)
 {
     const struct job *job = run->job;
+    airy_run_params others = *run->params;
     AIRY_FAIL_IF(!run->stack, AIRY_ERR_PARAM, "airy_peaks_stack: stack is NULL");
     AIRY_FAIL_IF(!job->finders || job->count == 0 || !job->finders[0], AIRY_ERR_PARAM,
                  "airy_peaks_stack: stack or finders is missing");
-    AIRY_TRY(airy_run_check_plain(run->params, "airy_peaks_stack"));
+    AIRY_FAIL_IF(others.resume && !job->path, AIRY_ERR_PARAM,
+                 "airy_peaks_stack: resume continues a file, and path is NULL");
+    others.resume = false;
+    AIRY_TRY(airy_run_check_plain(&others, "airy_peaks_stack"));
     AIRY_TRY(check_finders(job));
     AIRY_TRY(airy_run_set_team(run, job->count));
     for (size_t i = 0; i < job->count; i++)
@@ -432,15 +652,22 @@ static airy_status find_all(struct airy_run *run)
         return airy_run_execute(run);
     /* What cannot be done fails before a file is made. */
     AIRY_TRY(airy_run_plan_make(&run->plan, run, NULL, run->total_rows, NULL));
-    AIRY_TRY(open_writer(job));
-    AIRY_TRY(airy_run_execute(run));
-    return airy_sparse_writer_finish(job->writer);
+    AIRY_TRY(open_files(job, job->path));
+    const airy_status status = airy_run_execute(run);
+    AIRY_TRY(airy_hint_becomes(AIRY_HINT_SKIP, AIRY_HINT_SKIP_RESUME, status));
+    AIRY_TRY(finish_files(job));
+    job->finished = true;
+    return AIRY_OK;
 }
 
 static void close_job(struct airy_run *run)
 {
     struct job *job = run->job;
+    const bool kept = run->params->resume || run->out->frames + run->out->resumed > 0;
     airy_sparse_writer_destroy(&job->writer);
+    /* What an unfinished run has done can be resumed. */
+    airy_sparse_partial_destroy(&job->partial, !job->finished && kept);
+    free(job->again);
 }
 
 airy_status airy_peaks_stack(const char *path, const airy_stack *stack,

@@ -641,13 +641,15 @@ static void check_run_failures(struct check *c)
     if (open_run(c, &r, path_of(c, "s.h5"), true)) {
         CHECK_FAILS(c, run_stack(&r, path, NULL, &info), AIRY_ERR_CORRUPT, "frame 4");
         CHECK(c, access(path, F_OK) != 0);
-        CHECK_OK(c, run_stack(&r, path, &(airy_run_params){.skip_bad = true, .batch = 3}, &info));
+        CHECK_OK(c,
+                 run_stack(&r, path,
+                           &(airy_run_params){.skip_bad = true, .force = true, .batch = 3}, &info));
         CHECK(c, info.run.frames == STACK && info.run.bad == 1 &&
                      strstr(info.run.first_error, "frame 4") != NULL);
         CHECK_FAILS(c, run_stack(&r, NULL, &(airy_run_params){.monitor = monitor}, NULL),
                     AIRY_ERR_PARAM, "monitor is for integration only");
         CHECK_FAILS(c, run_stack(&r, NULL, &(airy_run_params){.resume = true}, NULL),
-                    AIRY_ERR_PARAM, "resume is for integration only");
+                    AIRY_ERR_PARAM, "path is NULL");
         CHECK_FAILS(c, run_stack(&r, NULL, &(airy_run_params){.first = STACK}, NULL),
                     AIRY_ERR_PARAM, "first frame = 11, expected < 11");
         CHECK_FAILS(
@@ -671,6 +673,114 @@ static void check_run_failures(struct check *c)
     close_run(&r);
 }
 
+/* Good frames of two files put together are the same. */
+static void compare_good(struct check *c, const char *path, const char *other)
+{
+    airy_sparse *a = NULL, *b = NULL;
+    const size_t size = PIXELS * sizeof(uint16_t);
+    uint16_t *x = check_alloc(c, size), *y = check_alloc(c, size);
+    if (CHECK_OK(c, airy_sparse_create(&a, path)) && CHECK_OK(c, airy_sparse_create(&b, other)))
+        for (size_t f = 0; f < STACK; f++) {
+            const airy_status status = airy_sparse_densify(a, f, x, size, NULL);
+            CHECK(c, status == airy_sparse_densify(b, f, y, size, NULL));
+            CHECK(c, status == AIRY_ERR_CORRUPT || (status == AIRY_OK && memcmp(x, y, size) == 0));
+        }
+    airy_sparse_destroy(&a);
+    airy_sparse_destroy(&b);
+}
+
+/* A file with so many bytes of another, from a place on one bit changed; returns whether it is there. */
+static bool copy_changed(struct check *c, const char *to, const char *from, size_t cut, size_t flip)
+{
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    uint8_t *bytes = check_alloc(c, 1 << 20);
+    size_t size = in ? fread(bytes, 1, 1 << 20, in) : 0;
+    if (flip)
+        bytes[size - flip] ^= 0x10;
+    size -= cut;
+    const bool done = size > 0 && out && fwrite(bytes, 1, size, out) == size;
+    if (in)
+        fclose(in);
+    return out && fclose(out) == 0 && done;
+}
+
+static bool stop_in_the_middle(void *user, size_t done, size_t total)
+{
+    (void)user;
+    return done < total / 2;
+}
+
+/* Frame 4 of the stack is torn: rows 0 to 3 are there, to go on with. */
+static void check_resumed(struct check *c, struct run *r, const char *path, const char *whole)
+{
+    char partial[4096], kept[4096];
+    airy_peaks_run_info info;
+    const airy_run_params resume = {.resume = true, .skip_bad = true};
+    snprintf(partial, sizeof partial, "%s.partial", path);
+    snprintf(kept, sizeof kept, "%s.kept", path);
+    CHECK_FAILS(c, run_stack(r, path, &resume, NULL), AIRY_ERR_NOT_FOUND, "cannot resume");
+    CHECK_FAILS(c, run_stack(r, path, NULL, NULL), AIRY_ERR_CORRUPT, "frame 4");
+    CHECK_FAILS(c, run_stack(r, path, NULL, NULL), AIRY_ERR_EXISTS, "from an interrupted run");
+    CHECK_FAILS(c, run_stack(r, path, &(airy_run_params){.resume = true, .last = 9}, NULL),
+                AIRY_ERR_FORMAT, "it is of 11 frames, this run of 9");
+    CHECK_FAILS(c, run_stack(r, path, &(airy_run_params){.resume = true, .step = 2}, NULL),
+                AIRY_ERR_FORMAT, "parameter frame-step differs: 1 in that run, 2 in this run");
+    CHECK(c, rename(partial, kept) == 0);
+    for (size_t cut = 0; cut < 2000; cut += 97) {
+        CHECK(c, copy_changed(c, partial, kept, cut, 0));
+        CHECK_OK(c, run_stack(r, path, &resume, &info));
+        CHECK(c, info.run.frames + info.run.resumed == STACK && info.run.bad == 1);
+        compare_good(c, path, whole);
+        CHECK(c, access(partial, F_OK) != 0 && unlink(path) == 0);
+    }
+    for (size_t flip = 1; flip < 1500; flip += 59) {
+        CHECK(c, copy_changed(c, partial, kept, 0, flip));
+        CHECK_OK(c, run_stack(r, path, &resume, &info));
+        compare_good(c, path, whole);
+        CHECK(c, unlink(path) == 0);
+    }
+    CHECK(c, copy_changed(c, partial, kept, 0, 0));
+    CHECK_FAILS(
+        c,
+        run_stack(r, path,
+                  &(airy_run_params){
+                      .resume = true, .skip_bad = true, .progress = stop_in_the_middle, .batch = 1},
+                  &info),
+        AIRY_ERR_CANCELLED, "stopped after");
+    CHECK_OK(c, run_stack(r, path, &resume, &info));
+    compare_good(c, path, whole);
+    CHECK(c, unlink(path) == 0 && copy_changed(c, partial, kept, 0, 0));
+}
+
+static void check_run_resume(struct check *c)
+{
+    if (!check_case(c, "sparse_run_resume"))
+        return;
+    struct run r = {.stack = NULL}, other = {.stack = NULL};
+    const char *path = path_of(c, "again.h5"), *whole = path_of(c, "unbroken.h5");
+    airy_peak_finder *wide = NULL;
+    const airy_peak_params params = {.patch = 5};
+    if (open_run(c, &r, path_of(c, "s.h5"), true) &&
+        CHECK_OK(c, run_stack(&r, whole, &(airy_run_params){.skip_bad = true}, NULL))) {
+        check_resumed(c, &r, path, whole);
+        if (CHECK_OK(c, airy_peak_finder_create(&wide, r.integrator, &params))) {
+            const airy_peak_finder *const finders[1] = {wide};
+            CHECK_FAILS(c,
+                        airy_peaks_stack(path, r.stack, finders, 1,
+                                         &(airy_run_params){.resume = true}, NULL),
+                        AIRY_ERR_FORMAT, "parameter patch differs: 3 in that run, 5 in this run");
+        }
+        if (open_run(c, &other, path_of(c, "t.h5"), true))
+            CHECK_FAILS(c, run_stack(&other, path, &(airy_run_params){.resume = true}, NULL),
+                        AIRY_ERR_FORMAT, "is another one than when its row was made");
+        CHECK_OK(c, run_stack(&r, path, &(airy_run_params){.force = true, .skip_bad = true}, NULL));
+        compare_good(c, path, whole);
+    }
+    airy_peak_finder_destroy(&wide);
+    close_run(&other);
+    close_run(&r);
+}
+
 void check_sparse_files(struct check *c)
 {
     static const airy_dtype dtypes[] = {AIRY_DTYPE_U8,  AIRY_DTYPE_I8,  AIRY_DTYPE_U16,
@@ -689,4 +799,5 @@ void check_sparse_files(struct check *c)
     }
     check_run(c);
     check_run_failures(c);
+    check_run_resume(c);
 }

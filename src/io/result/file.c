@@ -244,7 +244,7 @@ static airy_status check_partial(const char *partial)
     if (status == AIRY_OK)
         status = airy_result_get_info(result, &info);
     airy_result_close(&result);
-    if (info.kind != AIRY_RESULT_PATTERNS)
+    if (info.kind != AIRY_RESULT_PATTERNS && info.kind != AIRY_RESULT_SPARSE)
         status = AIRY_ERR_FORMAT;
     AIRY_FAIL_HINT_IF(status != AIRY_OK && status != AIRY_ERR_MEMORY, AIRY_ERR_EXISTS,
                       AIRY_HINT_STATED, AIRY_SUBJECT_FILE,

@@ -109,7 +109,8 @@ airy_status airy_pattern_layout_open(struct airy_pattern_layout *layout, const c
                                      const struct airy_pattern_spec *spec);
 /*
  * Make way for a new partial file: AIRY_ERR_EXISTS where one is there; with force it is removed,
- * unless another run is writing it, or it is anything but a partial result. Takes the lock.
+ * unless another run is writing it, or it is anything but a partial result, of patterns or of sparse
+ * frames. Takes the lock.
  */
 airy_status airy_pattern_clear_partial(const char *partial, bool force);
 /*

@@ -12,6 +12,7 @@
 #include "io/hdf5/sink.h"
 #include "io/hdf5/put.h"
 #include "io/file/plain_file.h"
+#include "io/sparse/partial.h"
 
 enum {
     METADATA_BYTES = 16 << 10,
@@ -186,7 +187,7 @@ static herr_t put_image(hid_t group, const char *name, const float *values,
 }
 
 /* In f32, as readers of pyFAI's files want it. */
-static herr_t put_radius(hid_t group, const airy_sparse_writer_params *p)
+herr_t airy_sparse_put_radius(hid_t group, const airy_sparse_writer_params *p)
 {
     const hsize_t bins = p->bins;
     const hid_t radius = airy_put_contiguous(group, "radius", H5T_NATIVE_FLOAT, 1, &bins);
@@ -216,7 +217,8 @@ static herr_t put_frames_group(hid_t group, const airy_sparse_writer_params *p)
 {
     static const char *const axes[] = {".", "radius"};
     return airy_put_text(group, "signal", "background_avg") < 0 ||
-                   airy_put_texts(group, "axes", axes, 2) < 0 || put_radius(group, p) < 0 ||
+                   airy_put_texts(group, "axes", axes, 2) < 0 ||
+                   airy_sparse_put_radius(group, p) < 0 ||
                    put_image(group, "mask", p->radius, p,
                              "radius of the pixel, NaN where it does not count") < 0 ||
                    put_image(group, "normalization", p->normalization, p,
@@ -227,7 +229,7 @@ static herr_t put_frames_group(hid_t group, const airy_sparse_writer_params *p)
 }
 
 /* The configuration is a note, where fabio and densify_Bragg of pyFAI look for cutoffs. */
-static herr_t put_process(hid_t process, const char *configuration)
+herr_t airy_sparse_put_process(hid_t process, const char *configuration)
 {
     const hid_t note =
         airy_put_program(process) < 0 ? -1 : airy_put_group(process, "configuration", "NXnote");
@@ -255,7 +257,7 @@ static herr_t lay_out(airy_sparse_writer *w, const airy_sparse_writer_params *p)
         airy_put_text(w->file, "creator", "pyFAI's sparse_frames, by airy " AIRY_VERSION) >= 0 &&
         airy_put_text(entry, "default", "sparse_frames") >= 0 &&
         airy_put_text(entry, "pyFAI_sparse_frames", "/entry/sparse_frames") >= 0 &&
-        put_process(process, p->configuration) >= 0 &&
+        airy_sparse_put_process(process, p->configuration) >= 0 &&
         put_frames_group(groups[FRAMES_GROUP], p) >= 0 &&
         airy_put_text(groups[PEAKS_GROUP], "signal", "nPeaks") >= 0 &&
         put_fields(w, groups, p->dtype) >= 0;

@@ -358,6 +358,23 @@ static void add_texts(json_t *json, airy_result *result)
     free(text);
 }
 
+/* What an unfinished result of 'airy peaks' holds; NULL when the file is none. */
+static json_t *peaks_json(const char *file)
+{
+    airy_result *result = NULL;
+    airy_result_info info;
+    json_t *json = NULL;
+    if (airy_result_open(&result, file) == AIRY_OK &&
+        airy_result_get_info(result, &info) == AIRY_OK && info.kind == AIRY_RESULT_SPARSE &&
+        !info.complete) {
+        json = json_pack("{s:s, s:I}", "command", "peaks", "frames", (json_int_t)info.rows);
+        add_texts(json, result);
+        add_rows(json, result, &info);
+    }
+    airy_result_close(&result);
+    return json;
+}
+
 /* What a result of 'airy integrate' holds; NULL when the file is none. */
 static json_t *result_json(const char *file)
 {
@@ -376,7 +393,7 @@ static json_t *result_json(const char *file)
         add_rows(json, result, &info);
     }
     airy_result_close(&result);
-    return json;
+    return json ? json : peaks_json(file);
 }
 
 static void print_rows(const json_t *result)
@@ -534,6 +551,10 @@ static int info_hdf5(const struct info_params *p, const char *path)
     } else {
         if (detector) {
             print_detector(detector);
+        } else if (json_object_get(result, "command")) {
+            printf("unfinished result of airy peaks %s, %s; --resume goes on\n",
+                   tool_json_shown(result, "version"), tool_json_shown(result, "date"));
+            print_rows(result);
         } else if (result) {
             const json_t *azimuth = json_object_get(result, "azimuth_bins");
             char bins[48], axes[160];

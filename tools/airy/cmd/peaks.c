@@ -26,7 +26,7 @@ static const struct opt peaks_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      FIELD(integrate.output),
-     .use = OPT_WRITTEN,
+     .use = OPT_WRITTEN_OWN,
      .argument = "OUT.h5",
      .help = "sparse frames and peaks, a NeXus file"},
     STACK_CHANNEL_OPTION(struct peaks_params, integrate.raw),
@@ -199,6 +199,10 @@ static const struct opt run_options[] = {
     STACK_ON_ERROR_OPTION(
         struct peaks_params, integrate.skip_bad,
         "skip: a frame that cannot be read or has too much gets a message, exit code 3"),
+    {.name = "resume",
+     .type = OPT_FLAG,
+     FIELD(integrate.resume),
+     .help = "go on with OUT.partial of an interrupted run"},
     {0},
 };
 
@@ -208,7 +212,6 @@ struct job {
     struct integration integration;
     airy_peak_finder **finders; /* [team.count] */
     airy_peak_params used;
-    char *configuration;
 };
 
 static int check_peaks(void *user)
@@ -248,24 +251,27 @@ static int check_peaks(void *user)
 static int add_configuration(struct job *job)
 {
     const airy_peak_params *u = &job->used;
-    json_t *json = json_loads(job->integration.configuration, 0, NULL);
+    struct integration *in = &job->integration;
+    json_t *json = json_loads(in->configuration, 0, NULL);
     json_t *peaks = json_pack(
         "{s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "noise", tool_json_number(u->noise), "cutoff_pick",
         tool_json_number(u->cutoff_pick), "cutoff_peak", tool_json_number(u->cutoff_peak), "patch",
         (json_int_t)u->patch, "connected", (json_int_t)u->connected, "max_pixels",
         (json_int_t)u->max_pixels, "max_peaks", (json_int_t)u->max_peaks);
+    free(in->configuration);
+    in->configuration = NULL;
     if (json && peaks) {
         pattern_rings_json(json, &job->params->integrate.pattern);
         json_object_set_new(json, "command", json_string("peaks"));
         json_object_set(json, "peaks", peaks);
         json_object_set(json, "sparsify", peaks); /* where fabio looks for cutoff_pick */
-        job->configuration = tool_json_text(json);
+        in->configuration = tool_json_text(json);
     }
     json_decref(peaks);
     json_decref(json);
-    job->integration.run.configuration = job->configuration;
-    return job->configuration ? AIRY_EXIT_OK
-                              : tool_fail(job->common, "out of memory for the configuration");
+    in->run.configuration = in->configuration;
+    return in->configuration ? AIRY_EXIT_OK
+                             : tool_fail(job->common, "out of memory for the configuration");
 }
 
 /* Limits that the frames set. */
@@ -310,34 +316,41 @@ static int report(const struct job *job, const airy_peaks_run_info *info)
     const struct common *common = job->common;
     const char *path = job->params->integrate.output;
     const airy_run_info *run = &info->run;
-    const size_t good = run->frames - run->bad;
-    const double rate = (double)good / run->seconds, each = good ? (double)good : 1;
+    const size_t good = run->frames - run->bad, all = run->frames + run->resumed;
+    const double rate = (double)good / run->seconds,
+                 each = all > run->bad ? (double)(all - run->bad) : 1;
     struct stat file;
     const double size = stat(path, &file) == 0 ? (double)file.st_size : NAN;
+    /* What the frames of an earlier run were stored in is not known. */
+    const double whole = run->resumed ? (double)NAN : size;
     char text[2][32];
     if (common->json) {
         char *specs = team_specs(&job->integration.team);
         const int code = tool_print_json(
-            common, json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:s}",
-                              "output", tool_json_string(path), "frames", (json_int_t)run->frames,
-                              "bad", (json_int_t)run->bad, "pixels", (json_int_t)info->pixels,
-                              "peaks", (json_int_t)info->peaks, "bytes", (json_int_t)size,
-                              "stored_bytes", (json_int_t)run->stored_bytes, "decoded_bytes",
-                              (json_int_t)run->decoded_bytes, "ratio",
-                              tool_json_number((double)run->stored_bytes / size), "ratio_decoded",
-                              tool_json_number((double)run->decoded_bytes / size), "seconds",
-                              tool_json_number(run->seconds), "frames_per_second",
-                              tool_json_number(rate), "device", specs ? specs : ""));
+            common,
+            json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:s}",
+                      "output", tool_json_string(path), "frames", (json_int_t)run->frames, "bad",
+                      (json_int_t)run->bad, "resumed", (json_int_t)run->resumed, "pixels",
+                      (json_int_t)info->pixels, "peaks", (json_int_t)info->peaks, "bytes",
+                      (json_int_t)size, "stored_bytes", (json_int_t)run->stored_bytes,
+                      "decoded_bytes", (json_int_t)run->decoded_bytes, "ratio",
+                      tool_json_number((double)run->stored_bytes / whole), "ratio_decoded",
+                      tool_json_number((double)run->decoded_bytes / whole), "seconds",
+                      tool_json_number(run->seconds), "frames_per_second", tool_json_number(rate),
+                      "device", specs ? specs : ""));
         free(specs);
         return code;
     }
+    char stack[128] = "";
+    if (!run->resumed)
+        snprintf(stack, sizeof(stack), " (the stack has %.3g times as much, %s; plain %.3g times)",
+                 (double)run->stored_bytes / size, tool_bytes(text[1], (double)run->stored_bytes),
+                 (double)run->decoded_bytes / size);
     tool_say(common,
-             "%s: %zu frame%s, %.4g pixels and %.4g peaks a frame, %s (the stack has %.3g times as "
-             "much, %s; plain %.3g times), %.3g s (%.4g frames/s)",
-             path, run->frames, tool_s(run->frames), (double)info->pixels / each,
-             (double)info->peaks / each, tool_bytes(text[0], size),
-             (double)run->stored_bytes / size, tool_bytes(text[1], (double)run->stored_bytes),
-             (double)run->decoded_bytes / size, run->seconds, rate);
+             "%s: %zu frame%s, %.4g pixels and %.4g peaks a frame, %s%s, %.3g s (%.4g frames/s)%s",
+             path, all, tool_s(all), (double)info->pixels / each, (double)info->peaks / each,
+             tool_bytes(text[0], size), stack, run->seconds, rate,
+             run->resumed ? ", a part was done before" : "");
     return AIRY_EXIT_OK;
 }
 
@@ -357,14 +370,12 @@ static int run_job(struct job *job)
                                                 in->team.count, &in->run, &info);
     progress_end(&progress);
     if (status == AIRY_ERR_CANCELLED)
-        return tool_fail(common, "stopped after %zu of %zu frames, %s; start again",
-                         info.run.frames, in->frames,
-                         tool_left(common, job->params->integrate.output));
+        return integrate_stopped(in, info.run.frames + info.run.resumed);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     if (info.run.bad)
-        tool_say(common, "%zu of %zu frames failed, the first: %s", info.run.bad, info.run.frames,
-                 info.run.first_error);
+        tool_say(common, "%zu of %zu frames failed, the first: %s", info.run.bad,
+                 info.run.frames + info.run.resumed, info.run.first_error);
     int code = team_profile(&in->team, common);
     if (code == AIRY_EXIT_OK)
         code = report(job, &info);
@@ -373,21 +384,38 @@ static int run_job(struct job *job)
     return code == AIRY_EXIT_OK && info.run.bad ? AIRY_EXIT_PARTLY : code;
 }
 
+/* What is there already: all of the result, or a part of it. */
+static int resume(struct job *job)
+{
+    char *before = NULL;
+    int code = AIRY_EXIT_OK;
+    if (resume_is_complete(&job->params->integrate))
+        return resume_complete(&job->integration);
+    if (job->params->integrate.resume)
+        code = resume_check(&job->integration, &before);
+    free(before);
+    return code == AIRY_EXIT_OK ? run_job(job) : code;
+}
+
 static int run_peaks(void *user)
 {
     struct peaks_params *p = user;
     struct job job = {.params = p, .common = &p->integrate.geometry.common};
-    int code = integration_open(&job.integration, &p->integrate, NULL);
+    int code = resume_is_complete(&p->integrate)
+                   ? AIRY_EXIT_OK
+                   : integrate_check_place(&p->integrate, p->integrate.output);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    code = integration_open(&job.integration, &p->integrate, NULL);
     if (code == AIRY_EXIT_OK)
         code = tool_keep_stack(job.common, p->integrate.output, job.integration.stack);
     if (code == AIRY_EXIT_OK)
         code = open_finders(&job);
     if (code == AIRY_EXIT_OK)
-        code = run_job(&job);
+        code = resume(&job);
     for (size_t i = 0; job.finders && i < job.integration.team.count; i++)
         airy_peak_finder_destroy(&job.finders[i]);
     free(job.finders);
-    free(job.configuration);
     integration_close(&job.integration);
     return code;
 }
@@ -402,7 +430,8 @@ const struct command cmd_peaks = {
         "peaks among them are listed with position, intensity and sigma. OUT.h5 has the layout of "
         "pyFAI's sparsify-Bragg, its peaks CXI's names; 'airy densify' makes frames of it again. "
         "Pixels that a frame marks as bad itself are kept with their values: give --mask so that "
-        "the same ones are not listed in every frame. Geometry as in 'airy integrate'.",
+        "the same ones are not listed in every frame. Geometry as in 'airy integrate'. OUT.h5 "
+        "appears when complete; Ctrl-C leaves OUT.h5.partial, which --resume continues.",
     .examples = "  airy peaks series_master.h5 -o sparse.h5\n"
                 "  airy peaks run.h5 --poni run.poni --cutoff-pick 4 --error-model azimuthal -o "
                 "sparse.h5\n"

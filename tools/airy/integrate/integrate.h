@@ -163,6 +163,8 @@ int configuration_read(const struct common *common, const char *path, struct opt
  * Exit code.
  */
 int resume_prepare(struct integration *job);
+/* The same, but the configuration of OUT.partial goes to *configuration (free()), if there is one. */
+int resume_check(struct integration *job, char **configuration);
 /* The output of --resume is there, and no OUT.partial. */
 bool resume_is_complete(const struct integrate_params *params);
 /* Then it must be of the same run: says so, or what differs. Exit code. */

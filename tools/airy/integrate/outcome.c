@@ -28,7 +28,7 @@ int integrate_check_place(const struct integrate_params *p, const char *output)
     airy_result_info info;
     const bool ours = airy_result_open(&result, partial) == AIRY_OK &&
                       airy_result_get_info(result, &info) == AIRY_OK &&
-                      info.kind == AIRY_RESULT_PATTERNS;
+                      (info.kind == AIRY_RESULT_PATTERNS || info.kind == AIRY_RESULT_SPARSE);
     airy_result_close(&result);
     if (!ours)
         return tool_fail(common,

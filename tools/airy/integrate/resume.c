@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/result.h"
 #include "integrate/integrate.h"
 #include "integrate/kept_rows.h"
-#include "result/patterns.h"
 
 /* Differences as "key: old, new" in one sentence. */
 struct differences {
@@ -101,15 +101,16 @@ static void compare_inputs(struct differences *d, const json_t *before, const js
 }
 
 /*
- * Keys of the configuration, and files compared by content, stand for these; --on-error says
- * nothing about a row.
+ * Keys of the configuration, and files compared by content, stand for these; --on-error and limits
+ * of lists say nothing about a good row, and bad ones are made again.
  */
 static bool compared_otherwise(const char *name)
 {
-    static const char *const names[] = {"bins",        "unit",   "split",          "method",
-                                        "error-model", "frames", "mask",           "mask-only",
-                                        "dark",        "flat",   "absorption",     "variance",
-                                        "on-error",    "follow", "follow-timeout", "poll"};
+    static const char *const names[] = {
+        "bins",     "unit",      "split",          "method",     "error-model", "frames",
+        "mask",     "mask-only", "dark",           "flat",       "absorption",  "variance",
+        "on-error", "follow",    "follow-timeout", "poll",       "cutoff-pick", "cutoff-peak",
+        "noise",    "patch",     "connected",      "max-pixels", "max-peaks"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(names[i], name) == 0)
             return true;
@@ -174,24 +175,31 @@ static void compare_options(struct differences *d, const json_t *before, const j
     json_decref(b);
 }
 
-static void compare_geometry(struct differences *d, const json_t *before, const json_t *now)
+/* All that the object `name` of the configuration holds, but for limits of lists. */
+static void compare_object(struct differences *d, const char *name, const json_t *before,
+                           const json_t *now)
 {
     const char *key;
     json_t *value;
-    json_object_foreach(json_object_get(now, "geometry"), key, value)
-        compare_values(d, key, json_object_get(json_object_get(before, "geometry"), key), value);
+    json_object_foreach(json_object_get(now, name), key, value)
+    {
+        if (strncmp(key, "max_", 4) != 0)
+            compare_values(d, key, json_object_get(json_object_get(before, name), key), value);
+    }
 }
 
 static void compare(struct differences *d, const json_t *before, const json_t *now)
 {
-    static const char *const keys[] = {"version", "frames", "bins",        "unit",     "azimuthal",
-                                       "split",   "method", "error_model", "file_mask"};
+    static const char *const keys[] = {"command",     "version",   "frames", "bins",
+                                       "unit",        "azimuthal", "split",  "method",
+                                       "error_model", "file_mask"};
     static const char *const files[] = {"mask", "mask-only",  "dark",
                                         "flat", "absorption", "variance"};
     compare_inputs(d, json_object_get(before, "inputs"), json_object_get(now, "inputs"));
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         compare_values(d, keys[i], json_object_get(before, keys[i]), json_object_get(now, keys[i]));
-    compare_geometry(d, before, now);
+    compare_object(d, "geometry", before, now);
+    compare_object(d, "peaks", before, now);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         compare_files(d, files[i], json_object_get(json_object_get(before, "files"), files[i]),
                       json_object_get(json_object_get(now, "files"), files[i]));
@@ -211,37 +219,17 @@ static bool is_open_ended(const json_t *configuration)
     return colon && strncmp(colon, ":0:", 3) == 0;
 }
 
-/* [*count] frame/status of a result, malloc'ed: -1 pending, 0 good, 1 bad. NULL: unreadable. */
-static int8_t *read_status(const char *path, size_t *count)
+/* What a result says of its run: its configuration, released with free(), and its rows. */
+static airy_status read_result(char **configuration, airy_result_info *info, const char *path)
 {
-    airy_image image = {0};
-    int8_t *status = NULL;
-    *count = 0;
-    if (patterns_read_column(&image, path, "status") != AIRY_OK)
-        return NULL;
-    const size_t n = tool_count(image.shape, image.ndim);
-    status = calloc(n ? n : 1, sizeof(*status));
-    for (size_t i = 0; status && i < n; i++) {
-        const double value = airy_image_value(&image, i);
-        status[i] = (int8_t)((value > 0) - (value < 0));
-    }
-    *count = status ? n : 0;
-    airy_image_free(&image);
+    airy_result *result = NULL;
+    airy_status status = airy_result_open(&result, path);
+    if (status == AIRY_OK)
+        status = airy_result_get_info(result, info);
+    if (status == AIRY_OK)
+        status = airy_result_get_text(result, "configuration", configuration);
+    airy_result_close(&result);
     return status;
-}
-
-/* Rows of frame/status; how many are not done, and how many are bad. */
-static bool count_rows(const char *path, size_t *rows, size_t *pending, size_t *bad)
-{
-    int8_t *status = read_status(path, rows);
-    *pending = *bad = 0;
-    for (size_t i = 0; i < *rows; i++) {
-        *pending += status[i] < 0;
-        *bad += status[i] > 0;
-    }
-    const bool read = status != NULL;
-    free(status);
-    return read;
 }
 
 bool resume_is_complete(const struct integrate_params *params)
@@ -258,18 +246,12 @@ int resume_complete(const struct integration *job)
     const char *output = job->params->output;
     char *text = NULL;
     struct differences d = {0};
-    size_t rows, pending, bad;
-    if (patterns_read_text(&text, output, "configuration") != AIRY_OK)
-        return tool_exists_already(common, output);
-    const bool counted = count_rows(output, &rows, &pending, &bad);
-    if (!counted || pending) {
+    airy_result_info info = {.rows = 0};
+    if (read_result(&text, &info, output) != AIRY_OK || info.good + info.bad < info.rows) {
         free(text);
-        return counted ? tool_exists_already(common, output)
-                       : tool_fail(common,
-                                   "'%s' is there already and cannot be read: %s; --force without "
-                                   "--resume overwrites it",
-                                   output, airy_last_error());
+        return tool_exists_already(common, output);
     }
+    const size_t bad = info.bad;
     json_t *before = json_loads(text, 0, NULL), *now = json_loads(job->configuration, 0, NULL);
     free(text);
     const bool readable = before && now;
@@ -284,7 +266,7 @@ int resume_complete(const struct integration *job)
                          "'%s' is there already and was made otherwise: %s%s; --force without "
                          "--resume overwrites it",
                          output, d.text, d.count > 6 ? "; ..." : "");
-    const size_t frames = job->frames ? job->frames : rows; /* 0: --follow */
+    const size_t frames = job->frames ? job->frames : info.rows; /* 0: --follow */
     if (bad)
         tool_say(common, "%s: complete already, %zu of %zu frames failed", output, bad, frames);
     else
@@ -340,10 +322,11 @@ static int check_frames(const struct integration *job, const char *partial)
     return code;
 }
 
-int resume_prepare(struct integration *job)
+int resume_check(struct integration *job, char **configuration)
 {
     const struct common *common = job->common;
     char partial[4200], *before = NULL;
+    airy_result_info info;
     if ((size_t)snprintf(partial, sizeof(partial), "%s.partial", job->params->output) >=
         sizeof(partial))
         return tool_fail(common, "the output's name is longer than %zu bytes", sizeof(partial) - 1);
@@ -352,7 +335,7 @@ int resume_prepare(struct integration *job)
         job->run.resume = false;
         return AIRY_EXIT_OK;
     }
-    if (patterns_read_text(&before, partial, "configuration") != AIRY_OK)
+    if (read_result(&before, &info, partial) != AIRY_OK)
         return tool_fail(common, "%s cannot be continued: %s; --force without --resume starts anew",
                          partial, airy_last_error());
     struct differences d = {0};
@@ -397,9 +380,19 @@ int resume_prepare(struct integration *job)
     if (d.touched)
         tool_say(common, "--resume: a file has another time than when the run was started, its "
                          "name and size are the same");
-    /* The same in meaning: the words of the first run stay in the file. */
-    free(job->configuration);
-    job->configuration = before;
-    job->run.configuration = before;
+    *configuration = before;
     return AIRY_EXIT_OK;
+}
+
+int resume_prepare(struct integration *job)
+{
+    char *before = NULL;
+    const int code = resume_check(job, &before);
+    /* The same in meaning: the words of the first run stay in the file. */
+    if (before) {
+        free(job->configuration);
+        job->configuration = before;
+        job->run.configuration = before;
+    }
+    return code;
 }

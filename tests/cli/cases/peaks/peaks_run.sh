@@ -5,11 +5,12 @@ $airy simulate diffraction s.h5 --detector pilatus_100k --frames 12 --spots 20 -
 cp s.h5 bad.h5
 $helper damage bad.h5 /entry/data/data 2 flip
 $helper damage bad.h5 /entry/data/data 6 truncate
-expect 'a damaged frame ends a run, and nothing is written'
+expect 'a damaged frame ends a run, and the frames before it are kept'
 $airy peaks bad.h5 -o p.h5 --quiet; echo $?
 [ -e p.h5 ] || echo none
+$airy info p.h5.partial | grep done
 expect 'damaged frames have empty rows and messages where that was asked for'
-$airy peaks bad.h5 -o p.h5 --on-error skip --verbose 2>&1 | grep -o 'frame [0-9] was left out'
+$airy peaks bad.h5 -o p.h5 --on-error skip --resume --verbose 2>&1 | grep -o 'frame [0-9] was left out'
 $airy peaks bad.h5 -o p.h5 --on-error skip --force --quiet; echo $?
 expect 'a range of frames has the rows of these frames'
 $airy peaks s.h5 -o range.h5 --frames 1:10:3 --json --quiet | grep '"frames"'
@@ -22,7 +23,7 @@ grep -c -- '--memory-limit' said
 [ -e none.h5 ] || echo none
 expect 'a profile has what a run does'
 $airy peaks s.h5 -o p.h5 --force --quiet --profile=p.json && grep -o '"peaks_[a-z]*"' p.json | sort -u | head -3 | wc -l
-expect 'Ctrl-C ends a run, and nothing is written'
+expect 'Ctrl-C ends a run, and no file is under its name'
 $airy peaks s.h5 s.h5 s.h5 s.h5 s.h5 s.h5 s.h5 s.h5 -o out.h5 --batch 1 --threads 1 2>err &
 id=$!
 await catches $id && kill -INT $id
