@@ -291,6 +291,12 @@ AIRY_API airy_status airy_geometry_polarization(const airy_geometry *geometry, d
  */
 AIRY_API airy_status airy_geometry_efficiency(const airy_geometry *geometry, double *out);
 
+/**
+ * Take a geometry from JSON: the object that results keep in their configuration, or such a
+ * configuration. Whether it makes sense is for airy_geometry_check. AIRY_ERR_FORMAT: there is none.
+ */
+AIRY_API airy_status airy_geometry_parse(airy_geometry *geometry, const char *json);
+
 #ifdef __cplusplus
 }
 #endif

@@ -62,6 +62,8 @@ static void check_null_geometry(struct check *c, const airy_geometry *g)
     REFUSES(airy_geometry_read(&back, NULL), "path is NULL");
     REFUSES(airy_geometry_write(NULL, "x.poni"), "geometry is NULL");
     REFUSES(airy_geometry_write(g, NULL), "path is NULL");
+    REFUSES(airy_geometry_parse(NULL, "{}"), "geometry or json is NULL");
+    REFUSES(airy_geometry_parse(&back, NULL), "geometry or json is NULL");
     REFUSES(airy_geometry_check(NULL), "geometry is NULL");
     REFUSES(airy_geometry_centers(NULL, AIRY_UNIT_R_M, out), "geometry is NULL");
     REFUSES(airy_geometry_centers(g, AIRY_UNIT_R_M, NULL), "out is NULL");

@@ -509,27 +509,6 @@ static void add_detector_json(json_t *json, const airy_detector *d)
                                       tool_json_number(d->sensor.attenuation)));
 }
 
-static bool detector_from_json(airy_detector *d, const json_t *json)
-{
-    const json_t *file = json_object_get(json, "detector_file"),
-                 *binning = json_object_get(json, "binning"),
-                 *sensor = json_object_get(json, "sensor");
-    const char *material = "";
-    if (file && (!json_is_string(file) || json_string_length(file) >= sizeof(d->file)))
-        return false;
-    if (file)
-        strcpy(d->file, json_string_value(file));
-    if (binning && json_unpack((json_t *)binning, "[i,i]", &d->binning1, &d->binning2) != 0)
-        return false;
-    if (sensor &&
-        (json_unpack((json_t *)sensor, "{s:s, s:F, s:F}", "material", &material, "thickness",
-                     &d->sensor.thickness, "attenuation", &d->sensor.attenuation) != 0 ||
-         strlen(material) >= sizeof(d->sensor.material)))
-        return false;
-    strcpy(d->sensor.material, material);
-    return true;
-}
-
 json_t *geometry_json(const airy_geometry *g)
 {
     const airy_detector *d = &g->detector;
@@ -552,26 +531,8 @@ json_t *geometry_json(const airy_geometry *g)
 
 bool geometry_from_json(airy_geometry *g, const json_t *json)
 {
-    const char *name = NULL;
-    const json_t *wavelength = NULL;
-    json_int_t height = 0, width = 0;
-    int parallax = 0;
-    memset(g, 0, sizeof(*g));
-    if (json_unpack(
-            (json_t *)json, "{s:s, s:F, s:F, s:[I,I], s:i, s:F, s:F, s:F, s:F, s:F, s:F, s:o, s:b}",
-            "detector", &name, "pixel1", &g->detector.pixel1, "pixel2", &g->detector.pixel2,
-            "shape", &height, &width, "orientation", &g->detector.orientation, "dist", &g->dist,
-            "poni1", &g->poni1, "poni2", &g->poni2, "rot1", &g->rot1, "rot2", &g->rot2, "rot3",
-            &g->rot3, "wavelength", &wavelength, "parallax", &parallax) != 0)
-        return false;
-    airy_detector known;
-    if (height < 0 || width < 0 || airy_detector_find(&known, name) != AIRY_OK)
-        memset(&known, 0, sizeof(known));
-    snprintf(g->detector.name, sizeof(g->detector.name), "%s", name);
-    g->detector.height = (size_t)height;
-    g->detector.width = (size_t)width;
-    g->detector.dectris_dummy = known.dectris_dummy;
-    g->wavelength = json_is_number(wavelength) ? json_number_value(wavelength) : 0;
-    g->parallax = parallax != 0;
-    return detector_from_json(&g->detector, json);
+    char *text = json_dumps(json, JSON_REAL_PRECISION(17));
+    const bool found = text && airy_geometry_parse(g, text) == AIRY_OK;
+    free(text);
+    return found;
 }
