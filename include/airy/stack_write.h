@@ -2,14 +2,10 @@
  * Frames into a stack writer (stack.h) by several threads: from another stack, from a function that
  * makes them, or from memory.
  *
- *     const airy_stack_fill_params params = {.stack = from};
- *     airy_stack_writer *writer;
- *     if (airy_stack_writer_create(&writer, "copy.h5", &format) != AIRY_OK)
- *         return fail();
- *     airy_status status = airy_stack_writer_fill(writer, &params, NULL);
- *     if (status == AIRY_OK)
- *         status = airy_stack_writer_finish(writer);
- *     airy_stack_writer_destroy(&writer);
+ *     const airy_stack_write_params params = {.format = format, .fill = {.stack = from}};
+ *     airy_stack_write_info info;
+ *     if (airy_stack_write_file("copy.h5", &params, &info) == AIRY_OK)
+ *         puts(info.summary);
  *
  * Each thread makes a frame, encodes it and writes it. The bytes of the files do not depend on the
  * number of threads. With frames_per_file as many files as there are threads are written at the
@@ -115,6 +111,39 @@ typedef struct airy_stack_fill_info {
 AIRY_API airy_status airy_stack_writer_fill(airy_stack_writer *writer,
                                             const airy_stack_fill_params *params,
                                             airy_stack_fill_info *info);
+
+/** A stack under its name. Zeroed is the default but for the format's shape and the source. */
+typedef struct airy_stack_write_params {
+    airy_stack_writer_params format;
+    airy_stack_fill_params fill;
+    const char *const *inputs; /**< [input_count] further files that frames come from, FILE,
+                                    FILE::DATASET or FILE[EXT]; none of them is written over */
+    size_t input_count;
+    /**
+     * Receives, as warnings, what became of data files of the stack that was replaced; its user is
+     * that of fill. NULL: the messages go to the log of the process at level info.
+     */
+    airy_log_fn message;
+} airy_stack_write_params;
+
+typedef struct airy_stack_write_info {
+    airy_stack_fill_info fill;
+    size_t files;           /**< data files under a master; 0: the frames are in the file itself */
+    uint64_t decoded_bytes; /**< of the frames that were written */
+    double seconds;         /**< with the beginning and the end of the files */
+    char summary[256];      /**< a sentence about the stack, for people */
+} airy_stack_write_info;
+
+/**
+ * Create a stack, write all of its frames, and give its files their names: airy_stack_writer_create,
+ * _fill and _finish. After a failure nothing of it is left.
+ *
+ * @param info  out, also on failure; may be NULL
+ * Errors: those of the three; AIRY_ERR_PARAM also where a file that would be written over is one
+ *         that frames come from; AIRY_ERR_CANCELLED.
+ */
+AIRY_API airy_status airy_stack_write_file(const char *path, const airy_stack_write_params *params,
+                                           airy_stack_write_info *info);
 
 #ifdef __cplusplus
 }

@@ -227,6 +227,8 @@ static void check_null_files(struct check *c)
     REFUSES(airy_stack_writer_skip(NULL, 0), "writer");
     REFUSES(airy_stack_writer_fill(writer, NULL, NULL), "params is NULL");
     REFUSES(airy_stack_writer_fill(NULL, &fill, NULL), "no writer");
+    REFUSES(airy_stack_write_file(NULL, &(airy_stack_write_params){.fill = fill}, NULL), "is NULL");
+    REFUSES(airy_stack_write_file("x.h5", NULL, NULL), "is NULL");
     airy_stack_writer_destroy(&writer);
     airy_stack_writer_destroy(&writer);
     airy_stack_writer_destroy(NULL);

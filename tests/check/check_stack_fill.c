@@ -333,6 +333,61 @@ static void check_files(struct check *c)
     }
 }
 
+static void hear_last(void *user, airy_log_level level, const char *text)
+{
+    if (level == AIRY_LOG_WARN)
+        snprintf(user, 512, "%s", text);
+}
+
+/* A whole stack: the bits of fill_stack, what becomes of the stack before, and inputs that stay. */
+static void check_write_file(struct check *c)
+{
+    if (!check_case(c, "stack_write_file"))
+        return;
+    char said[512] = "";
+    struct source source = {.bad = 0};
+    char *data[2] = {NULL};
+    const char *by_hand = tmp_path(c, "hand.h5"), *path = tmp_path(c, "run_master.h5");
+    const airy_stack_fill_params fill = {.make = make_frame, .source = &source, .user = said};
+    airy_stack_write_params params = {
+        .format = format_of(FRAMES, AIRY_CODEC_BSLZ4), .fill = fill, .message = hear_last};
+    airy_stack_write_info info;
+    size_t size[2];
+    CHECK_OK(c, fill_stack(by_hand, &params.format, &fill, NULL));
+    CHECK_OK(c, airy_stack_write_file(path, &params, &info));
+    const void *want = stack_slurp(c, by_hand, &size[0]), *got = stack_slurp(c, path, &size[1]);
+    CHECK(c, size[0] == size[1] && memcmp(want, got, size[0]) == 0);
+    CHECK(c, info.fill.frames == FRAMES && info.files == 0 &&
+                 info.decoded_bytes == FRAMES * FRAME &&
+                 strstr(info.summary, "11 frames of 37 x 41 uint16, "));
+    CHECK_FAILS(c, airy_stack_write_file(path, &params, &info), AIRY_ERR_EXISTS,
+                "is there already");
+    params.format.force = true;
+    params.format.frames_per_file = 4;
+    CHECK_OK(c, airy_stack_write_file(path, &params, &info));
+    CHECK(c, info.files == 3 && !said[0] && strstr(info.summary, " in 3 files"));
+    /* A data file of either stack is none that frames come from. */
+    for (size_t i = 0; i < 2; i++)
+        CHECK_OK(c, airy_stack_data_path(&data[i], path, i + 1));
+    params.inputs = (const char *const *)&data[1];
+    params.input_count = 1;
+    params.format.frames_per_file = FRAMES;
+    CHECK_FAILS(c, airy_stack_write_file(path, &params, &info), AIRY_ERR_PARAM, "would be lost");
+    check_filled(c, path, 0);
+    params.input_count = 0;
+    CHECK_OK(c, airy_stack_write_file(path, &params, &info));
+    CHECK(c, strstr(said, "removed 2 data files that only the stack before had, '") &&
+                 strstr(said, "run_data_000002.h5' and on"));
+    airy_stack *stack = NULL;
+    CHECK_OK(c, stack_open(&stack, path));
+    params.fill = (airy_stack_fill_params){.stack = stack, .user = said};
+    CHECK_FAILS(c, airy_stack_write_file(data[0], &params, NULL), AIRY_ERR_PARAM,
+                "is a file that frames are read from");
+    airy_stack_destroy(&stack);
+    free(data[0]);
+    free(data[1]);
+}
+
 static void check_profile(struct check *c)
 {
     if (!check_case(c, "stack_fill_profile"))
@@ -424,6 +479,7 @@ void check_stack_fill(struct check *c)
     check_cancel(c);
     check_memory(c);
     check_files(c);
+    check_write_file(c);
     check_profile(c);
     check_refused(c);
 }
