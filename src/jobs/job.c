@@ -339,6 +339,8 @@ airy_status airy_job_run(airy_job *job)
     airy_status status = atomic_load(&job->cancelled)
                              ? airy_fail(AIRY_ERR_CANCELLED, "cancelled before the run")
                              : job->kind->run(job);
+    if (status < AIRY_OK)
+        release_results(job);
     atomic_store(&job->cancelled, false);
     return status;
 }

@@ -262,31 +262,35 @@ static void put_hot(const struct reduction *r)
                     (unsigned long long)h->left_out);
 }
 
-static airy_status put_results(struct reduction *r)
+/* Texts are kept before there is a file that a lack of memory would leave behind. */
+static airy_status put_texts(const struct reduction *r)
+{
+    if (r->v->output)
+        AIRY_TRY(airy_job_put_text(r->job, "output", r->v->output));
+    if (!r->hot)
+        AIRY_TRY(airy_job_put_text(r->job, "dtype", airy_dtype_name(r->image.dtype)));
+    return airy_job_put_text(r->job, "by", kinds[r->v->by]);
+}
+
+static void put_results(struct reduction *r)
 {
     airy_job *job = r->job;
     const airy_image *image = &r->image;
     const double shape[2] = {(double)image->shape[0], (double)image->shape[1]};
     const char *by = kinds[r->v->by], *dtype = airy_dtype_name(image->dtype);
-    if (r->v->output)
-        AIRY_TRY(airy_job_put_text(job, "output", r->v->output));
-    AIRY_TRY(airy_job_put_text(job, "by", by));
     airy_job_put_number(job, "frames", (double)r->run.taken);
     airy_job_put_numbers(job, "shape", shape, 2);
     if (r->hot)
         put_hot(r);
     else
-        AIRY_TRY(airy_job_put_text(job, "dtype", dtype));
-    if (!r->hot)
         airy_job_sum_up(job, "%s of %zu frame%s, %zu x %zu, %s", by, r->run.taken,
                         r->run.taken == 1 ? "" : "s", image->shape[0], image->shape[1], dtype);
     if (!airy_job_keeps(job, "image"))
-        return AIRY_OK;
+        return;
     const airy_host_view view = {
         .dtype = image->dtype, .ndim = 2, .shape = {image->shape[0], image->shape[1]}};
     airy_job_put_array(job, "image", &view, image->data);
     r->image.data = NULL;
-    return AIRY_OK;
 }
 
 static airy_status run_reduction(struct reduction *r)
@@ -295,10 +299,11 @@ static airy_status run_reduction(struct reduction *r)
     AIRY_TRY(reduce(r));
     if (r->hot)
         AIRY_TRY(find_hot(r));
+    AIRY_TRY(put_texts(r));
     AIRY_TRY(write_image(r));
     if (!r->hot)
         warn_gaps(r);
-    AIRY_TRY(put_results(r));
+    put_results(r);
     return r->run.taken < r->frames ? AIRY_PARTLY : AIRY_OK;
 }
 

@@ -68,9 +68,16 @@ static struct opt *make_options(const char *job, bool (*is_common)(const char *n
     while (airy_job_parameter_at(job, all))
         all++;
     struct opt *options = calloc(all + 1, sizeof(*options));
-    for (size_t i = 0; options && (p = airy_job_parameter_at(job, i)); i++)
-        if (p->role != AIRY_ROLE_INPUT && !is_common(p->name))
-            options[count++] = option_of(p);
+    for (size_t i = 0; options && (p = airy_job_parameter_at(job, i)); i++) {
+        if (p->role == AIRY_ROLE_INPUT || is_common(p->name))
+            continue;
+        struct opt *made = &options[count++];
+        *made = option_of(p);
+        if (!made->help || (!made->argument && made->type != OPT_FLAG)) {
+            free(options);
+            return NULL;
+        }
+    }
     return options;
 }
 
@@ -80,9 +87,12 @@ const struct opt *job_options(const char *job, bool (*is_common)(const char *nam
         if (strcmp(t->job, job) == 0)
             return t->options;
     struct made_table *made = calloc(1, sizeof(*made));
-    if (!made)
+    struct opt *options = made ? make_options(job, is_common) : NULL;
+    if (!options) {
+        free(made);
         return NULL;
-    *made = (struct made_table){job, make_options(job, is_common), tables};
+    }
+    *made = (struct made_table){job, options, tables};
     tables = made;
     return made->options;
 }

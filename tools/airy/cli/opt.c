@@ -589,7 +589,7 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
     common->command = command;
     common->argc = argc;
     common->argv = argv;
-    if (command->job && !job_open(params, command->job))
+    if (command->job && (!opt_table(command, 0) || !job_open(params, command->job)))
         return out_of_memory(command);
     bool only_inputs = false;
     for (int i = 0; i < argc; i++) {
