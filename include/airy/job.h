@@ -79,6 +79,12 @@ typedef enum airy_parameter_affects {
     AIRY_AFFECTS_COUNT
 } airy_parameter_affects;
 
+/** When a parameter may be set: another one has one of these words. */
+typedef struct airy_parameter_condition {
+    const char *parameter;    /**< NULL: always */
+    const char *const *words; /**< NULL behind the last */
+} airy_parameter_condition;
+
 /** A parameter of a job. The library owns these structs; members are appended only. */
 typedef struct airy_parameter {
     const char *name; /**< lower case with '-': "on-error" */
@@ -97,6 +103,7 @@ typedef struct airy_parameter {
     bool computed;            /**< `fallback` is a description */
     const char *help;         /**< what it does, without unit and default value */
     const char *section; /**< heading of the section that begins here; NULL: the section goes on */
+    airy_parameter_condition only_with;
 } airy_parameter;
 
 /** The kind of a result. */
@@ -220,12 +227,13 @@ AIRY_API void airy_job_text_free(char *text);
 
 /**
  * Look at the values together, without opening a file.
- * Errors: AIRY_ERR_PARAM (a parameter that is missing, or does not go with another one).
+ * Errors: AIRY_ERR_PARAM (a parameter that is missing, or does not go with another one),
+ *         AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_job_check(airy_job *job);
 
 /**
- * Check, and do the job. Results of an earlier run are released first.
+ * Check, and do the job. Results of an earlier run are released first; a run that fails has none.
  *
  * Errors: AIRY_ERR_CANCELLED (by airy_job_cancel or the progress hook; nothing is left), those of
  *         airy_job_check, of the files and of the operations; also AIRY_PARTLY, which is no

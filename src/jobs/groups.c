@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool parse_size(uint64_t *size, const char *text, size_t length, uint64_t least)
 {
@@ -115,7 +116,8 @@ const struct airy_job_row airy_frames_rows[] = {
       .affects = AIRY_AFFECTS_ROWS,
       .words = on_error_words,
       .fallback = "stop",
-      .help = "skip: leaves out a frame that cannot be read, reports it and ends with exit code 3"},
+      .help = "skip: leaves out a frame that cannot be read or made, reports it and ends with exit "
+              "code 3"},
      MEMBER(on_error),
      NULL},
     {{0}, 0, NULL}};
@@ -135,7 +137,7 @@ airy_status airy_job_choose_frames(size_t *count, const struct airy_frames_value
 }
 
 #define MEMBER(name) offsetof(struct airy_compute_values, name)
-const struct airy_job_row airy_compute_rows[] = {
+const struct airy_job_row airy_device_rows[] = {
     {{.name = "device",
       .type = AIRY_PARAMETER_TEXT,
       .affects = AIRY_AFFECTS_HOW,
@@ -145,6 +147,9 @@ const struct airy_job_row airy_compute_rows[] = {
       .help = "computes on this device: cpu, gpu, gpu:N, opencl, opencl:P:D or a part of a name"},
      MEMBER(device),
      NULL},
+    {{0}, 0, NULL}};
+
+const struct airy_job_row airy_host_rows[] = {
     {{.name = "threads",
       .type = AIRY_PARAMETER_WHOLE,
       .affects = AIRY_AFFECTS_HOW,
@@ -183,6 +188,138 @@ airy_status airy_job_open_device(airy_job *job, airy_device **device,
     AIRY_TRY(airy_context_device(job->context, device, values->device, &params));
     job->device = *device;
     return AIRY_OK;
+}
+
+#define MEMBER(name) offsetof(struct airy_output_values, name)
+const struct airy_job_row airy_stack_output_rows[] = {
+    {{.name = "output",
+      .type = AIRY_PARAMETER_PATH,
+      .letter = 'o',
+      .role = AIRY_ROLE_WRITTEN,
+      .affects = AIRY_AFFECTS_WHERE,
+      .argument = "OUT.h5",
+      .help = "writes the stack into this file, one chunk a frame",
+      .section = "Output"},
+     MEMBER(output),
+     NULL},
+    {{.name = "frames-per-file",
+      .type = AIRY_PARAMETER_WHOLE,
+      .affects = AIRY_AFFECTS_WHERE,
+      .lo = 1,
+      .hi = 100000000,
+      .argument = "N",
+      .fallback = "all in one file",
+      .computed = true,
+      .help =
+          "writes N frames each into OUT_data_000001.h5 and so on, side by side by threads, and "
+          "links to them into OUT_master.h5; force removes data files that only an old master "
+          "of this name links to"},
+     MEMBER(frames_per_file),
+     NULL},
+    {{.name = "force",
+      .type = AIRY_PARAMETER_FLAG,
+      .affects = AIRY_AFFECTS_WHERE,
+      .help = "overwrites the output"},
+     MEMBER(force),
+     NULL},
+    {{0}, 0, NULL}};
+#undef MEMBER
+
+const airy_job_result airy_stack_output_results[] = {
+    {"output", AIRY_JOB_TEXT, NULL, "the file that was written"},
+    {"files", AIRY_JOB_NUMBER, NULL, "data files, where the file is a master that links to them"},
+    {"frames", AIRY_JOB_NUMBER, NULL, "frames of the stack"},
+    {"bad", AIRY_JOB_NUMBER, NULL, "frames that were left out"},
+    {"shape", AIRY_JOB_NUMBERS, NULL, "frames, height and width"},
+    {"dtype", AIRY_JOB_TEXT, NULL, "of the pixels"},
+    {"codec", AIRY_JOB_TEXT, NULL, "of the chunks"},
+    {"stored_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the chunks"},
+    {"decoded_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the pixels of these frames"},
+    {"bytes_per_frame", AIRY_JOB_NUMBER, NULL, "stored_bytes of a frame on average"},
+    {"ratio", AIRY_JOB_NUMBER, NULL, "decoded_bytes / stored_bytes"},
+    {"seconds", AIRY_JOB_NUMBER, NULL, "the time that writing took"},
+    {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+    const size_t n = strlen(path), m = strlen(suffix);
+    return n > m && strcasecmp(path + n - m, suffix) == 0;
+}
+
+airy_status airy_job_check_output(const struct airy_output_values *values)
+{
+    static const char *const suffixes[] = {".h5", ".hdf5", ".nxs"};
+    AIRY_FAIL_ON_IF(!values->output, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is missing",
+                    "output");
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+        if (has_suffix(values->output, suffixes[i]))
+            return AIRY_OK;
+    return airy_fail(AIRY_ERR_PARAM, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs",
+                     values->output);
+}
+
+/* Texts are kept before there is a file that a lack of memory would leave behind. */
+static airy_status put_texts(airy_job *job, const char *path,
+                             const airy_stack_writer_params *format)
+{
+    AIRY_TRY(airy_job_put_text(job, "output", path));
+    AIRY_TRY(airy_job_put_text(job, "dtype", airy_dtype_name(format->dtype)));
+    return airy_job_put_text(job, "codec", airy_codec_name(format->codec.codec));
+}
+
+static void put_numbers(airy_job *job, const airy_stack_writer_params *format,
+                        const airy_stack_write_info *info)
+{
+    const airy_stack_fill_info *fill = &info->fill;
+    const double stored = (double)fill->stored_bytes, decoded = (double)info->decoded_bytes,
+                 good = (double)(fill->frames - fill->bad),
+                 shape[3] = {(double)format->frames, (double)format->height, (double)format->width};
+    if (info->files)
+        airy_job_put_number(job, "files", (double)info->files);
+    airy_job_put_number(job, "frames", shape[0]);
+    airy_job_put_number(job, "bad", (double)fill->bad);
+    airy_job_put_numbers(job, "shape", shape, 3);
+    airy_job_put_number(job, "stored_bytes", stored);
+    airy_job_put_number(job, "decoded_bytes", decoded);
+    airy_job_put_number(job, "bytes_per_frame", good > 0 ? stored / good : stored);
+    airy_job_put_number(job, "ratio", decoded / stored);
+    airy_job_put_number(job, "seconds", info->seconds);
+    airy_job_sum_up(job, "%s", info->summary);
+}
+
+airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
+                                 const struct airy_output_group *group)
+{
+    const struct airy_output_values *to = group->output;
+    const struct airy_frames_values *from = group->frames;
+    const struct airy_compute_values *how = group->compute;
+    airy_stack_write_info info;
+    airy_device *device = NULL;
+    if (how->profile) {
+        const airy_device_params cpu = {.threads = (uint32_t)how->threads, .profile = true};
+        AIRY_TRY(airy_context_device(job->context, &device, "cpu", &cpu));
+        job->device = device;
+    }
+    params->format.force = to->force;
+    params->format.frames_per_file = to->frames_per_file;
+    params->fill.first = from->frames[0];
+    params->fill.last = from->frames[1];
+    params->fill.step = from->frames[2];
+    params->fill.skip_bad = from->on_error;
+    params->fill.threads = (unsigned)how->threads;
+    params->fill.memory_limit = how->memory_limit;
+    params->fill.device = device;
+    params->fill.progress = airy_job_step;
+    params->fill.message = airy_job_frame_message;
+    params->fill.user = job;
+    params->message = airy_job_pass_message;
+    AIRY_TRY(put_texts(job, to->output, &params->format));
+    AIRY_TRY(airy_stack_write_file(to->output, params, &info));
+    if (info.fill.bad)
+        airy_job_message(job, AIRY_LOG_WARN, "%zu of %zu frames failed, the first: %s",
+                         info.fill.bad, info.fill.frames, info.fill.first_error);
+    put_numbers(job, &params->format, &info);
+    return info.fill.bad ? AIRY_PARTLY : AIRY_OK;
 }
 
 airy_status airy_job_keep_stack(const airy_stack *stack, const char *output)

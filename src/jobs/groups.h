@@ -2,7 +2,7 @@
 #ifndef AIRY_JOBS_GROUPS_H
 #define AIRY_JOBS_GROUPS_H
 
-#include "airy/stack.h"
+#include "airy/stack_write.h"
 #include "jobs/job.h"
 
 /* Files as one stack. */
@@ -26,17 +26,37 @@ extern const struct airy_job_row airy_frames_rows[];
 airy_status airy_job_choose_frames(size_t *count, const struct airy_frames_values *values,
                                    size_t there, const char *path);
 
-/* Where a job computes. */
+/* Where a job computes; one without a device has the rows of the host alone. */
 struct airy_compute_values {
     char *device;
     size_t threads;
     uint64_t memory_limit;
     bool profile;
 };
-extern const struct airy_job_row airy_compute_rows[];
+extern const struct airy_job_row airy_device_rows[], airy_host_rows[];
 /* Open the device, which is job->device from then on. */
 airy_status airy_job_open_device(airy_job *job, airy_device **device,
                                  const struct airy_compute_values *values);
+
+/* A stack that is written. */
+struct airy_output_values {
+    char *output;
+    size_t frames_per_file;
+    bool force;
+};
+extern const struct airy_job_row airy_stack_output_rows[];
+extern const airy_job_result airy_stack_output_results[];
+/* There is an output, and its name is one of HDF5. */
+airy_status airy_job_check_output(const struct airy_output_values *values);
+/* The values of a job that writes a stack. */
+struct airy_output_group {
+    const struct airy_output_values *output;
+    const struct airy_frames_values *frames;
+    const struct airy_compute_values *compute;
+};
+/* Write it as these say, and hand over its results; params has the format and the source. */
+airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
+                                 const struct airy_output_group *group);
 
 /* An output must be none of the files that frames are read from. */
 airy_status airy_job_keep_stack(const airy_stack *stack, const char *output);

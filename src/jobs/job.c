@@ -320,6 +320,28 @@ bool airy_job_is_set(const airy_job *job, const char *name)
 
 /* ---- running ---- */
 
+/* A parameter that was set goes with the words that another one has. */
+static airy_status check_condition(const airy_job *job, size_t row)
+{
+    char list[256], *text = NULL;
+    size_t count = 0, other = 0;
+    bool good = false;
+    const airy_parameter *p = &job->rows[row]->p;
+    const airy_parameter_condition *with = &p->only_with;
+    if (!with->parameter || job->origins[row] == AIRY_ORIGIN_DEFAULT)
+        return AIRY_OK;
+    AIRY_TRY(row_of(job, with->parameter, &other));
+    if (!is_unset(job, other))
+        AIRY_TRY(airy_value_text(job->rows[other], job->fields[other], &text));
+    for (; with->words[count]; count++)
+        good |= text && strcmp(text, with->words[count]) == 0;
+    free(text);
+    airy_join_words(list, sizeof(list), with->words, count);
+    AIRY_FAIL_ON_IF(!good, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s goes with %s %s", p->name,
+                    with->parameter, list);
+    return AIRY_OK;
+}
+
 airy_status airy_job_check(airy_job *job)
 {
     AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "airy_job_check: job is NULL");
@@ -327,6 +349,8 @@ airy_status airy_job_check(airy_job *job)
         AIRY_FAIL_ON_IF(
             job->rows[i]->p.role == AIRY_ROLE_INPUT && job->origins[i] == AIRY_ORIGIN_DEFAULT,
             AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is missing", job->rows[i]->p.name);
+    for (size_t i = 0; i < job->row_count; i++)
+        AIRY_TRY(check_condition(job, i));
     return job->kind->check ? job->kind->check(job) : AIRY_OK;
 }
 
@@ -386,6 +410,11 @@ void airy_job_message(const airy_job *job, airy_log_level level, const char *for
     tell(job, level, text);
     if (text != room)
         free(text);
+}
+
+void airy_job_pass_message(void *user, airy_log_level level, const char *text)
+{
+    tell(user, level, text);
 }
 
 void airy_job_frame_message(void *user, airy_log_level level, const char *text)

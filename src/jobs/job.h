@@ -112,7 +112,9 @@ void airy_job_message(const airy_job *job, airy_log_level level, const char *for
     AIRY_PRINTF(3, 4);
 /* An airy_progress_fn with the job as user: counts, asks the hook, and ends the run once cancelled. */
 bool airy_job_step(void *job, size_t done, size_t total);
-/* An airy_log_fn with the job as user: messages about single frames, of level INFO. */
+/* An airy_log_fn with the job as user. */
+void airy_job_pass_message(void *job, airy_log_level level, const char *text);
+/* The same of messages about single frames, which get the level INFO. */
 void airy_job_frame_message(void *job, airy_log_level level, const char *text);
 /* Hand over results. The data of an array, malloc'ed, are the job's from then on. */
 void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view, void *data);

@@ -187,11 +187,6 @@ static airy_status find_hot(struct reduction *r)
     return AIRY_OK;
 }
 
-static void warn(void *user, airy_log_level level, const char *text)
-{
-    airy_job_message(user, level, "%s", text);
-}
-
 /* A mask of hot pixels states nothing of the geometry. */
 static airy_status write_image(struct reduction *r)
 {
@@ -199,8 +194,8 @@ static airy_status write_image(struct reduction *r)
     if (!v->output)
         return AIRY_OK;
     uint8_t *mask = NULL;
-    const bool known = !r->hot &&
-                       airy_stack_states(&mask, r->stack, &r->meta, v->output, warn, r->job);
+    const bool known = !r->hot && airy_stack_states(&mask, r->stack, &r->meta, v->output,
+                                                    airy_job_pass_message, r->job);
     const airy_status status =
         airy_image_write_stated(&r->image, v->output, v->force, known ? &r->meta : NULL, mask);
     free(mask);
@@ -332,7 +327,8 @@ const struct airy_job_kind airy_job_reduce = {
     .groups = {{airy_stack_rows, offsetof(struct values, stack)},
                {rows, 0},
                {airy_frames_rows, offsetof(struct values, frames)},
-               {airy_compute_rows, offsetof(struct values, compute)}},
+               {airy_device_rows, offsetof(struct values, compute)},
+               {airy_host_rows, offsetof(struct values, compute)}},
     .results = results,
     .values_size = sizeof(struct values),
     .run = run,

@@ -77,6 +77,18 @@ static const char *expect_whole(const airy_parameter *p, void *field, const char
     return NULL;
 }
 
+static const char *expect_bytes(const airy_parameter *p, void *field, const char *text, char *why)
+{
+    uint64_t value;
+    if (!parse_bytes(&value, text))
+        return "expected bytes such as 800M or 2G";
+    snprintf(why, WHY, "expected %.0f to %.0f bytes", p->lo, p->hi);
+    if (is_limited(p) && ((double)value < p->lo || (double)value > p->hi))
+        return why;
+    *(uint64_t *)field = value;
+    return NULL;
+}
+
 static const char *expect_real(const airy_parameter *p, void *field, const char *text, char *why)
 {
     double value;
@@ -276,8 +288,7 @@ airy_status airy_value_parse(const struct airy_job_row *row, void *field, const 
             expected = "expected a whole number from 0 to 18446744073709551615";
         break;
     case AIRY_PARAMETER_BYTES:
-        if (!parse_bytes(field, text))
-            expected = "expected bytes such as 800M or 2G";
+        expected = expect_bytes(p, field, text, why);
         break;
     case AIRY_PARAMETER_REAL:
         expected = expect_real(p, field, text, why);

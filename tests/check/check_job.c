@@ -6,7 +6,10 @@
 #include "airy/image.h"
 #include "airy/job.h"
 #include "airy/reduce_stack.h"
+#include "airy/sparse.h"
+#include "airy/stack_write.h"
 #include "check_pipeline.h"
+#include "check_stack.h"
 #include "jobs/job.h"
 
 /* Every description is complete: names, texts, default values that the type takes. */
@@ -30,6 +33,10 @@ static void check_descriptions(struct check *c)
             CHECK(c, strspn(p->name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(p->name));
             for (size_t k = 0; k < i; k++)
                 CHECK(c, strcmp(p->name, airy_job_parameter_at(info.name, k)->name) != 0);
+            const airy_parameter_condition *with = &p->only_with;
+            if (with->parameter)
+                CHECK(c, with->words && with->words[0] &&
+                             airy_job_get_origin(job, with->parameter, &origin) == AIRY_OK);
             CHECK_OK(c, airy_job_get_origin(job, p->name, &origin));
             CHECK(c, origin == AIRY_ORIGIN_DEFAULT);
         }
@@ -454,6 +461,206 @@ static void check_threads(struct check *c)
     airy_context_destroy(&context);
 }
 
+/* A job that writes a stack; the caller destroys it. */
+static airy_job *stack_job(struct check *c, const char *name, const char *input, const char *output)
+{
+    airy_job *job = NULL;
+    CHECK_OK(c, airy_job_create(&job, name, NULL, NULL));
+    CHECK_OK(c, airy_job_set(job,
+                             airy_job_parameter_at(name, 0)->role == AIRY_ROLE_INPUT
+                                 ? airy_job_parameter_at(name, 0)->name
+                                 : "stack",
+                             input));
+    CHECK_OK(c, airy_job_set(job, "output", output));
+    return job;
+}
+
+/* What compress writes is what airy_stack_writer_fill writes, and decompress gives the pixels back. */
+static void check_compress(struct check *c)
+{
+    if (!check_case(c, "job_compress"))
+        return;
+    const char *path = check_run_path(c, "stack.h5"), *packed = check_run_path(c, "packed.h5"),
+               *by_hand = check_run_path(c, "hand.h5"), *plain = check_run_path(c, "plain.h5");
+    const uint32_t *frames = check_run_frames(c, FRAMES);
+    check_run_stack(c, path, frames, FRAMES, FRAMES, SOUND);
+    airy_stack *stack = NULL;
+    double number = 0;
+    char *json = NULL;
+    uint32_t *pixels = check_alloc(c, RUN_PIXELS * sizeof(*pixels));
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    const airy_stack_write_params params = {
+        .format = {.dtype = AIRY_DTYPE_U32,
+                   .frames = 6,
+                   .height = RUN_HEIGHT,
+                   .width = RUN_WIDTH,
+                   .codec = {.codec = AIRY_CODEC_LZ4, .elem_size = 4, .block_bytes = 2048}},
+        .fill = {.stack = stack, .first = 2, .last = 20, .step = 3}};
+    CHECK_OK(c, airy_stack_write_file(by_hand, &params, NULL));
+    airy_stack_destroy(&stack);
+    airy_job *job = stack_job(c, "compress", path, packed);
+    CHECK_OK(c, airy_job_set_json(job, "{\"filter\": \"lz4\", \"block\": 2048, \"frames\": "
+                                       "\"2:20:3\", \"threads\": 2}"));
+    CHECK_OK(c, airy_job_run(job));
+    CHECK_OK(c, airy_job_results_json(job, &json));
+    CHECK(c, strstr(json, "\"frames\":6,\"bad\":0,\"shape\":[6,37,44],\"dtype\":\"uint32\","
+                          "\"codec\":\"lz4\",\"stored_bytes\":"));
+    CHECK_OK(c, airy_job_get_number(job, "decoded_bytes", &number));
+    CHECK(c,
+          number == 6.0 * RUN_PIXELS * 4 && strstr(airy_job_summary(job), "6 frames of 37 x 44"));
+    CHECK(c, airy_job_device(job) == NULL);
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_EXISTS, "is there already");
+    airy_job_text_free(json);
+    airy_job_destroy(&job);
+    size_t size[2];
+    const void *got = stack_slurp(c, packed, &size[0]), *want = stack_slurp(c, by_hand, &size[1]);
+    CHECK(c, size[0] == size[1] && memcmp(got, want, size[0]) == 0);
+    job = stack_job(c, "decompress", packed, plain);
+    CHECK_OK(c, airy_job_run(job));
+    airy_job_destroy(&job);
+    CHECK_OK(c, airy_stack_create(&stack, &plain, 1));
+    for (size_t i = 0; i < 6; i++) {
+        CHECK_OK(c, airy_stack_read(stack, i, pixels, RUN_PIXELS * sizeof(*pixels)));
+        CHECK(c,
+              memcmp(pixels, frames + (2 + 3 * i) * RUN_PIXELS, RUN_PIXELS * sizeof(*pixels)) == 0);
+    }
+    airy_stack_destroy(&stack);
+}
+
+/* What these jobs refuse; nothing is written over, and bad frames are left out where that is asked. */
+static void check_compress_ends(struct check *c)
+{
+    if (!check_case(c, "job_compress_ends"))
+        return;
+    const char *path = check_run_path(c, "spoiled.h5"), *output = check_run_path(c, "out.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, BAD, FLIPPED);
+    struct heard heard = {.thread = pthread_self()};
+    const airy_job_hooks hooks = {count_step, hear, &heard};
+    airy_job *job = NULL;
+    char *json = NULL;
+    double bad = 0;
+    CHECK_OK(c, airy_job_create(&job, "compress", NULL, &hooks));
+    CHECK_FAILS(c, airy_job_set(job, "block", "8G"), AIRY_ERR_PARAM,
+                "block 8G: expected 1 to 4294967295 bytes");
+    CHECK_FAILS(c, airy_job_set(job, "filter", "gzip"), AIRY_ERR_PARAM, "expected bslz4 or lz4");
+    CHECK_OK(c, airy_job_set(job, "stack", path));
+    CHECK_FAILS(c, airy_job_check(job), AIRY_ERR_PARAM, "output is missing");
+    CHECK_OK(c, airy_job_set(job, "output", "a.npy"));
+    CHECK_FAILS(c, airy_job_check(job), AIRY_ERR_PARAM,
+                "output 'a.npy': expected a name that ends");
+    CHECK_OK(c, airy_job_reset(job, "output"));
+    CHECK_OK(c, airy_job_set(job, "output", path));
+    CHECK_OK(c, airy_job_set_flag(job, "force", true));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "would be lost");
+    CHECK_OK(c, airy_job_reset(job, "output"));
+    CHECK_OK(c, airy_job_set(job, "output", output));
+    CHECK_OK(c, airy_job_set(job, "block", "1000"));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM,
+                "block 1000: expected a multiple of 32 bytes");
+    CHECK_OK(c, airy_job_reset(job, "block"));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CORRUPT, "frame 10");
+    CHECK_OK(c, airy_job_set(job, "on-error", "skip"));
+    CHECK_OK(c, airy_job_set_flag(job, "profile", true));
+    CHECK(c, airy_job_run(job) == AIRY_PARTLY && heard.warnings == 1 && !heard.elsewhere &&
+                 strstr(heard.last, "1 of 23 frames failed, the first: "));
+    CHECK_OK(c, airy_job_get_number(job, "bad", &bad));
+    CHECK(c, bad == 1 && airy_job_device(job) != NULL);
+    heard.job = job;
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "out.h5: stopped after ");
+    CHECK_OK(c, airy_job_results_json(job, &json));
+    CHECK(c, strcmp(json, "{}") == 0 && !*airy_job_summary(job));
+    airy_job_text_free(json);
+    airy_job_destroy(&job);
+    airy_context_release();
+}
+
+enum { SPARSE_FRAMES = 3, SPARSE_PIXELS = 12 };
+
+static const char configuration[] =
+    "{\"geometry\": {\"detector\": \"mine\", \"pixel1\": 1e-4, \"pixel2\": 1e-4, \"shape\": [3, "
+    "4], "
+    "\"orientation\": 3, \"dist\": 0.25, \"poni1\": 0, \"poni2\": 0, \"rot1\": 0, \"rot2\": 0, "
+    "\"rot3\": 0, \"wavelength\": 1e-10, \"parallax\": false}}";
+
+static void write_sparse(struct check *c, const char *path)
+{
+    const double radial[2] = {0.5, 1.5};
+    const uint16_t values[2] = {700, 800};
+    const uint32_t places[2] = {1, 11};
+    const float std[2] = {2, 3};
+    float radius[SPARSE_PIXELS], ones[SPARSE_PIXELS];
+    airy_sparse_writer *writer = NULL;
+    for (size_t i = 0; i < SPARSE_PIXELS; i++) {
+        radius[i] = i == 5 ? NAN : (float)i / 6;
+        ones[i] = 1;
+    }
+    const airy_sparse_writer_params params = {.dtype = AIRY_DTYPE_U16,
+                                              .height = 3,
+                                              .width = 4,
+                                              .bins = 2,
+                                              .unit = AIRY_UNIT_Q_NM,
+                                              .radial = radial,
+                                              .radius = radius,
+                                              .normalization = ones,
+                                              .configuration = configuration};
+    CHECK_OK(c, airy_sparse_writer_create(&writer, path, &params));
+    for (size_t i = 0; i < SPARSE_FRAMES; i++) {
+        const float mean[2] = {20 + (float)i, 40};
+        const airy_sparse_frame frame = {.number = i,
+                                         .index = places,
+                                         .intensity = values,
+                                         .pixels = 2,
+                                         .mean = mean,
+                                         .std = std};
+        CHECK_OK(c, airy_sparse_writer_add(writer, &frame, 1));
+    }
+    CHECK_OK(c, airy_sparse_writer_finish(writer));
+    airy_sparse_writer_destroy(&writer);
+}
+
+/* Frames are those of airy_sparse_densify; a seed goes with a noise. */
+static void check_densify(struct check *c)
+{
+    if (!check_case(c, "job_densify"))
+        return;
+    const char *path = check_run_path(c, "sparse.h5"), *output = check_run_path(c, "out.h5");
+    const airy_densify_params how = {.noise = AIRY_DENSIFY_POISSON, .seed = 7};
+    uint16_t got[SPARSE_PIXELS], want[SPARSE_PIXELS];
+    airy_sparse *sparse = NULL;
+    airy_stack *stack = NULL;
+    write_sparse(c, path);
+    static const char *const bad[] = {"", "[1]", "{\"geometry\": 1}",
+                                      "{\"geometry\": {\"dist\": 1}}"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CHECK_FAILS(c, airy_geometry_parse(&(airy_geometry){.dist = 0}, bad[i]), AIRY_ERR_FORMAT,
+                    "no geometry");
+    airy_stack_meta meta;
+    airy_job *job = stack_job(c, "densify", path, output);
+    CHECK_OK(c, airy_job_set(job, "seed", "7"));
+    CHECK_FAILS(c, airy_job_check(job), AIRY_ERR_PARAM, "seed goes with noise poisson or gaussian");
+    CHECK_OK(c, airy_job_set(job, "noise", "none"));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "seed goes with noise poisson or gaussian");
+    CHECK_OK(c, airy_job_reset(job, "noise"));
+    CHECK_OK(c, airy_job_set(job, "noise", "poisson"));
+    CHECK_OK(c, airy_job_run(job));
+    airy_job_destroy(&job);
+    CHECK_OK(c, airy_sparse_create(&sparse, path));
+    CHECK_OK(c, airy_stack_create(&stack, &output, 1));
+    CHECK_OK(c, airy_stack_get_meta(stack, &meta));
+    CHECK(c, meta.has_geometry && meta.geometry.dist == 0.25 && meta.geometry.wavelength == 1e-10);
+    for (size_t i = 0; i < SPARSE_FRAMES; i++) {
+        CHECK_OK(c, airy_sparse_densify(sparse, i, want, sizeof(want), &how));
+        CHECK_OK(c, airy_stack_read(stack, i, got, sizeof(got)));
+        CHECK(c, got[1] == 700 && memcmp(got, want, sizeof(got)) == 0);
+    }
+    airy_stack_destroy(&stack);
+    airy_sparse_destroy(&sparse);
+    job = stack_job(c, "densify", path, path);
+    CHECK_OK(c, airy_job_set_flag(job, "force", true));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "would be lost");
+    airy_job_destroy(&job);
+}
+
 void check_job(struct check *c)
 {
     check_descriptions(c);
@@ -464,4 +671,7 @@ void check_job(struct check *c)
     check_run(c);
     check_ends(c);
     check_threads(c);
+    check_compress(c);
+    check_compress_ends(c);
+    check_densify(c);
 }

@@ -3,10 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* NULL: there is none of that name. */
+static const airy_parameter *find_parameter(const struct job_params *p, const char *name)
+{
+    const airy_parameter *parameter;
+    for (size_t i = 0; (parameter = airy_job_parameter_at(p->common.command->job, i)); i++)
+        if (strcmp(parameter->name, name) == 0)
+            return parameter;
+    return NULL;
+}
+
 static bool step(void *user, size_t done, size_t total)
 {
     struct job_params *p = user;
-    if (!p->begun && airy_job_device(p->job))
+    if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device"))
         tool_say_device(&p->common, airy_job_device(p->job));
     p->begun = true;
     return progress_step(&p->progress, done, total);
@@ -29,48 +39,101 @@ static const airy_parameter *find_role(const struct job_params *p, airy_paramete
     return NULL;
 }
 
-static bool has_parameter(const struct job_params *p, const char *name)
+/* An argument of the command that is written (struct command, writes). */
+static bool is_written(const struct common *c, size_t place)
 {
-    airy_job_origin origin;
-    return airy_job_get_origin(p->job, name, &origin) == AIRY_OK;
+    return c->command->writes && place + 1 >= c->command->writes;
 }
 
-/* The inputs, and what every command has as options. */
+/* The output that the command line names, by its option or as an argument; NULL: none. */
+static const char *find_output(const struct job_params *p)
+{
+    const struct common *c = &p->common;
+    const airy_parameter *written = find_role(p, AIRY_ROLE_WRITTEN);
+    const size_t last = c->inputs.count;
+    const char *argument = last && is_written(c, last - 1) ? c->inputs.items[last - 1] : NULL;
+    return written ? opt_given(c, written->name, argument) : NULL;
+}
+
+/* The arguments, and what every command has as options. */
 static airy_status set_common(struct job_params *p)
 {
     const struct common *c = &p->common;
-    const airy_parameter *input = find_role(p, AIRY_ROLE_INPUT);
+    const airy_parameter *input = find_role(p, AIRY_ROLE_INPUT),
+                         *written = find_role(p, AIRY_ROLE_WRITTEN);
     char size[32];
     airy_status status = AIRY_OK;
     for (size_t i = 0; input && i < c->inputs.count && status == AIRY_OK; i++)
-        status = airy_job_set(p->job, input->name, c->inputs.items[i]);
+        status = airy_job_set(p->job, is_written(c, i) ? written->name : input->name,
+                              c->inputs.items[i]);
     snprintf(size, sizeof(size), "%llu", (unsigned long long)c->memory_limit);
-    if (status == AIRY_OK && c->device && has_parameter(p, "device"))
+    if (status == AIRY_OK && c->device && find_parameter(p, "device"))
         status = airy_job_set(p->job, "device", c->device);
-    if (status == AIRY_OK && c->threads && has_parameter(p, "threads"))
+    if (status == AIRY_OK && c->threads && find_parameter(p, "threads"))
         status = airy_job_set_number(p->job, "threads", (double)c->threads);
-    if (status == AIRY_OK && c->memory_limit && has_parameter(p, "memory-limit"))
+    if (status == AIRY_OK && c->memory_limit && find_parameter(p, "memory-limit"))
         status = airy_job_set(p->job, "memory-limit", size);
-    if (status == AIRY_OK && c->profile && has_parameter(p, "profile"))
+    if (status == AIRY_OK && c->profile && find_parameter(p, "profile"))
         status = airy_job_set_flag(p->job, "profile", true);
-    if (status == AIRY_OK && c->force && has_parameter(p, "force"))
+    if (status == AIRY_OK && c->force && find_parameter(p, "force"))
         status = airy_job_set_flag(p->job, "force", true);
     return status;
+}
+
+/* A parameter is an option here: "NAME ..." and "NAME goes with OTHER ..." get their dashes. */
+static void name_options(const struct job_params *p, airy_error *error)
+{
+    char text[AIRY_ERROR_TEXT], lead[128];
+    const airy_parameter *parameter = find_parameter(p, error->name);
+    const size_t n = strlen(error->name);
+    if (error->subject != AIRY_SUBJECT_PARAMETER || !parameter ||
+        strncmp(error->text, error->name, n) != 0)
+        return;
+    const char *other = parameter->only_with.parameter;
+    const int with = snprintf(lead, sizeof(lead), "%s goes with ", error->name);
+    if (other && strncmp(error->text, lead, (size_t)with) == 0)
+        snprintf(text, sizeof(text), "--%s--%.*s", lead, (int)(sizeof(text) - sizeof(lead) - 5),
+                 error->text + with);
+    else
+        snprintf(text, sizeof(text), "--%.*s", (int)sizeof(text) - 3, error->text);
+    snprintf(error->text, sizeof(error->text), "%s", text);
+}
+
+/* An output, once. Exit code. */
+static int check_output(const struct job_params *p)
+{
+    const struct common *c = &p->common;
+    const airy_parameter *output = find_role(p, AIRY_ROLE_WRITTEN);
+    if (!output || !output->letter)
+        return AIRY_EXIT_OK;
+    const char *option = opt_given(c, output->name, NULL);
+    if (option && is_written(c, c->inputs.count - 1))
+        return tool_usage(c, "unexpected argument '%s' beside -%c %s",
+                          c->inputs.items[c->inputs.count - 1], output->letter, option);
+    if (!find_output(p) && c->command->writes)
+        return tool_usage(c, "no output: give %s behind the input", output->argument);
+    return find_output(p)
+               ? AIRY_EXIT_OK
+               : tool_usage(c, "no output: give -%c %s", output->letter, output->argument);
 }
 
 int job_check(void *params)
 {
     struct job_params *p = params;
-    const airy_parameter *output = find_role(p, AIRY_ROLE_WRITTEN);
-    if (output && output->letter && !opt_given(&p->common, output->name, NULL))
-        return tool_usage(&p->common, "-%c %s is missing", output->letter, output->argument);
+    airy_error error;
+    const int code = check_output(p);
+    if (code != AIRY_EXIT_OK)
+        return code;
     airy_status status = set_common(p);
     if (status == AIRY_OK)
         status = airy_job_check(p->job);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_usage(&p->common, "--%s", airy_last_error());
+    if (status == AIRY_OK || status == AIRY_ERR_MEMORY)
+        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    airy_error_get(&error);
+    name_options(p, &error);
+    return tool_usage(&p->common, "%s", error.text);
 }
 
-/* A parameter is an option here. */
 static int print_failure(const struct job_params *p, const char *output, airy_status status)
 {
     const struct common *common = &p->common;
@@ -78,13 +141,7 @@ static int print_failure(const struct job_params *p, const char *output, airy_st
     airy_error_get(&error);
     if (status == AIRY_ERR_CANCELLED)
         return tool_fail(common, "%s, %s; start again", error.text, tool_left(common, output));
-    const size_t n = strlen(error.name);
-    if (error.subject == AIRY_SUBJECT_PARAMETER && n && strncmp(error.text, error.name, n) == 0 &&
-        has_parameter(p, error.name)) {
-        char text[AIRY_ERROR_TEXT];
-        snprintf(text, sizeof(text), "--%.*s", (int)sizeof(text) - 3, error.text);
-        snprintf(error.text, sizeof(error.text), "%s", text);
-    }
+    name_options(p, &error);
     if (status == AIRY_ERR_UNSUPPORTED && output && tool_has_suffix(output, ".png"))
         return tool_fail(common, "%s, and 'airy view' draws pictures", error.text);
     error.status = status;
@@ -113,8 +170,7 @@ int job_run(void *params)
 {
     struct job_params *p = params;
     const struct common *common = &p->common;
-    const airy_parameter *written = find_role(p, AIRY_ROLE_WRITTEN);
-    const char *output = written ? opt_given(common, written->name, NULL) : NULL;
+    const char *output = find_output(p);
     p->step = step;
     p->message = print_message;
     tool_catch_interrupts();

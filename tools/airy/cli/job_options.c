@@ -32,29 +32,51 @@ static const char *argument_of(const airy_parameter *p)
     return text;
 }
 
-/* The help text with the unit. */
+/* The help text with the unit, and what the option goes with. */
 static const char *help_of(const airy_parameter *p)
 {
-    if (!p->unit)
-        return p->help;
-    const size_t size = strlen(p->help) + strlen(p->unit) + 8;
+    const airy_parameter_condition *with = &p->only_with;
+    char unit[64] = "", list[256] = "";
+    size_t n = 0;
+    if (p->unit)
+        snprintf(unit, sizeof(unit), ", in %s", p->unit);
+    for (size_t i = 0; with->parameter && with->words[i] && n < sizeof(list); i++)
+        n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
+                              i == 0               ? ""
+                              : with->words[i + 1] ? ", "
+                                                   : " or ",
+                              with->words[i]);
+    const size_t size = strlen(p->help) + sizeof(unit) + sizeof(list) + 64;
     char *text = malloc(size);
-    if (text)
-        snprintf(text, size, "%s, in %s", p->help, p->unit);
+    if (text && with->parameter)
+        snprintf(text, size, "%s%s; it goes with --%s %s", p->help, unit, with->parameter, list);
+    else if (text)
+        snprintf(text, size, "%s%s", p->help, unit);
     return text;
 }
 
-static struct opt option_of(const airy_parameter *p)
+/* An output of the job's array is an image. */
+static bool is_image(const char *job, const airy_parameter *p)
 {
-    const bool written = p->role == AIRY_ROLE_WRITTEN;
+    const airy_job_result *result;
+    for (size_t i = 0; (result = airy_job_result_at(job, i)); i++)
+        if (result->kind == AIRY_JOB_ARRAY && result->parameter &&
+            strcmp(result->parameter, p->name) == 0)
+            return true;
+    return false;
+}
+
+static struct opt option_of(const char *job, const airy_parameter *p)
+{
+    const enum opt_use written = is_image(job, p) ? OPT_WRITTEN_IMAGE : OPT_WRITTEN;
     return (struct opt){.name = p->name,
                         .letter = p->letter,
                         .type = p->type == AIRY_PARAMETER_FLAG ? OPT_FLAG : OPT_PARSED,
                         .offset = offsetof(struct job_params, job),
                         .parameter = p,
-                        .use = written                     ? OPT_WRITTEN_IMAGE
-                               : p->role == AIRY_ROLE_READ ? OPT_READ
-                                                           : OPT_NO_FILE,
+                        .use = p->role == AIRY_ROLE_WRITTEN ? written
+                               : p->role == AIRY_ROLE_READ  ? OPT_READ
+                                                            : OPT_NO_FILE,
                         .argument = p->type == AIRY_PARAMETER_FLAG ? NULL : argument_of(p),
                         .fallback = p->fallback,
                         .help = help_of(p),
@@ -72,7 +94,7 @@ static struct opt *make_options(const char *job, bool (*is_common)(const char *n
         if (p->role == AIRY_ROLE_INPUT || is_common(p->name))
             continue;
         struct opt *made = &options[count++];
-        *made = option_of(p);
+        *made = option_of(job, p);
         if (!made->help || (!made->argument && made->type != OPT_FLAG)) {
             free(options);
             return NULL;

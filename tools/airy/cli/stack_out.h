@@ -1,6 +1,6 @@
 /*
- * A stack that a command writes: airy_stack_writer_fill (airy/stack_write.h) with the options of the
- * command, data files of the stack that was there before, and the report.
+ * A stack that a command writes: airy_stack_write_file (airy/stack_write.h) with the options of the
+ * command, and the report.
  */
 #ifndef AIRY_TOOLS_CLI_STACK_OUT_H
 #define AIRY_TOOLS_CLI_STACK_OUT_H
@@ -13,11 +13,8 @@ struct stack_out {
     const char *path;
     airy_stack_writer_params writer; /* force is taken from common */
     airy_stack_fill_params fill;     /* its source; the files of a stack stay */
-    bool skips;                      /* the command has --on-error */
     bool passing; /* a file of the command's own, for a while: who stops says so itself */
-    airy_stack_fill_info info; /* out */
-    size_t files;              /* out: data files; 0: frames are in path itself */
-    double seconds;            /* out: with the beginning and the end of the files */
+    airy_stack_write_info info; /* out */
 };
 
 /* A row of an option table: writer.frames_per_file. */
@@ -39,10 +36,7 @@ int stack_out_choose(struct stack_out *out, const struct frames_opt *chosen, siz
 int stack_out_run(struct stack_out *out);
 /* Print how many frames were left out, and why the first; AIRY_EXIT_PARTLY where any was. */
 int stack_out_say_bad(const struct stack_out *out);
-/*
- * Print the line or JSON object about what was written. Exit code, AIRY_EXIT_PARTLY where frames
- * were left out.
- */
+/* Print the line or JSON object about a stack of which no frame was left out. Exit code. */
 int stack_out_report(const struct stack_out *out);
 
 #endif

@@ -324,7 +324,7 @@ static int write_stack(const struct convert_params *p, airy_stack *stack,
     if (code == AIRY_EXIT_OK) {
         const size_t shape[3] = {out.writer.frames, info->height, info->width};
         const int left_out = stack_out_say_bad(&out);
-        code = report(p, shape, 3, airy_dtype_name(info->dtype), out.info.bad);
+        code = report(p, shape, 3, airy_dtype_name(info->dtype), out.info.fill.bad);
         code = code == AIRY_EXIT_OK ? left_out : code;
     }
     free(mask);
