@@ -32,13 +32,6 @@ const char *stack_parse_on_error(void *field, const char *text);
         .parse = stack_parse_on_error, .argument = "stop|skip", .fallback = "stop",                \
         .help = skip_help                                                                          \
     }
-/* Both, into a struct frames_opt, of commands that write stacks. */
-#define STACK_FRAMES_OPTIONS(params, member)                                                       \
-    STACK_FRAMES_OPTION(params, member.frames, member.given),                                      \
-        STACK_ON_ERROR_OPTION(params, member.skip_bad,                                             \
-                              "skip: a frame that cannot be read or made is counted and never "    \
-                              "written to the output, exit code 3")
-
 /* An opt_parse_fn for WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big] into a struct raw_opt. */
 const char *stack_parse_raw(void *field, const char *text);
 
