@@ -100,8 +100,8 @@ static bool take_line(struct line *line, const char **at)
 
 static bool counts(const struct line *line, bool rows)
 {
-    return strcmp(line->affects, affected[AIRY_AFFECTS_VALUE]) == 0 ||
-           (rows && strcmp(line->affects, affected[AIRY_AFFECTS_ROWS]) == 0);
+    return strcmp(line->affects, affected[AIRY_FINGERPRINT_VALUE]) == 0 ||
+           (rows && strcmp(line->affects, affected[AIRY_FINGERPRINT_ROWS]) == 0);
 }
 
 static bool find_line(struct line *found, const char *text, const char *name)

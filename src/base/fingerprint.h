@@ -20,7 +20,7 @@ struct airy_fingerprint {
 };
 
 /* What a parameter changes: the value of a row, or which rows there are. */
-enum airy_affects { AIRY_AFFECTS_VALUE, AIRY_AFFECTS_ROWS };
+enum airy_affects { AIRY_FINGERPRINT_VALUE, AIRY_FINGERPRINT_ROWS };
 
 /* name and word: of this program, without blanks. There is room for 60 parameters. */
 void airy_fingerprint_word(struct airy_fingerprint *f, enum airy_affects affects, const char *name,

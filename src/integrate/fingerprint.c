@@ -4,12 +4,12 @@
 
 static void put_number(struct airy_fingerprint *f, const char *name, double number)
 {
-    airy_fingerprint_number(f, AIRY_AFFECTS_VALUE, name, number);
+    airy_fingerprint_number(f, AIRY_FINGERPRINT_VALUE, name, number);
 }
 
 static void put_word(struct airy_fingerprint *f, const char *name, const char *word)
 {
-    airy_fingerprint_word(f, AIRY_AFFECTS_VALUE, name, word);
+    airy_fingerprint_word(f, AIRY_FINGERPRINT_VALUE, name, word);
 }
 
 static void put_flag(struct airy_fingerprint *f, const char *name, bool flag)
@@ -29,7 +29,7 @@ static void put_given(struct airy_fingerprint *f, const char *name, bool given, 
 static void put_image(struct airy_fingerprint *f, const char *name, const float *image,
                       size_t pixels)
 {
-    airy_fingerprint_array(f, AIRY_AFFECTS_VALUE, name, image, pixels * sizeof(*image));
+    airy_fingerprint_array(f, AIRY_FINGERPRINT_VALUE, name, image, pixels * sizeof(*image));
 }
 
 static void put_sensor(struct airy_fingerprint *f, const airy_integrator *it)
@@ -66,7 +66,7 @@ static void put_geometry(struct airy_fingerprint *f, const airy_integrator *it)
     };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         put_number(f, numbers[i].name, numbers[i].value);
-    airy_fingerprint_array(f, AIRY_AFFECTS_VALUE, "pixel-corners", d->corners,
+    airy_fingerprint_array(f, AIRY_FINGERPRINT_VALUE, "pixel-corners", d->corners,
                            12 * it->pixels * sizeof(float));
     put_flag(f, "detector-dummies", d->dectris_dummy);
     put_sensor(f, it);
@@ -100,7 +100,7 @@ void airy_integrator_put_fingerprint(struct airy_fingerprint *f, const airy_inte
     put_word(f, "method", compat ? airy_method_name(p->method) : "any");
     put_word(f, "error-model", airy_error_model_name(p->error_model));
     put_range(f, p);
-    airy_fingerprint_mask(f, AIRY_AFFECTS_VALUE, "mask", p->mask, it->pixels);
+    airy_fingerprint_mask(f, AIRY_FINGERPRINT_VALUE, "mask", p->mask, it->pixels);
     put_image(f, "dark", p->dark, it->pixels);
     put_image(f, "flat", p->flat, it->pixels);
     put_image(f, "absorption", p->absorption, it->pixels);

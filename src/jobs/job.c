@@ -107,25 +107,28 @@ void airy_job_destroy(airy_job **job)
 
 /* ---- setting ---- */
 
-/* Set a row from its text; what stood there is from JSON or the default. */
+/*
+ * Set a row from its text. A value of JSON or the default is replaced, and stays where the text is
+ * refused; a list that was begun in the same way grows.
+ */
 static airy_status set_row(airy_job *job, size_t row, const char *text, airy_job_origin origin)
 {
     const struct airy_job_row *r = job->rows[row];
     const uint8_t before = job->origins[row];
     AIRY_FAIL_ON_IF(before == AIRY_ORIGIN_GIVEN && (origin != before || !r->p.list), AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s %.128s: it was set already", r->p.name, text);
-    if (before != origin)
-        airy_value_clear(r, job->fields[row]);
-    const airy_status status = airy_value_parse(r, job->fields[row], text);
+    if (before == origin)
+        return airy_value_parse(r, job->fields[row], text);
+    void *fresh;
+    AIRY_TRY(airy_memory_calloc(&fresh, 1, airy_value_size(r), "a value"));
+    const airy_status status = airy_value_parse(r, fresh, text);
     if (status == AIRY_OK) {
+        airy_value_clear(r, job->fields[row]);
+        memcpy(job->fields[row], fresh, airy_value_size(r));
         job->origins[row] = (uint8_t)origin;
-        return AIRY_OK;
     }
-    airy_error error = {.status = AIRY_OK};
-    (void)airy_error_first(&error, status);
-    if (before != origin) /* what was parsed halfway goes */
-        (void)set_default(job, row);
-    return airy_error_restore(&error);
+    free(fresh);
+    return status;
 }
 
 static airy_status row_of(const airy_job *job, const char *name, size_t *row)

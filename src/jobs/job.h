@@ -98,8 +98,10 @@ airy_status airy_value_parse(const struct airy_job_row *row, void *field, const 
 airy_status airy_value_text(const struct airy_job_row *row, const void *field, char **text);
 /* The text of a JSON value for airy_value_parse, malloc'ed; AIRY_ERR_DTYPE where the kind is another. */
 airy_status airy_value_from_json(const struct airy_job_row *row, const json_t *json, char **text);
-/* A new reference; NULL: out of memory. */
+/* A new reference; NULL: out of memory, or a text is not UTF-8. */
 json_t *airy_value_to_json(const struct airy_job_row *row, const void *field);
+/* Bytes of a field. */
+size_t airy_value_size(const struct airy_job_row *row);
 /* Release what the field refers to, and set it to zeros. */
 void airy_value_clear(const struct airy_job_row *row, void *field);
 

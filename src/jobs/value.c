@@ -467,20 +467,31 @@ airy_status airy_value_from_json(const struct airy_job_row *row, const json_t *j
     return AIRY_OK;
 }
 
+/* An array of which no value may be missing. */
+static json_t *whole_or_null(json_t *array, bool good)
+{
+    if (good)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
 static json_t *numbers_json(const struct airy_job_tuple *tuple)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < tuple->count; i++)
-        json_array_append_new(array, json_real(tuple->values[i]));
-    return array;
+    bool good = array != NULL;
+    for (size_t i = 0; i < tuple->count && good; i++)
+        good = json_array_append_new(array, json_real(tuple->values[i])) == 0;
+    return whole_or_null(array, good);
 }
 
 static json_t *list_json(const struct airy_job_list *list)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < list->count; i++)
-        json_array_append_new(array, json_string(list->items[i]));
-    return array;
+    bool good = array != NULL;
+    for (size_t i = 0; i < list->count && good; i++)
+        good = json_array_append_new(array, json_string(list->items[i])) == 0;
+    return whole_or_null(array, good);
 }
 
 json_t *airy_value_to_json(const struct airy_job_row *row, const void *field)
@@ -505,7 +516,7 @@ json_t *airy_value_to_json(const struct airy_job_row *row, const void *field)
     }
 }
 
-static size_t size_of(const struct airy_job_row *row)
+size_t airy_value_size(const struct airy_job_row *row)
 {
     static const size_t sizes[AIRY_PARAMETER_TYPE_COUNT] = {
         [AIRY_PARAMETER_FLAG] = sizeof(bool),
@@ -535,5 +546,5 @@ void airy_value_clear(const struct airy_job_row *row, void *field)
     } else if (row->p.type == AIRY_PARAMETER_TEXT || row->p.type == AIRY_PARAMETER_PATH) {
         free(*(char **)field);
     }
-    memset(field, 0, size_of(row));
+    memset(field, 0, airy_value_size(row));
 }

@@ -159,7 +159,7 @@ static airy_status make_columns(struct columns *columns, const struct airy_run *
 
 static void put_rows(struct airy_fingerprint *f, const char *name, double number)
 {
-    airy_fingerprint_number(f, AIRY_AFFECTS_ROWS, name, number);
+    airy_fingerprint_number(f, AIRY_FINGERPRINT_ROWS, name, number);
 }
 
 /* Regions field by field: what lies between the fields has no value. */
@@ -173,7 +173,7 @@ static void put_regions(struct airy_fingerprint *f, const airy_run_params *p)
                                   roi->has_azimuth ? roi->azimuth[1] : 0};
         memcpy(limits[i], fields, sizeof(fields));
     }
-    airy_fingerprint_array(f, AIRY_AFFECTS_ROWS, "roi", p->roi_count ? limits : NULL,
+    airy_fingerprint_array(f, AIRY_FINGERPRINT_ROWS, "roi", p->roi_count ? limits : NULL,
                            p->roi_count * sizeof(limits[0]));
 }
 
@@ -183,17 +183,18 @@ static void describe_run(struct airy_fingerprint *f, const struct airy_integrate
     const struct airy_run *run = &job->run;
     const airy_run_params *p = run->params;
     *f = job->integrators[0]->fingerprint;
-    airy_fingerprint_word(f, AIRY_AFFECTS_ROWS, "dtype", airy_dtype_name(run->info.dtype));
+    airy_fingerprint_word(f, AIRY_FINGERPRINT_ROWS, "dtype", airy_dtype_name(run->info.dtype));
     put_rows(f, "first-frame", (double)p->first);
     put_rows(f, "frame-step", (double)airy_max_size(p->step, 1));
     /* Where all frames are one group, their number is that of the run. */
     put_rows(f, "group", p->group == SIZE_MAX ? 0 : (double)run->group);
-    airy_fingerprint_word(f, AIRY_AFFECTS_ROWS, "merge",
+    airy_fingerprint_word(f, AIRY_FINGERPRINT_ROWS, "merge",
                           run->group > 1 ? airy_merge_name(p->merge) : "none");
     put_regions(f, p);
     put_rows(f, "grid-rows", (double)p->grid[0]);
     put_rows(f, "grid-columns", (double)p->grid[1]);
-    airy_fingerprint_word(f, AIRY_AFFECTS_ROWS, "zigzag", p->grid[0] && p->zigzag ? "yes" : "no");
+    airy_fingerprint_word(f, AIRY_FINGERPRINT_ROWS, "zigzag",
+                          p->grid[0] && p->zigzag ? "yes" : "no");
 }
 
 /* What does not depend on how many rows there are. */

@@ -535,9 +535,9 @@ static struct airy_fingerprint describe_rows(const struct job *job)
                    {"connected", (double)p->connected},
                    {"first-frame", (double)run->params->first},
                    {"frame-step", (double)airy_max_size(run->params->step, 1)}};
-    airy_fingerprint_word(&f, AIRY_AFFECTS_ROWS, "dtype", airy_dtype_name(run->info.dtype));
+    airy_fingerprint_word(&f, AIRY_FINGERPRINT_ROWS, "dtype", airy_dtype_name(run->info.dtype));
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        airy_fingerprint_number(&f, AIRY_AFFECTS_ROWS, numbers[i].name, numbers[i].number);
+        airy_fingerprint_number(&f, AIRY_FINGERPRINT_ROWS, numbers[i].name, numbers[i].number);
     return f;
 }
 

@@ -41,7 +41,7 @@ static void check_names(struct check *c)
     CHECK(c, count == sizeof(of_frame) / sizeof(of_frame[0]));
     for (size_t i = 0; i < sizeof(of_frame) / sizeof(of_frame[0]); i++)
         CHECK(c, airy_status_is_of_frame(of_frame[i]));
-    CHECK(c, strcmp(airy_status_name((airy_status)1), "AIRY_ERR_?") == 0);
+    CHECK(c, strcmp(airy_status_name((airy_status)2), "AIRY_ERR_?") == 0);
     char version[32];
     snprintf(version, sizeof(version), "%d.%d.%d", AIRY_VERSION_MAJOR, AIRY_VERSION_MINOR,
              AIRY_VERSION_PATCH);

@@ -279,6 +279,11 @@ static void check_json(struct check *c)
     CHECK_OK(c, airy_job_get_json(other, &second));
     CHECK(c, strcmp(first, second) == 0 && strstr(first, "\"raw\":\"20x10,uint16,512,big\"") &&
                  strstr(first, "\"memory-limit\":\"2147483648\""));
+    /* What is refused changes nothing. */
+    CHECK_FAILS(c, airy_job_set(job, "by", "bogus"), AIRY_ERR_PARAM, "by bogus: expected");
+    CHECK_OK(c, airy_job_get_text(job, "by", &text));
+    CHECK(c, strcmp(text, "sum") == 0);
+    airy_job_text_free(text);
     /* What is given in another way replaces what JSON said, and not the other way round. */
     CHECK_OK(c, airy_job_set(job, "by", "max"));
     CHECK_OK(c, airy_job_set(job, "stack", "c.h5"));
@@ -286,6 +291,9 @@ static void check_json(struct check *c)
     CHECK(c, strcmp(text, "c.h5") == 0);
     airy_job_text_free(text);
     CHECK_FAILS(c, airy_job_set_json(job, "{\"by\": \"min\"}"), AIRY_ERR_PARAM, "set already");
+    /* JSON cannot hold every name of a file, and leaves none out. */
+    CHECK_OK(c, airy_job_set(job, "stack", "b\xff.h5"));
+    CHECK_FAILS(c, airy_job_get_json(job, &text), AIRY_ERR_FORMAT, "stack: its text is not UTF-8");
     airy_job_text_free(first);
     airy_job_text_free(second);
     airy_job_destroy(&job);

@@ -3,7 +3,7 @@
 # Runs small commands with LIBRARY (faults.c) preloaded, or for opencl (cl_faults.c) as a layer of OpenCL, which makes one call
 # of one kind fail, and looks at what is left:
 #   exit code 0 or 1, in time; at most one line on standard error, "airy COMMAND: ..."; outputs under their names only with exit
-#   code 0 (with --on-error skip also 3) and then those of an undisturbed run (of several outputs those that were complete stay); nothing else but OUT.partial of `airy integrate`, from which --resume makes the
+#   code 0 (with --on-error skip also 3) and then those of an undisturbed run (of several outputs those that were complete stay); nothing else but OUT.partial of `airy integrate` and `airy peaks`, from which --resume makes the
 #   undisturbed output.
 # world: what a machine does to files rather than to calls: a limit of their size, a disk that is full (where root may mount one),
 # a file that is slow, one that FILES (bounds_files.c) is still writing.
@@ -95,7 +95,7 @@ judge() {
             [ -e "$file" ] || continue
             case $file in
             *.????????.partial) echo "${file##*/} is left" ;;
-            *.h5.partial) [ "$4" = integrate ] || echo "${file##*/} is left" ;;
+            *.h5.partial) [ "$4" = integrate ] || [ "$4" = peaks ] || echo "${file##*/} is left" ;;
             *) [ "$outputs" -gt 1 ] && same "$file" "$3/${file##*/}" || echo "${file##*/} is left" ;;
             esac
         done
@@ -376,6 +376,7 @@ judge_stop() {
         [ -e "$file" ] || continue
         case $file in
         *.????????.partial) [ "$1" = 137 ] || echo "${file##*/} is left" ;;
+        *.h5.partial) [ "$2" = peaks ] || echo "${file##*/} is left" ;;
         *) same "$file" "$top/want/${file##*/}" || echo "${file##*/} is not that of the undisturbed run" ;;
         esac
     done
@@ -452,6 +453,7 @@ stops() {
         fi
         if [ -z "$wrong" ] && [ $code != 0 ]; then
             again=
+            [ ! -e "$top/ran/out.h5.partial" ] || again=--resume
             [ "$(ls "$top/ran" | grep -vc '[.]partial$')" = 0 ] || again=--force
             (cd "$top/ran" && eval "set -- $arguments $again" && exec timeout 180 "$airy" "$@") >/dev/null 2>"$top/again" ||
                 wrong="the next run: $(head -n 1 "$top/again")"

@@ -7,6 +7,7 @@
 #include "airy/result.h"
 #include "integrate/integrate.h"
 #include "integrate/kept_rows.h"
+#include "result/patterns.h"
 
 /* Differences as "key: old, new" in one sentence. */
 struct differences {
@@ -247,9 +248,21 @@ int resume_complete(const struct integration *job)
     char *text = NULL;
     struct differences d = {0};
     airy_result_info info = {.rows = 0};
-    if (read_result(&text, &info, output) != AIRY_OK || info.good + info.bad < info.rows) {
+    if (read_result(&text, &info, output) != AIRY_OK) {
         free(text);
         return tool_exists_already(common, output);
+    }
+    if (info.good + info.bad < info.rows) {
+        airy_image status = {0};
+        free(text);
+        /* Rows that are not there may lie in a file that is gone. */
+        const bool there = patterns_read_column(&status, output, "status") == AIRY_OK;
+        airy_image_free(&status);
+        return there ? tool_exists_already(common, output)
+                     : tool_fail(common,
+                                 "'%s' is there already and cannot be read: %s; --force without "
+                                 "--resume overwrites it",
+                                 output, airy_last_error());
     }
     const size_t bad = info.bad;
     json_t *before = json_loads(text, 0, NULL), *now = json_loads(job->configuration, 0, NULL);
