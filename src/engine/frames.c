@@ -12,6 +12,15 @@ airy_status airy_lane_head(airy_array **view, const airy_array *array, size_t co
     return airy_array_view(view, array, origin, shape);
 }
 
+airy_status airy_lane_pull(airy_queue *queue, void *to, const airy_array *array, size_t count)
+{
+    airy_array *view = NULL;
+    AIRY_TRY(airy_lane_head(&view, array, count));
+    const airy_status status = airy_array_pull(queue, to, airy_array_size(view), view);
+    airy_array_destroy(&view);
+    return status;
+}
+
 airy_status airy_lane_decode(struct airy_lane *lane, const struct airy_slot *slot,
                              const struct airy_chunks *chunks, const airy_array *frames,
                              const airy_array *words)

@@ -313,12 +313,14 @@ bool airy_lane_has_room(const struct airy_lane *lane);
 struct airy_slot *airy_lane_take_slot(struct airy_lane *lane);
 
 /*
- * For works that need whole frames. head: the first `count` rows of an array. decode: a slot's frames
+ * For works that need whole frames. head: the first `count` rows of an array. pull: their copy to the
+ * host. decode: a slot's frames
  * to the first rows of frames [batch, height, width], and their status words. place: a frame that is
  * decoded already to its row. stored_at: where the pixels of a frame that is stored as it is begin in
  * chunks->bytes.
  */
 airy_status airy_lane_head(airy_array **view, const airy_array *array, size_t count);
+airy_status airy_lane_pull(airy_queue *queue, void *to, const airy_array *array, size_t count);
 airy_status airy_lane_decode(struct airy_lane *lane, const struct airy_slot *slot,
                              const struct airy_chunks *chunks, const airy_array *frames,
                              const airy_array *words);

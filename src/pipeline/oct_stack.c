@@ -204,24 +204,15 @@ static airy_status submit_rest(struct airy_lane *lane, struct airy_slot *slot)
     return status;
 }
 
-static airy_status pull_head(airy_queue *queue, void *to, const airy_array *array, size_t count)
-{
-    airy_array *view = NULL;
-    AIRY_TRY(airy_lane_head(&view, array, count));
-    const airy_status status = airy_array_pull(queue, to, airy_array_size(view), view);
-    airy_array_destroy(&view);
-    return status;
-}
-
 static airy_status collect(struct airy_lane *lane, struct airy_slot *slot)
 {
     const struct oct_lane *own = lane->work;
     const struct oct_slot *s = slot->work;
     char *host = airy_host_data(s->host);
     if (!s->stored)
-        AIRY_TRY(pull_head(lane->down, host, s->words, slot->frames));
-    return pull_head(lane->down, host + words_bytes(lane->run->plan.batch), s->results,
-                     slot->frames / own->oct->info.frames_per_result);
+        AIRY_TRY(airy_lane_pull(lane->down, host, s->words, slot->frames));
+    return airy_lane_pull(lane->down, host + words_bytes(lane->run->plan.batch), s->results,
+                          slot->frames / own->oct->info.frames_per_result);
 }
 
 /* What stands where a frame of a result was bad. */

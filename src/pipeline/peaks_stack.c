@@ -153,15 +153,6 @@ static void close_slot(struct airy_lane *lane, struct airy_slot *slot)
     free(s);
 }
 
-static airy_status pull_head(airy_queue *queue, void *to, const airy_array *array, size_t n)
-{
-    airy_array *view = NULL;
-    AIRY_TRY(airy_lane_head(&view, array, n));
-    const airy_status status = airy_array_pull(queue, to, airy_array_size(view), view);
-    airy_array_destroy(&view);
-    return status;
-}
-
 static airy_status submit(struct airy_lane *lane, struct airy_slot *slot,
                           const struct airy_chunks *chunks)
 {
@@ -232,9 +223,9 @@ static airy_status collect(struct airy_lane *lane, struct airy_slot *slot)
 {
     const struct peaks_slot *s = slot->work;
     const struct found to = find_results(lane, s);
-    AIRY_TRY(pull_head(lane->down, to.status, s->status, slot->frames));
-    AIRY_TRY(pull_head(lane->down, to.counts, s->lists.counts, slot->frames));
-    return pull_head(lane->down, to.curves, s->lists.curves, slot->frames);
+    AIRY_TRY(airy_lane_pull(lane->down, to.status, s->status, slot->frames));
+    AIRY_TRY(airy_lane_pull(lane->down, to.counts, s->lists.counts, slot->frames));
+    return airy_lane_pull(lane->down, to.curves, s->lists.curves, slot->frames);
 }
 
 static airy_status grow(void **block, size_t *size, size_t wanted)
@@ -271,7 +262,7 @@ static airy_status bring_lists(struct airy_lane *lane, struct airy_slot *slot,
         AIRY_TRY(grow(&own->listed[i], &own->listed_size[i], rows[i] * each[i]));
         lists[i] = own->listed[i];
         if (rows[i] > 0)
-            AIRY_TRY(pull_head(own->fetch, lists[i], arrays[i], rows[i]));
+            AIRY_TRY(airy_lane_pull(own->fetch, lists[i], arrays[i], rows[i]));
     }
     return own->fetch ? airy_queue_finish(own->fetch) : AIRY_OK;
 }
