@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "io/file/format.h"
+#include "io/stack/source.h"
 
 /* What is known of the stack that is replaced. */
 struct replaced {
@@ -67,13 +68,10 @@ static airy_status keep_inputs(const struct output *out, const char *path)
                           "output '%s' is the same file as the input '%s', which would be lost; "
                           "choose another name",
                           path, p->inputs[i]);
-    AIRY_FAIL_HINT_IF(p->fill.stack && airy_stack_uses(p->fill.stack, path), AIRY_ERR_PARAM,
-                      AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
-                      "output '%s' is a file that frames are read from; choose another name", path);
-    return AIRY_OK;
+    return p->fill.stack ? airy_stack_keep(p->fill.stack, path) : AIRY_OK;
 }
 
-/* The same of data files, those of the new stack and those that go with the old one. */
+/* Check the data files of the new stack, and those of the old one that will be removed. */
 static airy_status keep_data_files(const struct output *out)
 {
     const size_t all = airy_max_size(out->info->files, out->before.files);

@@ -141,31 +141,31 @@ static airy_status write_stack(const struct copy *c)
     return status;
 }
 
-static airy_status copy_stack(airy_job *job, airy_codec codec)
+static airy_status copy_stack(airy_job *job, struct copy *c, airy_codec codec)
 {
     const struct values *v = job->values;
-    struct copy c = {
+    *c = (struct copy){
         .job = job, .v = v, .codec = {.codec = codec, .block_bytes = (uint32_t)v->block}};
-    airy_status status = open_stack(&c);
-    if (status == AIRY_OK)
-        status = write_stack(&c);
-    airy_error error = {.status = AIRY_OK};
-    if (status < AIRY_OK)
-        (void)airy_error_first(&error, status);
-    free(c.mask);
-    airy_stack_destroy(&c.stack);
-    return status < AIRY_OK ? airy_error_restore(&error) : status;
+    AIRY_TRY(open_stack(c));
+    return write_stack(c);
 }
 
-static airy_status compress(airy_job *job)
+static airy_status compress(airy_job *job, void *state)
 {
     const struct values *v = job->values;
-    return copy_stack(job, codecs[v->filter]);
+    return copy_stack(job, state, codecs[v->filter]);
 }
 
-static airy_status decompress(airy_job *job)
+static airy_status decompress(airy_job *job, void *state)
 {
-    return copy_stack(job, AIRY_CODEC_NONE);
+    return copy_stack(job, state, AIRY_CODEC_NONE);
+}
+
+static void close_copy(void *state)
+{
+    struct copy *c = state;
+    free(c->mask);
+    airy_stack_destroy(&c->stack);
 }
 
 static airy_status check(airy_job *job)
@@ -191,8 +191,10 @@ const struct airy_job_kind airy_job_compress = {
                {airy_host_rows, offsetof(struct values, compute)}},
     .results = airy_stack_output_results,
     .values_size = sizeof(struct values),
+    .state_size = sizeof(struct copy),
     .check = check,
     .run = compress,
+    .close = close_copy,
 };
 const struct airy_job_kind airy_job_decompress = {
     .name = "decompress",
@@ -204,6 +206,8 @@ const struct airy_job_kind airy_job_decompress = {
                {airy_host_rows, offsetof(struct values, compute)}},
     .results = airy_stack_output_results,
     .values_size = sizeof(struct values),
+    .state_size = sizeof(struct copy),
     .check = check,
     .run = decompress,
+    .close = close_copy,
 };

@@ -110,20 +110,21 @@ static airy_status write_stack(struct densify *d)
     return airy_job_write_stack(d->job, &params, &group);
 }
 
-static airy_status run(airy_job *job)
+static airy_status run(airy_job *job, void *state)
 {
     const struct values *v = job->values;
-    struct densify d = {
+    struct densify *d = state;
+    *d = (struct densify){
         .job = job, .v = v, .how = {.noise = (airy_densify_noise)v->noise, .seed = v->seed}};
-    airy_status status = open_sparse(&d);
-    if (status == AIRY_OK)
-        status = write_stack(&d);
-    airy_error error = {.status = AIRY_OK};
-    if (status < AIRY_OK)
-        (void)airy_error_first(&error, status);
-    free(d.mask);
-    airy_sparse_destroy(&d.sparse);
-    return status < AIRY_OK ? airy_error_restore(&error) : status;
+    AIRY_TRY(open_sparse(d));
+    return write_stack(d);
+}
+
+static void close_densify(void *state)
+{
+    struct densify *d = state;
+    free(d->mask);
+    airy_sparse_destroy(&d->sparse);
 }
 
 static airy_status check(airy_job *job)
@@ -147,6 +148,8 @@ const struct airy_job_kind airy_job_densify = {
                {airy_host_rows, offsetof(struct values, compute)}},
     .results = airy_stack_output_results,
     .values_size = sizeof(struct values),
+    .state_size = sizeof(struct densify),
     .check = check,
     .run = run,
+    .close = close_densify,
 };

@@ -1,3 +1,4 @@
+#include "io/stack/source.h"
 #include "jobs/groups.h"
 
 #include <stdlib.h>
@@ -326,10 +327,6 @@ airy_status airy_job_keep_stack(const airy_stack *stack, const char *output)
 {
     char partial[4200];
     snprintf(partial, sizeof(partial), "%s.partial", output);
-    const char *const names[] = {output, partial};
-    for (size_t i = 0; i < 2; i++)
-        AIRY_FAIL_ON_IF(airy_stack_uses(stack, names[i]), AIRY_ERR_PARAM, AIRY_SUBJECT_NONE,
-                        "output '%s' is a file that frames are read from; choose another name",
-                        names[i]);
-    return AIRY_OK;
+    AIRY_TRY(airy_stack_keep(stack, output));
+    return airy_stack_keep(stack, partial);
 }

@@ -357,15 +357,29 @@ airy_status airy_job_check(airy_job *job)
     return job->kind->check ? job->kind->check(job) : AIRY_OK;
 }
 
+/* The run, after which all is closed; the record of a failure outlives that. */
+static airy_status run_kind(airy_job *job)
+{
+    void *state;
+    airy_error error = {.status = AIRY_OK};
+    AIRY_TRY(airy_memory_calloc(&state, 1, job->kind->state_size, "a job"));
+    const airy_status status = job->kind->run(job, state);
+    if (status < AIRY_OK)
+        (void)airy_error_first(&error, status);
+    job->kind->close(state);
+    free(state);
+    return status < AIRY_OK ? airy_error_restore(&error) : status;
+}
+
 airy_status airy_job_run(airy_job *job)
 {
     AIRY_TRY(airy_job_check(job));
     release_results(job);
     atomic_store(&job->done, 0);
     atomic_store(&job->total, 0);
-    airy_status status = atomic_load(&job->cancelled)
-                             ? airy_fail(AIRY_ERR_CANCELLED, "cancelled before the run")
-                             : job->kind->run(job);
+    const airy_status status = atomic_load(&job->cancelled)
+                                   ? airy_fail(AIRY_ERR_CANCELLED, "cancelled before the run")
+                                   : run_kind(job);
     if (status < AIRY_OK)
         release_results(job);
     atomic_store(&job->cancelled, false);

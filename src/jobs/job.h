@@ -54,9 +54,11 @@ struct airy_job_kind {
     const char *name, *summary, *details;
     struct airy_job_group groups[AIRY_JOB_GROUPS]; /* rows NULL behind the last */
     const airy_job_result *results;                /* name NULL behind the last */
-    size_t values_size;
+    size_t values_size, state_size;
     airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
-    airy_status (*run)(airy_job *job);
+    /* state: what is open during a run, zeroed. It is closed after the run, also after a failure. */
+    airy_status (*run)(airy_job *job, void *state);
+    void (*close)(void *state);
 };
 
 /* airy_job_create of a description. */
@@ -116,7 +118,7 @@ void airy_job_message(const airy_job *job, airy_log_level level, const char *for
 bool airy_job_step(void *job, size_t done, size_t total);
 /* An airy_log_fn with the job as user. */
 void airy_job_pass_message(void *job, airy_log_level level, const char *text);
-/* The same of messages about single frames, which get the level INFO. */
+/* An airy_log_fn with the job as user, for messages about single frames: their level becomes INFO. */
 void airy_job_frame_message(void *job, airy_log_level level, const char *text);
 /* Hand over results. The data of an array, malloc'ed, are the job's from then on. */
 void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view, void *data);

@@ -302,17 +302,18 @@ static airy_status run_reduction(struct reduction *r)
     return r->run.taken < r->frames ? AIRY_PARTLY : AIRY_OK;
 }
 
-static airy_status run(airy_job *job)
+static airy_status run(airy_job *job, void *state)
 {
-    const struct values *v = job->values;
-    struct reduction r = {.job = job, .v = v, .hot = airy_job_is_set(job, "hot")};
-    const airy_status status = run_reduction(&r);
-    airy_error error = {.status = AIRY_OK};
-    if (status < AIRY_OK)
-        (void)airy_error_first(&error, status);
-    airy_image_free(&r.image);
-    airy_stack_destroy(&r.stack);
-    return status < AIRY_OK ? airy_error_restore(&error) : status;
+    struct reduction *r = state;
+    *r = (struct reduction){.job = job, .v = job->values, .hot = airy_job_is_set(job, "hot")};
+    return run_reduction(r);
+}
+
+static void close_reduction(void *state)
+{
+    struct reduction *r = state;
+    airy_image_free(&r->image);
+    airy_stack_destroy(&r->stack);
 }
 
 extern const struct airy_job_kind airy_job_reduce;
@@ -331,5 +332,7 @@ const struct airy_job_kind airy_job_reduce = {
                {airy_host_rows, offsetof(struct values, compute)}},
     .results = results,
     .values_size = sizeof(struct values),
+    .state_size = sizeof(struct reduction),
     .run = run,
+    .close = close_reduction,
 };

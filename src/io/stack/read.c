@@ -122,6 +122,14 @@ airy_status airy_stack_get_place(const airy_stack *stack, size_t frame, airy_sta
     return AIRY_OK;
 }
 
+airy_status airy_stack_keep(const airy_stack *stack, const char *output)
+{
+    AIRY_FAIL_HINT_IF(
+        airy_stack_uses(stack, output), AIRY_ERR_PARAM, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
+        "output '%s' is a file that frames are read from; choose another name", output);
+    return AIRY_OK;
+}
+
 bool airy_stack_uses(const airy_stack *stack, const char *path)
 {
     struct stat about;

@@ -39,4 +39,9 @@ airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, s
 airy_status airy_stack_fetch_part(const airy_stack *stack, size_t frame, void *dst, size_t size,
                                   size_t from);
 
+/*
+ * An output must be none of the files that frames are read from: AIRY_ERR_PARAM otherwise.
+ */
+airy_status airy_stack_keep(const airy_stack *stack, const char *output);
+
 #endif
