@@ -22,11 +22,11 @@
 extern "C" {
 #endif
 
-/** What a run of airy_oct_stack came to. */
+/** The outcome of a run of airy_oct_stack. */
 typedef struct airy_oct_run_info {
     airy_run_info run;  /**< frames: raw ones, of them bad */
     size_t results;     /**< that were given to the caller */
-    size_t bad_results; /**< of these, in which a frame was bad: they are no numbers */
+    size_t bad_results; /**< results that are NaN (0) because a frame of them was bad */
     size_t left_over;   /**< raw frames behind the last result, too few for another one */
 } airy_oct_run_info;
 
@@ -56,8 +56,8 @@ typedef airy_status (*airy_oct_results_fn)(void *user, const void *results, size
  * @param info    out, also on failure; may be NULL
  *
  * A frame that cannot be read or decoded ends the run, after the results in front of it were given;
- * with skip_bad the result that it is part of is NaN, of integers 0. Frames that were never written
- * are such, too, and do not end the run.
+ * with skip_bad the result that it is part of is NaN, of integers 0. A frame that
+ * was never written makes its result NaN as well, with and without skip_bad.
  * Accuracy: results are bit for bit those of airy_oct_process, whatever the batch.
  * Errors: AIRY_ERR_CORRUPT and what else a frame cannot be read for; AIRY_ERR_CANCELLED (by
  *         progress; results of batches that were begun are given); AIRY_ERR_SHAPE, AIRY_ERR_DTYPE

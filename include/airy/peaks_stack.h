@@ -35,7 +35,7 @@ typedef struct airy_peaks_run_info {
  * is bad: without skip_bad it ends the run, and the frames before it are kept. resume tries bad
  * frames again.
  * Errors: as airy_integrate_stack (pipeline.h); AIRY_ERR_CANCELLED keeps what is done;
- *         AIRY_ERR_FORMAT, too, where a frame is another one than that which was kept.
+ *         AIRY_ERR_FORMAT also where a frame differs from the one that was kept.
  */
 AIRY_API airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
                                       const airy_peak_finder *const *finders, size_t count,

@@ -120,8 +120,8 @@ typedef struct airy_stack_write_params {
                                     FILE::DATASET or FILE[EXT]; none of them is written over */
     size_t input_count;
     /**
-     * Receives, as warnings, what became of data files of the stack that was replaced; its user is
-     * that of fill. NULL: the messages go to the log of the process at level info.
+     * Receives a warning for data files of the replaced stack that were removed or that stay; its
+     * user is that of fill. NULL: the messages go to the log of the process at level info.
      */
     airy_log_fn message;
 } airy_stack_write_params;

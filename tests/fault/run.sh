@@ -529,6 +529,20 @@ slow_file() {
     report "slow_file_$1" "$took ms" "$why"
 }
 
+# Start $arguments, whose reads are slow, as $process, and wait until FILE is there.
+start_slow() { # FILE
+    rm -rf "$top/ran"
+    mkdir "$top/ran"
+    (cd "$top/ran" && eval "set -- $arguments" && LD_PRELOAD=$library FAULT_KIND=read FAULT_AT=1 FAULT_HOW=slow FAULT_STAYS=1 \
+        exec "$airy" "$@") >/dev/null 2>"$top/err" </dev/null &
+    process=$!
+    left=600
+    while [ ! -e "$top/ran/$1" ] && [ $left -gt 0 ] && kill -0 $process 2>/dev/null; do
+        sleep 0.1
+        left=$((left - 1))
+    done
+}
+
 # A text series that is stopped when one file is missing, of every other frame: the way that it names leads to the files of the
 # undisturbed run. Where the machine stood still until all were there, once more.
 slow_texts() {
@@ -541,16 +555,7 @@ slow_texts() {
     (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>&1
     outputs=2
     for try in 1 2 3 4 5; do
-        rm -rf "$top/ran"
-        mkdir "$top/ran"
-        (cd "$top/ran" && eval "set -- $arguments" && LD_PRELOAD=$library FAULT_KIND=read FAULT_AT=1 FAULT_HOW=slow FAULT_STAYS=1 \
-            exec "$airy" "$@") >/dev/null 2>"$top/err" </dev/null &
-        process=$!
-        left=600
-        while [ ! -e "$top/ran/out_000010.dat" ] && [ $left -gt 0 ] && kill -0 $process 2>/dev/null; do
-            sleep 0.1
-            left=$((left - 1))
-        done
+        start_slow out_000010.dat
         kill -TERM $process
         wait $process
         code=$?
@@ -566,16 +571,7 @@ $(head -n 1 "$top/err")"
 
 # How long it goes on after SIGNAL, in $took, and what is wrong, in $why.
 stop_slow() { # SIGNAL
-    rm -rf "$top/ran"
-    mkdir "$top/ran"
-    (cd "$top/ran" && eval "set -- $arguments" && LD_PRELOAD=$library FAULT_KIND=read FAULT_AT=1 FAULT_HOW=slow FAULT_STAYS=1 \
-        exec "$airy" "$@") >/dev/null 2>"$top/err" </dev/null &
-    process=$!
-    left=600
-    while [ ! -e "$top/ran/out.h5.partial" ] && [ $left -gt 0 ] && kill -0 $process 2>/dev/null; do
-        sleep 0.1
-        left=$((left - 1))
-    done
+    start_slow out.h5.partial
     sleep 1
     begun=$(date +%s%N)
     kill "-$1" $process
