@@ -18,8 +18,9 @@ extern "C" {
 #endif
 
 /**
- * Return whether a value of this type is one that detectors write into gaps: the two largest values
- * of an unsigned type of 32 bits or more, the largest of one of 16 bits, -1 and -2 of a signed type.
+ * Return whether a value of this type is one that detectors write into gaps: the three largest values
+ * of an unsigned type of 32 bits or more, the two largest of one of 16 bits, -1 and -2 of a signed
+ * type.
  *
  * @param plain  the pixels may be those of anything, not of a detector alone: only values that
  *               nothing else has are counted, those of unsigned types of 32 bits or more

@@ -1,4 +1,5 @@
 /* One image of all frames of a stack, or the mask of its hot pixels. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,6 +209,27 @@ static airy_status write_image(struct reduction *r)
 }
 
 /*
+ * Return whether a frame can have had a value that detectors write into gaps, where the image shows
+ * it: such a value is larger than what a mean, a sum, a median or a largest value without it can be.
+ */
+static bool can_have_gaps(const struct reduction *r, const uint8_t *mask)
+{
+    const airy_projection by = (airy_projection)r->v->by;
+    const double least = airy_gap_least(r->info.dtype),
+                 part = by == AIRY_PROJECT_MEAN     ? (double)r->run.taken
+                        : by == AIRY_PROJECT_MEDIAN ? 2
+                                                    : 1,
+                 above = least / part * (1 - 1e-9); /* a sum is rounded */
+    const double *values = r->image.data;
+    if (isinf(least) || by == AIRY_PROJECT_STD || r->image.dtype != AIRY_DTYPE_F64)
+        return true;
+    for (size_t i = 0; i < r->info.height * r->info.width; i++)
+        if (values[i] >= above && !(mask && mask[i]))
+            return true;
+    return false;
+}
+
+/*
  * Warn about pixels that the file does not mask and that have values which detectors write into
  * gaps. A few frames are looked at; those that cannot be read were reported.
  */
@@ -220,6 +242,10 @@ static void warn_gaps(const struct reduction *r)
     if (mask && airy_stack_mask(r->stack, mask) != AIRY_OK) {
         free(mask);
         mask = NULL;
+    }
+    if (!can_have_gaps(r, mask)) {
+        free(mask);
+        return;
     }
     airy_stack_gaps gaps = {.stack = r->stack,
                             .mask = mask,
