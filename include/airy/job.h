@@ -20,7 +20,11 @@
  * works and commits the outputs.
  *
  * Threads: one thread at a time uses a job, but airy_job_cancel and airy_job_progress may be called
- * by any thread.
+ * by any thread. During a run, hooks of the job may call these two and airy_job_get and its like;
+ * functions that change the job are refused then (AIRY_ERR_PARAM).
+ *
+ * Structs that a program fills, and those that the library writes into its memory, have reserved
+ * room at their end, which later versions use. Zero them before they are filled.
  */
 #ifndef AIRY_JOB_H
 #define AIRY_JOB_H
@@ -33,6 +37,7 @@
 #include "airy/dtype.h"
 #include "airy/log.h"
 #include "airy/progress.h"
+#include "airy/table.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,7 +57,8 @@ typedef enum airy_parameter_type {
     AIRY_PARAMETER_WORD,     /**< one of the words of the parameter */
     AIRY_PARAMETER_DTYPE,    /**< one of the words, by any name that airy_dtype_parse knows */
     AIRY_PARAMETER_PATH,     /**< a file: FILE, FILE::DATASET or FILE[EXT] */
-    AIRY_PARAMETER_TUPLE,    /**< "1,2.5": `least` to `most` numbers; a JSON array of numbers */
+    AIRY_PARAMETER_TUPLE,    /**< "1,2.5": `least` to `most` numbers, 64 at most; a JSON array of
+                                  numbers */
     AIRY_PARAMETER_RANGE,    /**< "A:B:S": whole numbers from A up to, not including, B in steps of
                                   S; A, B and S may be left out; "N": that number alone */
     AIRY_PARAMETER_SHAPE,    /**< "1024x2048": height and width */
@@ -93,7 +99,7 @@ typedef struct airy_parameter {
     bool list;   /**< takes several values; each is set by a call of its own */
     airy_parameter_role role;
     airy_parameter_affects affects;
-    double lo, hi;            /**< limits of numbers; both 0: none */
+    double lo, hi;            /**< limits of numbers, which may be infinite; both 0: none */
     const char *const *words; /**< of WORD and DTYPE: NULL behind the last */
     size_t least, most;       /**< numbers of a TUPLE */
     const char *unit;         /**< of numbers: "m", "deg"; NULL: none */
@@ -104,6 +110,8 @@ typedef struct airy_parameter {
     const char *help;         /**< what it does, without unit and default value */
     const char *section; /**< heading of the section that begins here; NULL: the section goes on */
     airy_parameter_condition only_with;
+    bool open;  /**< the numbers lo and hi themselves are refused */
+    bool array; /**< of PATH: an array in memory may stand for the file (airy_job_set_array) */
 } airy_parameter;
 
 /** The kind of a result. */
@@ -112,6 +120,8 @@ typedef enum airy_job_result_kind {
     AIRY_JOB_NUMBER,  /**< a finite number, or NaN */
     AIRY_JOB_NUMBERS, /**< several of these */
     AIRY_JOB_TEXT,
+    AIRY_JOB_TABLE, /**< rows with named columns (table.h) */
+    AIRY_JOB_JSON,  /**< a value of several parts, such as a list of objects, as JSON */
     AIRY_JOB_RESULT_KIND_COUNT
 } airy_job_result_kind;
 
@@ -119,7 +129,8 @@ typedef enum airy_job_result_kind {
 typedef struct airy_job_result {
     const char *name;
     airy_job_result_kind kind;
-    const char *parameter; /**< of an array: the parameter that names its file; NULL: none */
+    const char *parameter; /**< of an array or a table: the parameter that names its file; NULL:
+                                none */
     const char *help;
 } airy_job_result;
 
@@ -128,6 +139,7 @@ typedef struct airy_job_info {
     const char *name, *summary; /**< "reduce"; one line */
     const char *details;        /**< a paragraph */
     size_t parameters, results;
+    size_t reserved[4];
 } airy_job_info;
 
 /** Return the number of jobs of this build. */
@@ -150,9 +162,10 @@ AIRY_API const airy_job_result *airy_job_result_at(const char *job, size_t index
 typedef struct airy_context airy_context;
 
 AIRY_API airy_status airy_context_create(airy_context **context);
-/** Close the devices. No job uses it any more. Set *context to NULL. */
+/** Release the context. Jobs that use it keep it until the last of them is destroyed; then its
+ * devices are closed. Set *context to NULL. */
 AIRY_API void airy_context_destroy(airy_context **context);
-/** Close the devices of the process's own context. No job without a context exists any more. */
+/** Close the devices of the process's own context that no job uses. */
 AIRY_API void airy_context_release(void);
 
 /* ---- a job ---- */
@@ -165,19 +178,21 @@ typedef struct airy_job_hooks {
     airy_progress_fn progress;
     /** Called on the thread inside airy_job_run. NULL: messages go to the log (log.h). */
     airy_log_fn message;
-    void *user; /**< of both */
+    void *user;        /**< of both */
+    void *reserved[6]; /**< NULL */
 } airy_job_hooks;
 
 /**
  * Create a job with default values.
  *
- * @param context  NULL: the process's own; must outlive the job
+ * @param context  NULL: the process's own
  * @param hooks    NULL: none
  * Errors: AIRY_ERR_NOT_FOUND (suggests a name that is near), AIRY_ERR_MEMORY, AIRY_ERR_PARAM.
  */
 AIRY_API airy_status airy_job_create(airy_job **job, const char *name, airy_context *context,
                                      const airy_job_hooks *hooks);
-/** Release the job with its results in memory. Set *job to NULL. */
+/** Release the job with its results in memory. Set *job to NULL. A job that runs (this is one of its
+ * hooks, or another thread) is cancelled, and released when its run ends. */
 AIRY_API void airy_job_destroy(airy_job **job);
 
 /**
@@ -197,11 +212,33 @@ AIRY_API airy_status airy_job_set_numbers(airy_job *job, const char *name, const
 /** Set a FLAG. */
 AIRY_API airy_status airy_job_set_flag(airy_job *job, const char *name, bool value);
 /**
- * Set parameters from the text of a JSON object {"name": value}; a list is an array. Names that the
- * job does not have, names that occur twice and values of another kind are refused, and then no
- * value of the object is set. AIRY_ERR_FORMAT (not a JSON object), else as airy_job_set.
+ * Set parameters from the text of a JSON object {"name": value}; a list is an array. What
+ * airy_job_set and the like have set stays: a given value counts more than a configuration. Names
+ * that the job does not have, names that occur twice and values of another kind are refused, and
+ * then no value of the object is set. AIRY_ERR_FORMAT (not a JSON object), else as airy_job_set.
  */
 AIRY_API airy_status airy_job_set_json(airy_job *job, const char *json);
+/** An array in the memory of the host. Zeroed but for data, dtype, ndim and shape: in C order. */
+typedef struct airy_host_view {
+    const void *data;
+    airy_dtype dtype;
+    int ndim;
+    size_t shape[4];
+    ptrdiff_t strides[4]; /**< bytes from an element to the next along each axis; all 0: C order */
+    /** Called once when the job does not need the array any more, with `user`; NULL: not called. */
+    void (*release)(void *user);
+    void *user;
+    size_t reserved[4];
+} airy_host_view;
+
+/**
+ * Set an array in place of a file (airy_parameter.array). It is not copied and not written; it must
+ * stay as it is until the job is destroyed, the parameter is reset, or `release` is called.
+ * Errors: AIRY_ERR_DTYPE (the parameter takes no array), AIRY_ERR_SHAPE (a length that is 0, more
+ *         than four axes), AIRY_ERR_UNSUPPORTED (not in C order), else as airy_job_set.
+ */
+AIRY_API airy_status airy_job_set_array(airy_job *job, const char *name,
+                                        const airy_host_view *view);
 /** Go back to the default value of a parameter. AIRY_ERR_NOT_FOUND. */
 AIRY_API airy_status airy_job_reset(airy_job *job, const char *name);
 
@@ -218,10 +255,12 @@ AIRY_API airy_status airy_job_get_origin(const airy_job *job, const char *name,
                                          airy_job_origin *origin);
 /**
  * Write the value of a parameter as text, as airy_job_set takes it: of a list the values with line
- * feeds between. *text is NULL where it has none; release it with airy_job_text_free.
+ * feeds between. *text is NULL where it has none, or is an array; release it with
+ * airy_job_text_free.
  */
-AIRY_API airy_status airy_job_get_text(const airy_job *job, const char *name, char **text);
-/** Write all parameters that were set as a JSON object, as airy_job_set_json takes it. */
+AIRY_API airy_status airy_job_get(const airy_job *job, const char *name, char **text);
+/** Write all parameters that were set as a JSON object, as airy_job_set_json takes it. An array is
+ * null there, which airy_job_set_json passes over. */
 AIRY_API airy_status airy_job_get_json(const airy_job *job, char **json);
 AIRY_API void airy_job_text_free(char *text);
 
@@ -247,14 +286,6 @@ AIRY_API void airy_job_progress(const airy_job *job, size_t *done, size_t *total
 /** Keep this result in memory, although a file is named for it. AIRY_ERR_NOT_FOUND. */
 AIRY_API airy_status airy_job_want(airy_job *job, const char *result);
 
-/** An array in the memory of the host, in C order. */
-typedef struct airy_host_view {
-    const void *data;
-    airy_dtype dtype;
-    int ndim;
-    size_t shape[4];
-} airy_host_view;
-
 /**
  * Results of the last run. They belong to the job, and stay until the next run or the job's end.
  * AIRY_ERR_NOT_FOUND: the job has no such result, or the run has not made it.
@@ -262,12 +293,21 @@ typedef struct airy_host_view {
 AIRY_API airy_status airy_job_get_array(const airy_job *job, const char *result,
                                         airy_host_view *view);
 AIRY_API airy_status airy_job_get_number(const airy_job *job, const char *result, double *value);
-/** Write all results but arrays as a JSON object. */
+AIRY_API airy_status airy_job_get_numbers(const airy_job *job, const char *result,
+                                          const double **values, size_t *count);
+/** Get a text, or the text of JSON. */
+AIRY_API airy_status airy_job_get_text(const airy_job *job, const char *result, const char **text);
+AIRY_API airy_status airy_job_get_table(const airy_job *job, const char *result,
+                                        const airy_table **table);
+/** Write all results but arrays and tables as a JSON object, in the order of the description. */
 AIRY_API airy_status airy_job_results_json(const airy_job *job, char **json);
 /** Return a sentence about the result, for people; "" before a run. It belongs to the job. */
 AIRY_API const char *airy_job_summary(const airy_job *job);
 /** Return the device that the run has used, which belongs to the context; NULL: none. */
 AIRY_API const airy_device *airy_job_device(const airy_job *job);
+/** Return the seconds that the last run took, without reading inputs and writing outputs where the
+ * job separates them. */
+AIRY_API double airy_job_seconds(const airy_job *job);
 
 #ifdef __cplusplus
 }

@@ -323,6 +323,25 @@ airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
     return info.fill.bad ? AIRY_PARTLY : AIRY_OK;
 }
 
+airy_status airy_job_load_image(airy_image *image, const struct airy_job_source *source)
+{
+    const airy_host_view *view = &source->view;
+    *image = (airy_image){.dtype = AIRY_DTYPE_COUNT};
+    if (!source->is_array)
+        return airy_image_read(image, source->path);
+    *image = (airy_image){.dtype = view->dtype, .ndim = view->ndim, .data = (void *)view->data};
+    memcpy(image->shape, view->shape, (size_t)view->ndim * sizeof(view->shape[0]));
+    return AIRY_OK;
+}
+
+void airy_job_unload_image(airy_image *image, const struct airy_job_source *source)
+{
+    if (source->is_array)
+        *image = (airy_image){.dtype = AIRY_DTYPE_COUNT};
+    else
+        airy_image_free(image);
+}
+
 airy_status airy_job_keep_stack(const airy_stack *stack, const char *output)
 {
     char partial[4200];

@@ -2,6 +2,7 @@
 #ifndef AIRY_JOBS_GROUPS_H
 #define AIRY_JOBS_GROUPS_H
 
+#include "airy/image.h"
 #include "airy/stack_write.h"
 #include "jobs/job.h"
 
@@ -57,6 +58,13 @@ struct airy_output_group {
 /* Write it as these say, and hand over its results; params has the format and the source. */
 airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
                                  const struct airy_output_group *group);
+
+/*
+ * The image of a source, which must be set: read from its file, or the array's own memory. Unload it
+ * in any case.
+ */
+airy_status airy_job_load_image(airy_image *image, const struct airy_job_source *source);
+void airy_job_unload_image(airy_image *image, const struct airy_job_source *source);
 
 /* An output must be none of the files that frames are read from. */
 airy_status airy_job_keep_stack(const airy_stack *stack, const char *output);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/word.h"
 
@@ -70,6 +71,7 @@ airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy
     AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a job"));
     made->kind = kind;
     made->context = context;
+    airy_context_hold(context);
     made->hooks = hooks ? *hooks : (airy_job_hooks){0};
     airy_status status = airy_memory_calloc(&made->values, 1, kind->values_size, "a job");
     if (status == AIRY_OK)
@@ -91,18 +93,36 @@ static void release_results(airy_job *job)
     }
     job->summary[0] = 0;
     job->device = NULL;
+    job->begun = job->ended = 0;
+}
+
+static void free_job(airy_job *job)
+{
+    release_results(job);
+    for (size_t i = 0; i < job->row_count; i++)
+        airy_value_clear(job->rows[i], job->fields[i]);
+    airy_context_let_go(job->context);
+    free(job->values);
+    free(job);
 }
 
 void airy_job_destroy(airy_job **job)
 {
     if (!job || !*job)
         return;
-    release_results(*job);
-    for (size_t i = 0; i < (*job)->row_count; i++)
-        airy_value_clear((*job)->rows[i], (*job)->fields[i]);
-    free((*job)->values);
-    free(*job);
+    int state = AIRY_JOB_RUNS;
+    airy_job_cancel(*job);
+    if (!atomic_compare_exchange_strong(&(*job)->state, &state, AIRY_JOB_ORPHANED))
+        free_job(*job);
     *job = NULL;
+}
+
+/* Nothing of a job changes during its run. */
+static airy_status refuse_running(const airy_job *job, const char *function)
+{
+    AIRY_FAIL_IF(atomic_load(&job->state) != AIRY_JOB_IDLE, AIRY_ERR_PARAM,
+                 "%s: job %s runs; wait until it has ended", function, job->kind->name);
+    return AIRY_OK;
 }
 
 /* ---- setting ---- */
@@ -115,6 +135,7 @@ static airy_status set_row(airy_job *job, size_t row, const char *text, airy_job
 {
     const struct airy_job_row *r = job->rows[row];
     const uint8_t before = job->origins[row];
+    AIRY_TRY(refuse_running(job, "airy_job_set"));
     AIRY_FAIL_ON_IF(before == AIRY_ORIGIN_GIVEN && (origin != before || !r->p.list), AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s %.128s: it was set already", r->p.name, text);
     if (before == origin)
@@ -195,24 +216,92 @@ airy_status airy_job_set_flag(airy_job *job, const char *name, bool value)
     return set_value(job, name, json_boolean(value));
 }
 
+/* Bytes between elements of the last axis are those of an element, and so on. */
+static bool is_c_order(const airy_host_view *view)
+{
+    size_t step = airy_dtype_size(view->dtype);
+    bool has_strides = false, good = true;
+    for (int i = view->ndim - 1; i >= 0; i--) {
+        has_strides |= view->strides[i] != 0;
+        good &= view->shape[i] == 1 || view->strides[i] == (ptrdiff_t)step;
+        step *= view->shape[i];
+    }
+    return good || !has_strides;
+}
+
+static airy_status check_view(const airy_parameter *p, const airy_host_view *view)
+{
+    size_t size = airy_dtype_size(view->dtype);
+    AIRY_FAIL_ON_IF(!p->array, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER, "%s: it takes no array",
+                    p->name);
+    AIRY_FAIL_ON_IF(!view->data || size == 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s: the array has no data or no dtype", p->name);
+    AIRY_FAIL_ON_IF(view->ndim < 1 || view->ndim > 4, AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s: the array has %d axes, expected 1 to 4", p->name, view->ndim);
+    for (int i = 0; i < view->ndim; i++)
+        AIRY_FAIL_ON_IF(view->shape[i] == 0 ||
+                            __builtin_mul_overflow(size, view->shape[i], &size) ||
+                            size > PTRDIFF_MAX,
+                        AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                        "%s: axis %d of the array has the length %zu, and the array must have 1 to "
+                        "2^63 - 1 bytes",
+                        p->name, i, view->shape[i]);
+    AIRY_FAIL_ON_IF(!is_c_order(view), AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
+                    "%s: the array is not in C order; copy it into C order first", p->name);
+    return AIRY_OK;
+}
+
+airy_status airy_job_set_array(airy_job *job, const char *name, const airy_host_view *view)
+{
+    size_t row = 0;
+    AIRY_TRY(row_of(job, name, &row));
+    AIRY_FAIL_ON_IF(!view, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s: the array is NULL", name);
+    AIRY_TRY(refuse_running(job, "airy_job_set_array"));
+    AIRY_TRY(check_view(&job->rows[row]->p, view));
+    AIRY_FAIL_ON_IF(job->origins[row] == AIRY_ORIGIN_GIVEN, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s: it was set already", name);
+    airy_value_clear(job->rows[row], job->fields[row]);
+    *(struct airy_job_source *)job->fields[row] =
+        (struct airy_job_source){.view = *view, .is_array = true};
+    job->origins[row] = AIRY_ORIGIN_GIVEN;
+    return AIRY_OK;
+}
+
 airy_status airy_job_reset(airy_job *job, const char *name)
 {
     size_t row = 0;
     AIRY_TRY(row_of(job, name, &row));
+    AIRY_TRY(refuse_running(job, "airy_job_reset"));
     airy_value_clear(job->rows[row], job->fields[row]);
     return set_default(job, row);
+}
+
+/* A value that was given stays, but what is in its place must be good all the same. */
+static airy_status set_or_look(airy_job *job, size_t row, const char *text)
+{
+    const struct airy_job_row *r = job->rows[row];
+    if (job->origins[row] != AIRY_ORIGIN_GIVEN)
+        return set_row(job, row, text, AIRY_ORIGIN_JSON);
+    void *looked;
+    AIRY_TRY(airy_memory_calloc(&looked, 1, airy_value_size(r), "a value"));
+    const airy_status status = airy_value_parse(r, looked, text);
+    airy_value_clear(r, looked);
+    free(looked);
+    return status;
 }
 
 static airy_status set_from_json(airy_job *job, size_t row, const json_t *json)
 {
     const struct airy_job_row *r = job->rows[row];
     const size_t count = r->p.list ? json_array_size(json) : 1;
+    if (r->p.array && json_is_null(json))
+        return AIRY_OK;
     AIRY_FAIL_ON_IF(r->p.list && count == 0, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
                     "%s: expected an array with at least one value in JSON", r->p.name);
     for (size_t i = 0; i < count; i++) {
         char *text = NULL;
         AIRY_TRY(airy_value_from_json(r, r->p.list ? json_array_get(json, i) : json, &text));
-        const airy_status status = set_row(job, row, text, AIRY_ORIGIN_JSON);
+        const airy_status status = set_or_look(job, row, text);
         free(text);
         AIRY_TRY(status);
     }
@@ -227,8 +316,8 @@ static airy_status set_object(airy_job *job, json_t *object, bool set[AIRY_JOB_R
     {
         size_t row = 0;
         AIRY_TRY(row_of(job, name, &row));
-        AIRY_FAIL_ON_IF(job->origins[row] != AIRY_ORIGIN_DEFAULT, AIRY_ERR_PARAM,
-                        AIRY_SUBJECT_PARAMETER, "%s: it was set already", name);
+        AIRY_FAIL_ON_IF(job->origins[row] == AIRY_ORIGIN_JSON, AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s: other JSON has set it already", name);
         set[row] = true;
         AIRY_TRY(set_from_json(job, row, value));
     }
@@ -238,6 +327,7 @@ static airy_status set_object(airy_job *job, json_t *object, bool set[AIRY_JOB_R
 airy_status airy_job_set_json(airy_job *job, const char *text)
 {
     AIRY_FAIL_IF(!job || !text, AIRY_ERR_PARAM, "airy_job_set_json: job or text is NULL");
+    AIRY_TRY(refuse_running(job, "airy_job_set_json"));
     bool set[AIRY_JOB_ROWS] = {false};
     json_error_t wrong;
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
@@ -276,13 +366,16 @@ static bool is_unset(const airy_job *job, size_t row)
     return job->origins[row] == AIRY_ORIGIN_DEFAULT && (!p->fallback || p->computed);
 }
 
-airy_status airy_job_get_text(const airy_job *job, const char *name, char **text)
+airy_status airy_job_get(const airy_job *job, const char *name, char **text)
 {
     size_t row = 0;
-    AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_job_get_text: text is NULL");
+    AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_job_get: text is NULL");
     AIRY_TRY(row_of(job, name, &row));
     *text = NULL;
-    return is_unset(job, row) ? AIRY_OK : airy_value_text(job->rows[row], job->fields[row], text);
+    const bool is_array = job->rows[row]->p.array &&
+                          ((const struct airy_job_source *)job->fields[row])->is_array;
+    return is_array || is_unset(job, row) ? AIRY_OK
+                                          : airy_value_text(job->rows[row], job->fields[row], text);
 }
 
 static airy_status print_json(json_t *object, char **text)
@@ -371,19 +464,43 @@ static airy_status run_kind(airy_job *job)
     return status < AIRY_OK ? airy_error_restore(&error) : status;
 }
 
-airy_status airy_job_run(airy_job *job)
+/* Whether the job was destroyed during its run. */
+static bool end_run(airy_job *job)
 {
-    AIRY_TRY(airy_job_check(job));
+    if (atomic_exchange(&job->state, AIRY_JOB_IDLE) != AIRY_JOB_ORPHANED)
+        return false;
+    free_job(job);
+    return true;
+}
+
+static airy_status run_once(airy_job *job)
+{
     release_results(job);
     atomic_store(&job->done, 0);
     atomic_store(&job->total, 0);
+    job->begun = airy_clock_ns();
     const airy_status status = atomic_load(&job->cancelled)
                                    ? airy_fail(AIRY_ERR_CANCELLED, "cancelled before the run")
                                    : run_kind(job);
+    job->ended = job->ended ? job->ended : airy_clock_ns();
+    if (status == AIRY_ERR_DEVICE && job->device)
+        airy_context_drop_device(job->context, job->device);
     if (status < AIRY_OK)
         release_results(job);
     atomic_store(&job->cancelled, false);
     return status;
+}
+
+airy_status airy_job_run(airy_job *job)
+{
+    AIRY_TRY(airy_job_check(job));
+    int idle = AIRY_JOB_IDLE;
+    AIRY_FAIL_IF(!atomic_compare_exchange_strong(&job->state, &idle, AIRY_JOB_RUNS), AIRY_ERR_PARAM,
+                 "airy_job_run: job %s runs already", job->kind->name);
+    const airy_status status = run_once(job);
+    return end_run(job) && status >= AIRY_OK
+               ? airy_fail(AIRY_ERR_CANCELLED, "the job was destroyed during its run")
+               : status;
 }
 
 void airy_job_cancel(airy_job *job)
@@ -458,8 +575,8 @@ void airy_job_put_array(airy_job *job, const char *result, const airy_host_view 
 void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count)
 {
     struct airy_job_made *made = made_of(job, result);
-    made->count = count;
-    memcpy(made->numbers, values, count * sizeof(*values));
+    made->count = count < AIRY_JOB_NUMBERS_MOST ? count : AIRY_JOB_NUMBERS_MOST;
+    memcpy(made->numbers, values, made->count * sizeof(*values));
 }
 
 void airy_job_put_number(airy_job *job, const char *result, double value)
@@ -473,6 +590,37 @@ airy_status airy_job_put_text(airy_job *job, const char *result, const char *tex
     AIRY_FAIL_IF(!copy, AIRY_ERR_MEMORY, "out of memory for a text");
     made_of(job, result)->text = copy;
     return AIRY_OK;
+}
+
+airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json)
+{
+    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(json);
+    AIRY_FAIL_IF(!text, AIRY_ERR_MEMORY, "out of memory for JSON");
+    made_of(job, result)->text = text;
+    return AIRY_OK;
+}
+
+void airy_job_put_table(airy_job *job, const char *result, const airy_table *table, void *data)
+{
+    struct airy_job_made *made = made_of(job, result);
+    made->table = *table;
+    made->data = data;
+}
+
+void airy_job_work_begins(airy_job *job)
+{
+    job->begun = airy_clock_ns();
+}
+
+void airy_job_work_ends(airy_job *job)
+{
+    job->ended = airy_clock_ns();
+}
+
+double airy_job_seconds(const airy_job *job)
+{
+    return job ? (double)(job->ended - job->begun) / 1e9 : 0;
 }
 
 bool airy_job_keeps(const airy_job *job, const char *result)
@@ -523,6 +671,37 @@ airy_status airy_job_get_array(const airy_job *job, const char *result, airy_hos
     return AIRY_OK;
 }
 
+airy_status airy_job_get_numbers(const airy_job *job, const char *result, const double **values,
+                                 size_t *count)
+{
+    int at;
+    AIRY_FAIL_IF(!values || !count, AIRY_ERR_PARAM,
+                 "airy_job_get_numbers: values or count is NULL");
+    AIRY_TRY(result_of(job, result, AIRY_JOB_NUMBERS, &at));
+    *values = job->made[at].numbers;
+    *count = job->made[at].count;
+    return AIRY_OK;
+}
+
+airy_status airy_job_get_text(const airy_job *job, const char *result, const char **text)
+{
+    int at = job && result ? find_result(job, result) : NOT_THERE;
+    AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_job_get_text: text is NULL");
+    const bool is_json = at != NOT_THERE && job->kind->results[at].kind == AIRY_JOB_JSON;
+    AIRY_TRY(result_of(job, result, is_json ? AIRY_JOB_JSON : AIRY_JOB_TEXT, &at));
+    *text = job->made[at].text;
+    return AIRY_OK;
+}
+
+airy_status airy_job_get_table(const airy_job *job, const char *result, const airy_table **table)
+{
+    int at;
+    AIRY_FAIL_IF(!table, AIRY_ERR_PARAM, "airy_job_get_table: table is NULL");
+    AIRY_TRY(result_of(job, result, AIRY_JOB_TABLE, &at));
+    *table = &job->made[at].table;
+    return AIRY_OK;
+}
+
 airy_status airy_job_get_number(const airy_job *job, const char *result, double *value)
 {
     int at;
@@ -542,6 +721,8 @@ static json_t *result_json(const struct airy_job_made *made, airy_job_result_kin
 {
     if (kind == AIRY_JOB_NUMBER)
         return result_number(made->numbers[0]);
+    if (kind == AIRY_JOB_JSON)
+        return json_loads(made->text, JSON_DECODE_ANY, NULL);
     if (kind == AIRY_JOB_TEXT)
         return airy_is_utf8(made->text, strlen(made->text)) ? json_string(made->text) : json_null();
     json_t *array = json_array();
@@ -556,7 +737,8 @@ airy_status airy_job_results_json(const airy_job *job, char **json)
     json_t *object = json_object();
     for (size_t i = 0; job->kind->results[i].name; i++) {
         const airy_job_result *result = &job->kind->results[i];
-        if (job->made[i].is_there && result->kind != AIRY_JOB_ARRAY)
+        if (job->made[i].is_there && result->kind != AIRY_JOB_ARRAY &&
+            result->kind != AIRY_JOB_TABLE)
             json_object_set_new(object, result->name, result_json(&job->made[i], result->kind));
     }
     return print_json(object, json);

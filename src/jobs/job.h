@@ -17,15 +17,24 @@
  * Members of a struct of values by the type of their parameter: FLAG bool, WHOLE size_t, SEED and
  * BYTES uint64_t, REAL double, TEXT and PATH char *, WORD int, DTYPE airy_dtype, TUPLE struct
  * airy_job_tuple, RANGE and SHAPE size_t[3] and [2], RECORD what its functions take; a list of TEXT
- * or PATH struct airy_job_list. A RANGE without an end has the end 0.
+ * or PATH struct airy_job_list; PATH with `array` struct airy_job_source. A RANGE without an end has
+ * the end 0.
  */
+enum { AIRY_JOB_TUPLE = 64 };
 struct airy_job_tuple {
-    double values[4];
+    double values[AIRY_JOB_TUPLE];
     size_t count;
 };
 struct airy_job_list {
     char **items;
     size_t count;
+};
+
+/* A file, or an array in memory. */
+struct airy_job_source {
+    char *path; /* NULL: not set, or an array */
+    airy_host_view view;
+    bool is_array;
 };
 
 /* A value of several parts. */
@@ -48,7 +57,12 @@ struct airy_job_group {
     size_t offset;
 };
 
-enum { AIRY_JOB_GROUPS = 8, AIRY_JOB_ROWS = 128, AIRY_JOB_RESULTS = 32 };
+enum {
+    AIRY_JOB_GROUPS = 12,
+    AIRY_JOB_ROWS = 128,
+    AIRY_JOB_RESULTS = 64,
+    AIRY_JOB_NUMBERS_MOST = 8
+};
 
 struct airy_job_kind {
     const char *name, *summary, *details;
@@ -65,15 +79,19 @@ struct airy_job_kind {
 airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy_context *context,
                           const airy_job_hooks *hooks);
 
-/* A result that was made. */
+/* A result that was made; lists of more numbers are JSON. */
 struct airy_job_made {
     bool is_there;
     airy_host_view view; /* of an array */
-    void *data;          /* of the view, malloc'ed */
-    double numbers[4];
+    airy_table table;
+    void *data; /* of the view or the table, malloc'ed */
+    double numbers[AIRY_JOB_NUMBERS_MOST];
     size_t count;
-    char *text;
+    char *text; /* of TEXT and JSON */
 };
+
+/* A job is released by the one who ends its run, if it was destroyed meanwhile. */
+enum { AIRY_JOB_IDLE, AIRY_JOB_RUNS, AIRY_JOB_ORPHANED };
 
 struct airy_job {
     const struct airy_job_kind *kind;
@@ -88,6 +106,8 @@ struct airy_job {
     bool wanted[AIRY_JOB_RESULTS];
     airy_device *device; /* the context's */
     char summary[1024];
+    uint64_t begun, ended; /* of the work, in ns */
+    atomic_int state;
     atomic_bool cancelled;
     atomic_size_t done, total;
 };
@@ -125,8 +145,15 @@ void airy_job_put_array(airy_job *job, const char *result, const airy_host_view 
 void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count);
 void airy_job_put_number(airy_job *job, const char *result, double value);
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text);
+/* Hand over JSON, whose reference is the job's from then on; NULL: memory was short. */
+airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json);
+/* Hand over a table. What it points to lies in `data`, malloc'ed, which is the job's from then on. */
+void airy_job_put_table(airy_job *job, const char *result, const airy_table *table, void *data);
 /* Whether a result is to be kept in memory: no file is named for it, or it is wanted. */
 bool airy_job_keeps(const airy_job *job, const char *result);
+/* The inputs are read; the results are there, and not written yet. For airy_job_seconds. */
+void airy_job_work_begins(airy_job *job);
+void airy_job_work_ends(airy_job *job);
 /* The sentence about the result. */
 void airy_job_sum_up(airy_job *job, const char *format, ...) AIRY_PRINTF(2, 3);
 
@@ -135,5 +162,10 @@ void airy_job_sum_up(airy_job *job, const char *format, ...) AIRY_PRINTF(2, 3);
 /* The device of these parameters, opened when it is first asked for. It is the context's. */
 airy_status airy_context_device(airy_context *context, airy_device **device, const char *spec,
                                 const airy_device_params *params);
+/* Open it anew when it is next asked for: it has failed. */
+void airy_context_drop_device(airy_context *context, const airy_device *device);
+/* A job begins or ends to use a context, which stays as long. */
+void airy_context_hold(airy_context *context);
+void airy_context_let_go(airy_context *context);
 
 #endif

@@ -10,7 +10,8 @@
 #include "base/word.h"
 #include "jobs/job.h"
 
-enum { WORDS = 768, WHY = 1024, TEXT = 512 };
+enum { WORDS = 768, WHY = 1024, TEXT = 4096 };
+_Static_assert(AIRY_JOB_TUPLE *(AIRY_NUMBER_TEXT + 1) <= TEXT, "a tuple fits a text");
 
 static bool parse_number(double *value, const char *text)
 {
@@ -66,12 +67,47 @@ static bool is_limited(const airy_parameter *p)
     return p->lo != 0 || p->hi != 0;
 }
 
+enum { LIMITS = 96 };
+
+static bool is_within(const airy_parameter *p, double value)
+{
+    if (!is_limited(p))
+        return true;
+    return p->open ? value > p->lo && value < p->hi : value >= p->lo && value <= p->hi;
+}
+
+/* " from 0 to 100", " above 0", or "" without limits. */
+static const char *limits_text(char text[LIMITS], const airy_parameter *p)
+{
+    const bool has_lo = is_limited(p) && isfinite(p->lo), has_hi = is_limited(p) && isfinite(p->hi);
+    char lo[AIRY_NUMBER_TEXT], hi[AIRY_NUMBER_TEXT];
+    size_t n = 0;
+    text[0] = 0;
+    if (has_lo)
+        n = (size_t)snprintf(text, LIMITS,
+                             p->open  ? " above %s"
+                             : has_hi ? " from %s"
+                                      : " from %s on",
+                             airy_number_text(lo, p->lo, false));
+    if (has_hi)
+        snprintf(text + n, LIMITS - n, "%s %s %s", has_lo && p->open ? " and" : "",
+                 p->open  ? "below"
+                 : has_lo ? "to"
+                          : "up to",
+                 airy_number_text(hi, p->hi, false));
+    return text;
+}
+
 static const char *expect_whole(const airy_parameter *p, void *field, const char *text, char *why)
 {
     uint64_t value;
-    const double hi = is_limited(p) ? p->hi : (double)SIZE_MAX;
-    snprintf(why, WHY, "expected a whole number from %.0f to %.0f", p->lo, hi);
-    if (!parse_whole(&value, text) || (double)value < p->lo || (double)value > hi)
+    const double hi = is_limited(p) && isfinite(p->hi) ? p->hi : (double)SIZE_MAX;
+    if (hi < (double)SIZE_MAX)
+        snprintf(why, WHY, "expected a whole number from %.0f to %.0f", p->lo, hi);
+    else
+        snprintf(why, WHY, "expected a whole number from %.0f on", p->lo);
+    if (!parse_whole(&value, text) || (double)value < p->lo || (double)value >= (double)SIZE_MAX ||
+        (double)value > hi)
         return why;
     *(size_t *)field = (size_t)value;
     return NULL;
@@ -92,11 +128,9 @@ static const char *expect_bytes(const airy_parameter *p, void *field, const char
 static const char *expect_real(const airy_parameter *p, void *field, const char *text, char *why)
 {
     double value;
-    if (is_limited(p))
-        snprintf(why, WHY, "expected a number from %g to %g", p->lo, p->hi);
-    else
-        snprintf(why, WHY, "expected a number");
-    if (!parse_number(&value, text) || (is_limited(p) && !(value >= p->lo && value <= p->hi)))
+    char limits[LIMITS];
+    snprintf(why, WHY, "expected a number%s", limits_text(limits, p));
+    if (!parse_number(&value, text) || !is_within(p, value))
         return why;
     *(double *)field = value;
     return NULL;
@@ -104,9 +138,10 @@ static const char *expect_real(const airy_parameter *p, void *field, const char 
 
 static const char *expect_tuple(const airy_parameter *p, void *field, const char *text, char *why)
 {
+    char limits[LIMITS];
     struct airy_job_tuple tuple = {.count = 0};
     const char *at = text;
-    bool good = true;
+    bool good = p->most <= AIRY_JOB_TUPLE;
     while (good) {
         char word[64];
         const size_t n = strcspn(at, ",");
@@ -118,11 +153,13 @@ static const char *expect_tuple(const airy_parameter *p, void *field, const char
         at += n + 1;
     }
     for (size_t i = 0; good && i < tuple.count; i++)
-        good = !is_limited(p) || (tuple.values[i] >= p->lo && tuple.values[i] <= p->hi);
+        good = is_within(p, tuple.values[i]);
     if (p->least == p->most)
-        snprintf(why, WHY, "expected %zu numbers with commas between", p->most);
+        snprintf(why, WHY, "expected %zu numbers%s with commas between", p->most,
+                 limits_text(limits, p));
     else
-        snprintf(why, WHY, "expected %zu to %zu numbers with commas between", p->least, p->most);
+        snprintf(why, WHY, "expected %zu to %zu numbers%s with commas between", p->least, p->most,
+                 limits_text(limits, p));
     if (!good || tuple.count < p->least)
         return why;
     *(struct airy_job_tuple *)field = tuple;
@@ -250,7 +287,7 @@ static airy_status add_text(const struct airy_job_row *row, void *field, const c
 {
     char *copy = strdup(text);
     AIRY_FAIL_IF(!copy, AIRY_ERR_MEMORY, "out of memory for a text");
-    if (!row->p.list) {
+    if (!row->p.list) { /* also the first member of a source */
         *(char **)field = copy;
         return AIRY_OK;
     }
@@ -498,6 +535,8 @@ json_t *airy_value_to_json(const struct airy_job_row *row, const void *field)
 {
     if (row->p.list)
         return list_json(field);
+    if (row->p.array && ((const struct airy_job_source *)field)->is_array)
+        return json_null();
     switch (row->p.type) {
     case AIRY_PARAMETER_FLAG:
         return json_boolean(*(const bool *)field);
@@ -532,6 +571,7 @@ size_t airy_value_size(const struct airy_job_row *row)
         [AIRY_PARAMETER_RANGE] = 3 * sizeof(size_t),
         [AIRY_PARAMETER_SHAPE] = 2 * sizeof(size_t)};
     return row->p.list                            ? sizeof(struct airy_job_list)
+           : row->p.array                         ? sizeof(struct airy_job_source)
            : row->p.type == AIRY_PARAMETER_RECORD ? row->record->size
                                                   : sizes[row->p.type];
 }
@@ -545,6 +585,11 @@ void airy_value_clear(const struct airy_job_row *row, void *field)
         free(list->items);
     } else if (row->p.type == AIRY_PARAMETER_TEXT || row->p.type == AIRY_PARAMETER_PATH) {
         free(*(char **)field);
+    }
+    if (row->p.array && !row->p.list) {
+        const airy_host_view *view = &((struct airy_job_source *)field)->view;
+        if (view->release)
+            view->release(view->user);
     }
     memset(field, 0, airy_value_size(row));
 }

@@ -1,4 +1,5 @@
 /* Jobs: their descriptions, values in every form, bad input, and runs beside the same work by hand. */
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,28 @@ static const struct form forms[] = {
      "\"18446744073709551615\""},
     {{{.name = "bytes", .type = AIRY_PARAMETER_BYTES}, 0, NULL}, "1.5KiB", "1536", "\"1536\""},
     {{{.name = "real", .type = AIRY_PARAMETER_REAL}, 0, NULL}, "1e-3", "0.001", "0.001"},
+    {{{.name = "part", .type = AIRY_PARAMETER_REAL, .hi = 1, .open = true}, 0, NULL},
+     "0.5",
+     "0.5",
+     "0.5"},
+    {{{.name = "above", .type = AIRY_PARAMETER_REAL, .hi = (double)INFINITY, .open = true},
+      0,
+      NULL},
+     "4.5",
+     "4.5",
+     "4.5"},
+    {{{.name = "up", .type = AIRY_PARAMETER_WHOLE, .lo = 2, .hi = (double)INFINITY}, 0, NULL},
+     "2",
+     "2",
+     "2"},
+    {{{.name = "down", .type = AIRY_PARAMETER_REAL, .lo = -(double)INFINITY}, 0, NULL},
+     "-1",
+     "-1",
+     "-1.0"},
+    {{{.name = "source", .type = AIRY_PARAMETER_PATH, .array = true}, 0, NULL},
+     "dark.npy",
+     "dark.npy",
+     "\"dark.npy\""},
     {{{.name = "text", .type = AIRY_PARAMETER_TEXT}, 0, NULL}, "a b", "a b", "\"a b\""},
     {{{.name = "word", .type = AIRY_PARAMETER_WORD, .words = words}, 0, NULL},
      "green",
@@ -112,7 +135,7 @@ static void check_value_forms(struct check *c)
         return;
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         const struct form *f = &forms[i];
-        _Alignas(16) char field[64] = {0}, again[64] = {0};
+        _Alignas(16) char field[1024] = {0}, again[1024] = {0};
         char *text = NULL, *from = NULL;
         CHECK_OK(c, airy_value_parse(&f->row, field, f->text));
         CHECK_OK(c, airy_value_text(&f->row, field, &text));
@@ -157,6 +180,12 @@ static void check_bad_values(struct check *c)
         {"real", "0x10", "expected a number"},
         {"real", "1e999", "expected a number"},
         {"real", " 1", "expected a number"},
+        {"part", "0", "part 0: expected a number above 0 and below 1"},
+        {"part", "1", "above 0 and below 1"},
+        {"above", "0", "above 0: expected a number above 0"},
+        {"up", "1", "up 1: expected a whole number from 2 on"},
+        {"up", "18446744073709551615", "from 2 on"},
+        {"down", "0.5", "down 0.5: expected a number up to 0"},
         {"text", "", "expected a text that is not empty"},
         {"word", "gren", "word gren: expected red or green; did you mean 'green'?"},
         {"dtype", "float64", "expected uint16 or f32"},
@@ -178,7 +207,7 @@ static void check_bad_values(struct check *c)
         for (size_t k = 0; k < sizeof(forms) / sizeof(forms[0]); k++) {
             if (strcmp(forms[k].row.p.name, bad[i].name) != 0)
                 continue;
-            _Alignas(16) char field[64] = {0};
+            _Alignas(16) char field[1024] = {0};
             airy_error error;
             CHECK_FAILS(c, airy_value_parse(&forms[k].row, field, bad[i].text), AIRY_ERR_PARAM,
                         bad[i].sentence);
@@ -214,11 +243,11 @@ static void check_bad_calls(struct check *c)
     CHECK_FAILS(c, airy_job_set_numbers(job, "hot", (double[]){1, 2}, 2), AIRY_ERR_DTYPE, "hot:");
     CHECK_OK(c, airy_job_set(job, "by", "sum"));
     CHECK_FAILS(c, airy_job_set(job, "by", "max"), AIRY_ERR_PARAM, "by max: it was set already");
-    CHECK_OK(c, airy_job_get_text(job, "by", &text));
+    CHECK_OK(c, airy_job_get(job, "by", &text));
     CHECK(c, text && strcmp(text, "sum") == 0);
     airy_job_text_free(text);
     CHECK_OK(c, airy_job_reset(job, "by"));
-    CHECK_OK(c, airy_job_get_text(job, "by", &text));
+    CHECK_OK(c, airy_job_get(job, "by", &text));
     CHECK(c, text && strcmp(text, "mean") == 0);
     airy_job_text_free(text);
     CHECK_FAILS(c, airy_job_check(job), AIRY_ERR_PARAM, "stack is missing");
@@ -281,16 +310,22 @@ static void check_json(struct check *c)
                  strstr(first, "\"memory-limit\":\"2147483648\""));
     /* What is refused changes nothing. */
     CHECK_FAILS(c, airy_job_set(job, "by", "bogus"), AIRY_ERR_PARAM, "by bogus: expected");
-    CHECK_OK(c, airy_job_get_text(job, "by", &text));
+    CHECK_OK(c, airy_job_get(job, "by", &text));
     CHECK(c, strcmp(text, "sum") == 0);
     airy_job_text_free(text);
     /* What is given in another way replaces what JSON said, and not the other way round. */
     CHECK_OK(c, airy_job_set(job, "by", "max"));
     CHECK_OK(c, airy_job_set(job, "stack", "c.h5"));
-    CHECK_OK(c, airy_job_get_text(job, "stack", &text));
+    CHECK_OK(c, airy_job_get(job, "stack", &text));
     CHECK(c, strcmp(text, "c.h5") == 0);
     airy_job_text_free(text);
-    CHECK_FAILS(c, airy_job_set_json(job, "{\"by\": \"min\"}"), AIRY_ERR_PARAM, "set already");
+    CHECK_OK(c, airy_job_set_json(job, "{\"by\": \"min\"}"));
+    CHECK_OK(c, airy_job_get(job, "by", &text));
+    CHECK(c, strcmp(text, "max") == 0);
+    airy_job_text_free(text);
+    CHECK_FAILS(c, airy_job_set_json(job, "{\"by\": \"bogus\"}"), AIRY_ERR_PARAM, "by bogus:");
+    CHECK_FAILS(c, airy_job_set_json(job, "{\"hot\": 7}"), AIRY_ERR_PARAM,
+                "hot: other JSON has set it already");
     /* JSON cannot hold every name of a file, and leaves none out. */
     CHECK_OK(c, airy_job_set(job, "stack", "b\xff.h5"));
     CHECK_FAILS(c, airy_job_get_json(job, &text), AIRY_ERR_FORMAT, "stack: its text is not UTF-8");
@@ -392,6 +427,183 @@ static bool count_step(void *user, size_t done, size_t total)
     return true;
 }
 
+/* A job of its own for what no job of the library has: an array, a table, JSON, hooks that misbehave. */
+struct own_values {
+    struct airy_job_source dark;
+    double factor;
+};
+
+static const struct airy_job_row own_rows[] = {
+    {{.name = "dark",
+      .type = AIRY_PARAMETER_PATH,
+      .role = AIRY_ROLE_READ,
+      .array = true,
+      .help = "x"},
+     offsetof(struct own_values, dark),
+     NULL},
+    {{.name = "factor", .type = AIRY_PARAMETER_REAL, .fallback = "2", .help = "x"},
+     offsetof(struct own_values, factor),
+     NULL},
+    {{0}, 0, NULL}};
+
+static const airy_job_result own_results[] = {{"table", AIRY_JOB_TABLE, NULL, "x"},
+                                              {"list", AIRY_JOB_JSON, NULL, "x"},
+                                              {"pair", AIRY_JOB_NUMBERS, NULL, "x"},
+                                              {"name", AIRY_JOB_TEXT, NULL, "x"},
+                                              {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
+
+struct own_table {
+    airy_column column;
+    double values[2];
+};
+
+static airy_status run_own(airy_job *job, void *state)
+{
+    (void)state;
+    const struct own_values *v = job->values;
+    const double factor = v->factor, both[2] = {factor, 2 * factor};
+    struct own_table *t = malloc(sizeof(*t));
+    if (!t || !airy_job_step(job, 0, 1)) {
+        free(t);
+        return airy_fail(AIRY_ERR_CANCELLED, "cancelled");
+    }
+    *t = (struct own_table){
+        .values = {v->dark.is_array ? *(const double *)v->dark.view.data : 0, 1}};
+    t->column = (airy_column){.name = "x", .dtype = AIRY_DTYPE_F64, .data = t->values};
+    airy_job_put_table(job, "table", &(airy_table){.rows = 2, .columns = 1, .column = &t->column},
+                       t);
+    airy_job_put_numbers(job, "pair", both, 2);
+    AIRY_TRY(airy_job_put_text(job, "name", "n"));
+    return airy_job_put_json(job, "list", json_pack("[{s:i}, n]", "a", 1));
+}
+
+static void close_own(void *state)
+{
+    (void)state;
+}
+
+static const struct airy_job_kind own_kind = {.name = "own",
+                                              .groups = {{own_rows, 0}},
+                                              .results = own_results,
+                                              .values_size = sizeof(struct own_values),
+                                              .state_size = 1,
+                                              .run = run_own,
+                                              .close = close_own};
+
+/* What a hook does with its own job: all that changes it is refused. */
+struct meddler {
+    struct check *c;
+    airy_job *job;
+    bool destroys;
+};
+
+static bool meddle(void *user, size_t done, size_t total)
+{
+    struct meddler *m = user;
+    struct check *c = m->c;
+    const airy_host_view view = {.data = m, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {1}};
+    (void)done;
+    (void)total;
+    if (m->destroys) {
+        airy_job_destroy(&m->job);
+        return true;
+    }
+    CHECK_FAILS(c, airy_job_run(m->job), AIRY_ERR_PARAM, "job own runs already");
+    CHECK_FAILS(c, airy_job_set(m->job, "factor", "3"), AIRY_ERR_PARAM, "job own runs;");
+    CHECK_FAILS(c, airy_job_set_json(m->job, "{}"), AIRY_ERR_PARAM, "job own runs;");
+    CHECK_FAILS(c, airy_job_set_array(m->job, "dark", &view), AIRY_ERR_PARAM, "job own runs;");
+    CHECK_FAILS(c, airy_job_reset(m->job, "factor"), AIRY_ERR_PARAM, "job own runs;");
+    return true;
+}
+
+static void count_release(void *user)
+{
+    ++*(int *)user;
+}
+
+static void check_own_arrays(struct check *c, airy_job *job)
+{
+    double data[6] = {7};
+    int released = 0;
+    airy_host_view view = {.data = data,
+                           .dtype = AIRY_DTYPE_F64,
+                           .ndim = 2,
+                           .shape = {2, 3},
+                           .strides = {24, 8},
+                           .release = count_release,
+                           .user = &released};
+    char *text = NULL, *json = NULL;
+    airy_host_view bad = view;
+    bad.strides[1] = 16;
+    CHECK_FAILS(c, airy_job_set_array(job, "dark", &bad), AIRY_ERR_UNSUPPORTED, "dark: ");
+    bad.ndim = 5;
+    CHECK_FAILS(c, airy_job_set_array(job, "dark", &bad), AIRY_ERR_SHAPE, "dark: ");
+    bad = view;
+    bad.shape[0] = 0;
+    CHECK_FAILS(c, airy_job_set_array(job, "dark", &bad), AIRY_ERR_SHAPE, "dark: ");
+    bad.shape[0] = SIZE_MAX / 8;
+    CHECK_FAILS(c, airy_job_set_array(job, "dark", &bad), AIRY_ERR_SHAPE, "dark: ");
+    bad = view;
+    bad.data = NULL;
+    CHECK_FAILS(c, airy_job_set_array(job, "dark", &bad), AIRY_ERR_PARAM, "dark: ");
+    CHECK_FAILS(c, airy_job_set_array(job, "dark", NULL), AIRY_ERR_PARAM, "dark: ");
+    CHECK_FAILS(c, airy_job_set_array(job, "factor", &view), AIRY_ERR_DTYPE, "factor: ");
+    CHECK_OK(c, airy_job_set_array(job, "dark", &view));
+    CHECK_FAILS(c, airy_job_set_array(job, "dark", &view), AIRY_ERR_PARAM, "dark: it was set");
+    CHECK_FAILS(c, airy_job_set(job, "dark", "a.npy"), AIRY_ERR_PARAM, "dark a.npy: it was set");
+    CHECK_OK(c, airy_job_get(job, "dark", &text));
+    CHECK_OK(c, airy_job_get_json(job, &json));
+    CHECK(c, !text && strcmp(json, "{\"dark\":null}") == 0);
+    CHECK_OK(c, airy_job_set_json(job, json));
+    airy_job_text_free(json);
+    CHECK(c, released == 0);
+    CHECK_OK(c, airy_job_reset(job, "dark"));
+    CHECK(c, released == 1);
+    CHECK_OK(c, airy_job_set_array(job, "dark", &view));
+    CHECK_OK(c, airy_job_run(job));
+    const airy_table *table = NULL;
+    CHECK_OK(c, airy_job_get_table(job, "table", &table));
+    CHECK(c, table->rows == 2 && *(const double *)table->column[0].data == 7);
+}
+
+/* Results of every kind; arrays; hooks; a job and a context that are destroyed while they are used. */
+static void check_own(struct check *c)
+{
+    if (!check_case(c, "job_misuse"))
+        return;
+    struct meddler meddler = {.c = c};
+    const airy_job_hooks hooks = {.progress = meddle, .user = &meddler};
+    airy_context *context = NULL;
+    const double *numbers = NULL;
+    const airy_table *table = NULL;
+    const char *text = NULL;
+    char *json = NULL;
+    size_t count = 0;
+    CHECK_OK(c, airy_context_create(&context));
+    CHECK_OK(c, airy_job_make(&meddler.job, &own_kind, context, &hooks));
+    airy_context_destroy(&context);
+    CHECK(c, !context);
+    CHECK_OK(c, airy_job_run(meddler.job));
+    CHECK_OK(c, airy_job_get_numbers(meddler.job, "pair", &numbers, &count));
+    CHECK(c, count == 2 && numbers[1] == 4 && airy_job_seconds(meddler.job) > 0);
+    CHECK_OK(c, airy_job_get_text(meddler.job, "list", &text));
+    CHECK(c, strcmp(text, "[{\"a\":1},null]") == 0);
+    CHECK_OK(c, airy_job_get_text(meddler.job, "name", &text));
+    CHECK(c, strcmp(text, "n") == 0);
+    CHECK_FAILS(c, airy_job_get_text(meddler.job, "pair", &text), AIRY_ERR_PARAM, "another kind");
+    CHECK_FAILS(c, airy_job_get_table(meddler.job, "list", &table), AIRY_ERR_PARAM, "another kind");
+    CHECK_FAILS(c, airy_job_get_numbers(meddler.job, "no", &numbers, &count), AIRY_ERR_NOT_FOUND,
+                "no result");
+    CHECK_OK(c, airy_job_results_json(meddler.job, &json));
+    CHECK(c, strcmp(json, "{\"list\":[{\"a\":1},null],\"pair\":[2,4],\"name\":\"n\"}") == 0);
+    airy_job_text_free(json);
+    check_own_arrays(c, meddler.job);
+    meddler.destroys = true;
+    airy_job *job = meddler.job;
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "cancelled");
+    CHECK(c, !meddler.job);
+}
+
 /* A bad frame ends a run, or is left out, which the status says; cancelling leaves nothing. */
 static void check_ends(struct check *c)
 {
@@ -400,7 +612,7 @@ static void check_ends(struct check *c)
     const char *path = check_run_path(c, "spoiled.h5");
     check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, BAD, FLIPPED);
     struct heard heard = {.thread = pthread_self()};
-    const airy_job_hooks hooks = {count_step, hear, &heard};
+    const airy_job_hooks hooks = {.progress = count_step, .message = hear, .user = &heard};
     airy_host_view view;
     size_t done = 1, total = 1;
     airy_job *job = open_job(c, path, NULL, &hooks);
@@ -543,7 +755,7 @@ static void check_compress_ends(struct check *c)
     const char *path = check_run_path(c, "spoiled.h5"), *output = check_run_path(c, "out.h5");
     check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, BAD, FLIPPED);
     struct heard heard = {.thread = pthread_self()};
-    const airy_job_hooks hooks = {count_step, hear, &heard};
+    const airy_job_hooks hooks = {.progress = count_step, .message = hear, .user = &heard};
     airy_job *job = NULL;
     char *json = NULL;
     double bad = 0;
@@ -676,6 +888,7 @@ void check_job(struct check *c)
     check_bad_values(c);
     check_bad_calls(c);
     check_json(c);
+    check_own(c);
     check_run(c);
     check_ends(c);
     check_threads(c);

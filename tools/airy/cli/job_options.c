@@ -134,7 +134,7 @@ static void message(void *user, airy_log_level level, const char *text)
 
 bool job_open(struct job_params *p, const char *job)
 {
-    const airy_job_hooks hooks = {step, message, p};
+    const airy_job_hooks hooks = {.progress = step, .message = message, .user = p};
     return airy_job_create(&p->job, job, NULL, &hooks) == AIRY_OK;
 }
 
