@@ -11,17 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/ulp.h"
-
-/* The results of one output, or of the answer. */
-struct distance {
-    size_t values, different;
-    double ulp;      /* the largest; infinite where only one is a number */
-    double relative; /* the largest |a - b| / max(|a|, |b|); likewise */
-    size_t worst_at; /* among the values: of the ulp */
-    double a, b;     /* there */
-    size_t rows[2];  /* of a table */
-};
+#include "cli/distance.h"
 
 /* An output of the command, and where the two runs put it. */
 struct output {
@@ -42,22 +32,6 @@ struct pair {
     struct comparison runs[RUNS], first[RUNS];
 };
 
-static void add_value(struct distance *d, double a, double b, double ulp)
-{
-    if (ulp > 0) {
-        const double size = fmax(fabs(a), fabs(b)), off = fabs(a / size - b / size);
-        d->different++;
-        d->relative = isfinite(off) ? fmax(d->relative, off) : (double)INFINITY;
-        if (!(ulp <= d->ulp)) {
-            d->ulp = ulp;
-            d->worst_at = d->values;
-            d->a = a;
-            d->b = b;
-        }
-    }
-    d->values++;
-}
-
 static int compare_images(const struct common *common, struct distance *d, const char *path[RUNS])
 {
     airy_image image[RUNS] = {{.ndim = 0}, {.ndim = 0}};
@@ -71,7 +45,7 @@ static int compare_images(const struct common *common, struct distance *d, const
     const size_t n = alike ? tool_count(image[0].shape, image[0].ndim) : 0;
     for (size_t i = 0; i < n; i++) {
         const double a = airy_image_value(&image[0], i), b = airy_image_value(&image[1], i);
-        add_value(d, a, b, ulp_distance(image[0].dtype, a, b));
+        distance_add(d, a, b, ulp_distance(image[0].dtype, a, b));
     }
     for (int i = 0; i < RUNS; i++)
         airy_image_free(&image[i]);
@@ -133,9 +107,9 @@ static int compare_tables(const struct common *common, struct distance *d, const
         double x[RUNS];
         more = left || right;
         if (both && !opt_any_number(&x[0], word[0]) && !opt_any_number(&x[1], word[1]))
-            add_value(d, x[0], x[1], ulp_distance(AIRY_DTYPE_F64, x[0], x[1]));
+            distance_add(d, x[0], x[1], ulp_distance(AIRY_DTYPE_F64, x[0], x[1]));
         else if (more)
-            add_value(d, (double)NAN, (double)NAN,
+            distance_add(d, (double)NAN, (double)NAN,
                       both && strcmp(word[0], word[1]) == 0 ? 0 : (double)INFINITY);
     }
     const bool read = opened && !ferror(file[0]) && !ferror(file[1]);
@@ -146,52 +120,6 @@ static int compare_tables(const struct common *common, struct distance *d, const
     return read ? AIRY_EXIT_OK
                 : tool_fail(common, "--compare: a result of a run is not there: %s",
                             strerror(number));
-}
-
-/* How a device goes about the work, which is no part of the result. */
-static bool is_of_plan(const char *key)
-{
-    static const char *const keys[] = {"tiles", "tile", "device_bytes", "copied_bytes"};
-    size_t i = 0;
-    while (i < sizeof(keys) / sizeof(keys[0]) && strcmp(keys[i], key) != 0)
-        i++;
-    return i < sizeof(keys) / sizeof(keys[0]);
-}
-
-/* Numbers of two answers at the same keys, one by one. */
-static void compare_json(struct distance *d, json_t *a, json_t *b)
-{
-    const char *key;
-    json_t *value;
-    size_t i;
-    if (json_is_object(a) && json_is_object(b)) {
-        json_object_foreach(a, key, value) if (!is_of_plan(key))
-            compare_json(d, value, json_object_get(b, key));
-    } else if (json_is_array(a) && json_is_array(b)) {
-        json_array_foreach(a, i, value) compare_json(d, value, json_array_get(b, i));
-    } else if (json_is_number(a) && json_is_number(b)) {
-        const double x = json_number_value(a), y = json_number_value(b);
-        const bool whole = json_is_integer(a) && json_is_integer(b);
-        add_value(d, x, y, ulp_distance(whole ? AIRY_DTYPE_I64 : AIRY_DTYPE_F64, x, y));
-    } else if (json_is_number(a) || json_is_number(b)) {
-        add_value(d, (double)NAN, (double)NAN, (double)INFINITY);
-    }
-}
-
-static json_t *distance_json(const char *name, const struct distance *d)
-{
-    json_t *json = json_pack("{s:o, s:I, s:I, s:o, s:o}", "name", tool_json_string(name), "values",
-                             (json_int_t)d->values, "different", (json_int_t)d->different, "ulp",
-                             tool_json_number(d->ulp), "relative", tool_json_number(d->relative));
-    if (json && d->rows[0] != d->rows[1])
-        json_object_set_new(json, "rows",
-                            json_pack("[I, I]", (json_int_t)d->rows[0], (json_int_t)d->rows[1]));
-    if (json && d->different) {
-        json_object_set_new(json, "at", json_integer((json_int_t)d->worst_at));
-        json_object_set_new(json, "a", tool_json_number(d->a));
-        json_object_set_new(json, "b", tool_json_number(d->b));
-    }
-    return json;
 }
 
 #define RUN_MARK ".compare-%ld-" /* of a process */
@@ -350,7 +278,7 @@ static int print_comparison(struct pair *p)
     json_t *results = json_array(),
            *all = p->runs[0].answer ? json_incref(p->runs[0].answer) : json_object();
     name_outputs(p, all);
-    compare_json(&answer, p->runs[0].answer, p->runs[1].answer);
+    distance_add_json(&answer, p->runs[0].answer, p->runs[1].answer);
     if (answer.values) {
         take_largest(&largest, &answer);
         json_array_append_new(results, distance_json("answer", &answer));

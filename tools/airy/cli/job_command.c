@@ -45,14 +45,23 @@ static bool is_written(const struct common *c, size_t place)
     return c->command->writes && place + 1 >= c->command->writes;
 }
 
-/* The output that the command line names, by its option or as an argument; NULL: none. */
-static const char *find_output(const struct job_params *p)
+/* An argument goes to the first of the outputs. */
+const char *job_output(const struct job_params *p, const char *parameter)
 {
     const struct common *c = &p->common;
-    const airy_parameter *written = find_role(p, AIRY_ROLE_WRITTEN);
+    const airy_parameter *first = find_role(p, AIRY_ROLE_WRITTEN);
     const size_t last = c->inputs.count;
-    const char *argument = last && is_written(c, last - 1) ? c->inputs.items[last - 1] : NULL;
-    return written ? opt_given(c, written->name, argument) : NULL;
+    const bool is_first = first && strcmp(first->name, parameter) == 0;
+    const char *argument = is_first && last && is_written(c, last - 1) ? c->inputs.items[last - 1]
+                                                                       : NULL;
+    return opt_given(c, parameter, argument);
+}
+
+/* The output that messages name; NULL: none. */
+static const char *find_output(const struct job_params *p)
+{
+    const airy_parameter *written = find_role(p, AIRY_ROLE_WRITTEN);
+    return written ? job_output(p, written->name) : NULL;
 }
 
 /* The arguments, and what every command has as options. */
@@ -104,7 +113,7 @@ static int check_output(const struct job_params *p)
 {
     const struct common *c = &p->common;
     const airy_parameter *output = find_role(p, AIRY_ROLE_WRITTEN);
-    if (!output || !output->letter)
+    if (!output || !output->letter || (c->command->prints_json && !c->command->writes))
         return AIRY_EXIT_OK;
     const char *option = opt_given(c, output->name, NULL);
     if (option && is_written(c, c->inputs.count - 1))
@@ -121,7 +130,9 @@ int job_check(void *params)
 {
     struct job_params *p = params;
     airy_error error;
-    const int code = check_output(p);
+    int code = check_output(p);
+    if (code == AIRY_EXIT_OK && p->common.compare)
+        code = job_compare_check(&p->common);
     if (code != AIRY_EXIT_OK)
         return code;
     airy_status status = set_common(p);
@@ -152,7 +163,7 @@ static int print_results(const struct job_params *p, const char *output)
 {
     const struct common *common = &p->common;
     char *text = NULL;
-    if (!common->json) {
+    if (!common->json && !common->command->prints_json) {
         tool_say(common, "%s: %s", output, airy_job_summary(p->job));
         return AIRY_EXIT_OK;
     }
@@ -161,7 +172,7 @@ static int print_results(const struct job_params *p, const char *output)
     json_t *json = json_loads(text, 0, NULL);
     airy_job_text_free(text);
     /* A name that is not UTF-8 has its text here, too. */
-    if (json && json_is_null(json_object_get(json, "output")))
+    if (json && output && json_is_null(json_object_get(json, "output")))
         json_object_set_new(json, "output", tool_json_string(output));
     return tool_print_json(common, json);
 }
@@ -171,17 +182,20 @@ int job_run(void *params)
     struct job_params *p = params;
     const struct common *common = &p->common;
     const char *output = find_output(p);
+    int code = AIRY_EXIT_OK;
     p->step = step;
     p->message = print_message;
-    tool_catch_interrupts();
+    /* What takes frames asks between them; another job is ended by the signal itself. */
+    if (find_parameter(p, "on-error"))
+        tool_catch_interrupts();
     progress_begin(&p->progress, common, "frames");
-    const airy_status status = airy_job_run(p->job);
+    const airy_status status = common->compare ? job_compare(p, &code) : airy_job_run(p->job);
     progress_end(&p->progress);
     if (status < AIRY_OK)
         return print_failure(p, output, status);
-    int code = airy_job_device(p->job) ? tool_profile(common, airy_job_device(p->job))
-                                       : AIRY_EXIT_OK;
-    if (code == AIRY_EXIT_OK)
+    if (code == AIRY_EXIT_OK && airy_job_device(p->job))
+        code = tool_profile(common, airy_job_device(p->job));
+    if (code == AIRY_EXIT_OK && !common->compare)
         code = print_results(p, output);
     return code == AIRY_EXIT_OK && status == AIRY_PARTLY ? AIRY_EXIT_PARTLY : code;
 }

@@ -22,11 +22,19 @@ struct job_params {
 const struct opt *job_options(const char *job, bool (*is_common)(const char *name));
 /* Create the job; false: it is not there, or out of memory. */
 bool job_open(struct job_params *params, const char *job);
+/* Create another job with the hooks of the command. */
+airy_status job_create(struct job_params *params, const char *name, airy_job **job);
+/* What the command line names for a parameter that is written, by its option or as an argument; NULL: nothing. */
+const char *job_output(const struct job_params *params, const char *parameter);
 void job_close(struct job_params *params);
 
 /* What a command of a job has as `check` and `run`. */
 int job_check(void *params);
 int job_run(void *params);
+
+/* --compare (job_compare.c): look at its value, and run. The exit code is of printing. */
+int job_compare_check(const struct common *common);
+airy_status job_compare(struct job_params *params, int *code);
 
 /* The members of a struct command that follow from its being a job. */
 #define JOB_COMMAND(name)                                                                          \

@@ -132,10 +132,15 @@ static void message(void *user, airy_log_level level, const char *text)
         p->message(p, level, text);
 }
 
-bool job_open(struct job_params *p, const char *job)
+airy_status job_create(struct job_params *p, const char *name, airy_job **job)
 {
     const airy_job_hooks hooks = {.progress = step, .message = message, .user = p};
-    return airy_job_create(&p->job, job, NULL, &hooks) == AIRY_OK;
+    return airy_job_create(job, name, NULL, &hooks);
+}
+
+bool job_open(struct job_params *p, const char *job)
+{
+    return job_create(p, job, &p->job) == AIRY_OK;
 }
 
 void job_close(struct job_params *p)

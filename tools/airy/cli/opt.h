@@ -123,6 +123,7 @@ struct command {
     size_t min_inputs, max_inputs;
     size_t writes;     /* from this argument on (1: the first) they are outputs; 0: none is */
     bool writes_image; /* those are OPT_WRITTEN_IMAGE */
+    bool prints_json;  /* the answer is JSON, with --json and without */
     int writes_holds;  /* 1 + the dtype of results, 0: any */
     bool word_first;   /* the first input is no file */
     bool reads_pipe;   /* an input may be '-', standard input */

@@ -140,7 +140,7 @@ static int check_and_run(const struct command *command, void *params)
 {
     const struct common *common = params;
     int code = command->check ? command->check(params) : AIRY_EXIT_OK;
-    if (code == AIRY_EXIT_OK && common->compare)
+    if (code == AIRY_EXIT_OK && common->compare && !command->job)
         code = compare_check(common);
     if (code == AIRY_EXIT_OK)
         code = tool_check_files(common);
@@ -150,7 +150,8 @@ static int check_and_run(const struct command *command, void *params)
         return code;
     if (!command->own_signals)
         tool_clean_at_interrupt();
-    return common->compare ? compare_devices(command, params) : command->run(params);
+    return common->compare && !command->job ? compare_devices(command, params)
+                                            : command->run(params);
 }
 
 static int run_command(const struct command *command, int argc, char **argv)

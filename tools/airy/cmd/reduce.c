@@ -8,7 +8,7 @@ const struct command cmd_reduce = {
                 "  airy reduce dark.h5 --hot 6 -o hot.npy\n"
                 "  airy reduce run.h5 --by max -o brightest.edf\n",
     JOB_COMMAND("reduce"),
-    .takes = TAKES_COMPUTE,
+    .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .min_inputs = 1,
     .max_inputs = 10000000,
 };
