@@ -29,38 +29,10 @@ static void print_message(void *user, airy_log_level level, const char *text)
         tool_say(&p->common, "%s", text);
 }
 
-/* The parameter of a role, and its name; NULL: there is none. */
-static const airy_parameter *find_role(const struct job_params *p, airy_parameter_role role)
-{
-    const airy_parameter *parameter;
-    for (size_t i = 0; (parameter = airy_job_parameter_at(p->common.command->job, i)); i++)
-        if (parameter->role == role)
-            return parameter;
-    return NULL;
-}
-
-/* An argument of the command that is written (struct command, writes). */
-static bool is_written(const struct common *c, size_t place)
-{
-    return c->command->writes && place + 1 >= c->command->writes;
-}
-
-/* An argument goes to the first of the outputs. */
-const char *job_output(const struct job_params *p, const char *parameter)
-{
-    const struct common *c = &p->common;
-    const airy_parameter *first = find_role(p, AIRY_ROLE_WRITTEN);
-    const size_t last = c->inputs.count;
-    const bool is_first = first && strcmp(first->name, parameter) == 0;
-    const char *argument = is_first && last && is_written(c, last - 1) ? c->inputs.items[last - 1]
-                                                                       : NULL;
-    return opt_given(c, parameter, argument);
-}
-
 /* The output that messages name; NULL: none. */
 static const char *find_output(const struct job_params *p)
 {
-    const airy_parameter *written = find_role(p, AIRY_ROLE_WRITTEN);
+    const airy_parameter *written = job_role(p, AIRY_ROLE_WRITTEN);
     return written ? job_output(p, written->name) : NULL;
 }
 
@@ -68,12 +40,12 @@ static const char *find_output(const struct job_params *p)
 static airy_status set_common(struct job_params *p)
 {
     const struct common *c = &p->common;
-    const airy_parameter *input = find_role(p, AIRY_ROLE_INPUT),
-                         *written = find_role(p, AIRY_ROLE_WRITTEN);
+    const airy_parameter *input = job_role(p, AIRY_ROLE_INPUT),
+                         *written = job_role(p, AIRY_ROLE_WRITTEN);
     char size[32];
     airy_status status = AIRY_OK;
     for (size_t i = 0; input && i < c->inputs.count && status == AIRY_OK; i++)
-        status = airy_job_set(p->job, is_written(c, i) ? written->name : input->name,
+        status = airy_job_set(p->job, job_is_written(c, i) ? written->name : input->name,
                               c->inputs.items[i]);
     snprintf(size, sizeof(size), "%llu", (unsigned long long)c->memory_limit);
     if (status == AIRY_OK && c->device && find_parameter(p, "device"))
@@ -112,11 +84,11 @@ static void name_options(const struct job_params *p, airy_error *error)
 static int check_output(const struct job_params *p)
 {
     const struct common *c = &p->common;
-    const airy_parameter *output = find_role(p, AIRY_ROLE_WRITTEN);
+    const airy_parameter *output = job_role(p, AIRY_ROLE_WRITTEN);
     if (!output || !output->letter || (c->command->prints_json && !c->command->writes))
         return AIRY_EXIT_OK;
     const char *option = opt_given(c, output->name, NULL);
-    if (option && is_written(c, c->inputs.count - 1))
+    if (option && job_is_written(c, c->inputs.count - 1))
         return tool_usage(c, "unexpected argument '%s' beside -%c %s",
                           c->inputs.items[c->inputs.count - 1], output->letter, option);
     if (!find_output(p) && c->command->writes)

@@ -24,6 +24,10 @@ const struct opt *job_options(const char *job, bool (*is_common)(const char *nam
 bool job_open(struct job_params *params, const char *job);
 /* Create another job with the hooks of the command. */
 airy_status job_create(struct job_params *params, const char *name, airy_job **job);
+/* The first parameter of a role; NULL: there is none. */
+const airy_parameter *job_role(const struct job_params *params, airy_parameter_role role);
+/* An argument of the command is written (struct command, writes). */
+bool job_is_written(const struct common *common, size_t place);
 /* What the command line names for a parameter that is written, by its option or as an argument; NULL: nothing. */
 const char *job_output(const struct job_params *params, const char *parameter);
 void job_close(struct job_params *params);
