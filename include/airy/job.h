@@ -16,8 +16,9 @@
  * messages to hooks. Results are files where an output is named, else they stay in memory.
  *
  * A job goes through four stages. Setting checks one value. airy_job_check looks at the values
- * together and opens no file; what it refuses is wrong use. airy_job_run checks, opens the inputs,
- * works and commits the outputs.
+ * together and opens no file; what it refuses is wrong use. airy_job_resolve checks, opens the
+ * inputs and finds the values that nobody has set. airy_job_run resolves, works and commits the
+ * outputs.
  *
  * Threads: one thread at a time uses a job, but airy_job_cancel and airy_job_progress may be called
  * by any thread. During a run, hooks of the job may call these two and airy_job_get and its like;
@@ -247,6 +248,7 @@ typedef enum airy_job_origin {
     AIRY_ORIGIN_DEFAULT = 0, /**< nobody has set it */
     AIRY_ORIGIN_GIVEN,       /**< airy_job_set and the like */
     AIRY_ORIGIN_JSON,        /**< airy_job_set_json */
+    AIRY_ORIGIN_COMPUTED,    /**< nobody has set it, and airy_job_resolve has found it */
     AIRY_ORIGIN_COUNT
 } airy_job_origin;
 
@@ -272,7 +274,18 @@ AIRY_API void airy_job_text_free(char *text);
 AIRY_API airy_status airy_job_check(airy_job *job);
 
 /**
- * Check, and do the job. Results of an earlier run are released first; a run that fails has none.
+ * Check, open the inputs, and find the values that depend on them: airy_job_get gives these from
+ * then on, and airy_job_get_plan what the run would do. Nothing is written. The next run goes on
+ * from here. Setting a parameter closes the inputs again. A job that has no such stage is checked.
+ * Errors: those of airy_job_check, of the files and of the devices.
+ */
+AIRY_API airy_status airy_job_resolve(airy_job *job);
+/** Write what the run would do as a JSON object: sizes, device, memory, batches, as far as the job
+ * knows them. "{}" before airy_job_resolve. */
+AIRY_API airy_status airy_job_get_plan(const airy_job *job, char **json);
+
+/**
+ * Resolve, and do the job. Results of an earlier run are released first; a run that fails has none.
  *
  * Errors: AIRY_ERR_CANCELLED (by airy_job_cancel or the progress hook; nothing is left), those of
  *         airy_job_check, of the files and of the operations; also AIRY_PARTLY, which is no

@@ -1,4 +1,5 @@
 #include "io/stack/source.h"
+#include "base/word.h"
 #include "jobs/groups.h"
 
 #include <stdlib.h>
@@ -137,6 +138,23 @@ airy_status airy_job_choose_frames(size_t *count, const struct airy_frames_value
     return AIRY_OK;
 }
 
+airy_status airy_job_plan_stack(airy_job *job, const airy_stack_info *info,
+                                const struct airy_frames_values *values)
+{
+    char frames[80];
+    size_t count = 0;
+    AIRY_TRY(airy_job_choose_frames(&count, values, info->frames, info->dataset));
+    json_t *stack = json_pack(
+        "{s:s%, s:I, s:I, s:I, s:s, s:s}", "dataset", info->dataset,
+        airy_is_utf8(info->dataset, strlen(info->dataset)) ? strlen(info->dataset) : (size_t)0,
+        "frames", (json_int_t)info->frames, "height", (json_int_t)info->height, "width",
+        (json_int_t)info->width, "dtype", airy_dtype_name(info->dtype), "filters", info->filters);
+    airy_job_put_plan(job, "stack", stack);
+    airy_job_put_plan(job, "frames", json_integer((json_int_t)count));
+    snprintf(frames, sizeof(frames), "0:%zu:1", info->frames);
+    return airy_job_compute(job, "frames", frames);
+}
+
 #define MEMBER(name) offsetof(struct airy_compute_values, name)
 const struct airy_job_row airy_device_rows[] = {
     {{.name = "device",
@@ -188,7 +206,12 @@ airy_status airy_job_open_device(airy_job *job, airy_device **device,
                                        .profile = values->profile};
     AIRY_TRY(airy_context_device(job->context, device, values->device, &params));
     job->device = *device;
-    return AIRY_OK;
+    airy_device_info info;
+    AIRY_TRY(airy_device_get_info(*device, &info));
+    airy_job_put_plan(job, "device",
+                      json_pack("{s:s, s:s, s:I}", "spec", info.spec, "name", info.name, "units",
+                                (json_int_t)info.units));
+    return airy_job_compute(job, "device", info.spec);
 }
 
 #define MEMBER(name) offsetof(struct airy_output_values, name)

@@ -27,6 +27,10 @@ extern const struct airy_job_row airy_frames_rows[];
 airy_status airy_job_choose_frames(size_t *count, const struct airy_frames_values *values,
                                    size_t there, const char *path);
 
+/* Add the stack and what is chosen of it to the plan; the frames are computed where nobody has set them. */
+airy_status airy_job_plan_stack(airy_job *job, const airy_stack_info *info,
+                                const struct airy_frames_values *values);
+
 /* Where a job computes; one without a device has the rows of the host alone. */
 struct airy_compute_values {
     char *device;

@@ -39,6 +39,12 @@ static airy_status unknown_parameter(const airy_job *job, const char *name)
         airy_fail_context(airy_fail_as(AIRY_ERR_NOT_FOUND), "job %s", job->kind->name));
 }
 
+/* Somebody has set it. */
+static bool is_given(const airy_job *job, size_t row)
+{
+    return job->origins[row] == AIRY_ORIGIN_GIVEN || job->origins[row] == AIRY_ORIGIN_JSON;
+}
+
 /* The default value, which is nothing where it is found during the run. */
 static airy_status set_default(airy_job *job, size_t row)
 {
@@ -96,8 +102,25 @@ static void release_results(airy_job *job)
     job->begun = job->ended = 0;
 }
 
+/* What was computed is unset again. */
+static void close_state(airy_job *job)
+{
+    if (job->state)
+        job->kind->close(job->state);
+    free(job->state);
+    job->state = NULL;
+    json_decref(job->plan);
+    job->plan = NULL;
+    for (size_t i = 0; i < job->row_count; i++)
+        if (job->origins[i] == AIRY_ORIGIN_COMPUTED) {
+            airy_value_clear(job->rows[i], job->fields[i]);
+            job->origins[i] = AIRY_ORIGIN_DEFAULT;
+        }
+}
+
 static void free_job(airy_job *job)
 {
+    close_state(job);
     release_results(job);
     for (size_t i = 0; i < job->row_count; i++)
         airy_value_clear(job->rows[i], job->fields[i]);
@@ -112,16 +135,17 @@ void airy_job_destroy(airy_job **job)
         return;
     int state = AIRY_JOB_RUNS;
     airy_job_cancel(*job);
-    if (!atomic_compare_exchange_strong(&(*job)->state, &state, AIRY_JOB_ORPHANED))
+    if (!atomic_compare_exchange_strong(&(*job)->stage, &state, AIRY_JOB_ORPHANED))
         free_job(*job);
     *job = NULL;
 }
 
-/* Nothing of a job changes during its run. */
-static airy_status refuse_running(const airy_job *job, const char *function)
+/* Nothing of a job changes during its run, and what is open does not fit other values. */
+static airy_status begin_change(airy_job *job, const char *function)
 {
-    AIRY_FAIL_IF(atomic_load(&job->state) != AIRY_JOB_IDLE, AIRY_ERR_PARAM,
+    AIRY_FAIL_IF(atomic_load(&job->stage) != AIRY_JOB_IDLE, AIRY_ERR_PARAM,
                  "%s: job %s runs; wait until it has ended", function, job->kind->name);
+    close_state(job);
     return AIRY_OK;
 }
 
@@ -135,7 +159,7 @@ static airy_status set_row(airy_job *job, size_t row, const char *text, airy_job
 {
     const struct airy_job_row *r = job->rows[row];
     const uint8_t before = job->origins[row];
-    AIRY_TRY(refuse_running(job, "airy_job_set"));
+    AIRY_TRY(begin_change(job, "airy_job_set"));
     AIRY_FAIL_ON_IF(before == AIRY_ORIGIN_GIVEN && (origin != before || !r->p.list), AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s %.128s: it was set already", r->p.name, text);
     if (before == origin)
@@ -256,7 +280,7 @@ airy_status airy_job_set_array(airy_job *job, const char *name, const airy_host_
     size_t row = 0;
     AIRY_TRY(row_of(job, name, &row));
     AIRY_FAIL_ON_IF(!view, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s: the array is NULL", name);
-    AIRY_TRY(refuse_running(job, "airy_job_set_array"));
+    AIRY_TRY(begin_change(job, "airy_job_set_array"));
     AIRY_TRY(check_view(&job->rows[row]->p, view));
     AIRY_FAIL_ON_IF(job->origins[row] == AIRY_ORIGIN_GIVEN, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s: it was set already", name);
@@ -271,7 +295,7 @@ airy_status airy_job_reset(airy_job *job, const char *name)
 {
     size_t row = 0;
     AIRY_TRY(row_of(job, name, &row));
-    AIRY_TRY(refuse_running(job, "airy_job_reset"));
+    AIRY_TRY(begin_change(job, "airy_job_reset"));
     airy_value_clear(job->rows[row], job->fields[row]);
     return set_default(job, row);
 }
@@ -327,7 +351,7 @@ static airy_status set_object(airy_job *job, json_t *object, bool set[AIRY_JOB_R
 airy_status airy_job_set_json(airy_job *job, const char *text)
 {
     AIRY_FAIL_IF(!job || !text, AIRY_ERR_PARAM, "airy_job_set_json: job or text is NULL");
-    AIRY_TRY(refuse_running(job, "airy_job_set_json"));
+    AIRY_TRY(begin_change(job, "airy_job_set_json"));
     bool set[AIRY_JOB_ROWS] = {false};
     json_error_t wrong;
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
@@ -391,7 +415,7 @@ airy_status airy_job_get_json(const airy_job *job, char **json)
     AIRY_FAIL_IF(!job || !json, AIRY_ERR_PARAM, "airy_job_get_json: job or json is NULL");
     json_t *object = json_object();
     for (size_t i = 0; i < job->row_count; i++) {
-        if (job->origins[i] == AIRY_ORIGIN_DEFAULT)
+        if (!is_given(job, i))
             continue;
         const char *name = job->rows[i]->p.name;
         if (json_object_set_new(object, name, airy_value_to_json(job->rows[i], job->fields[i]))) {
@@ -403,6 +427,30 @@ airy_status airy_job_get_json(const airy_job *job, char **json)
     return print_json(object, json);
 }
 
+airy_status airy_job_get_plan(const airy_job *job, char **json)
+{
+    AIRY_FAIL_IF(!job || !json, AIRY_ERR_PARAM, "airy_job_get_plan: job or json is NULL");
+    return print_json(job->plan ? json_incref(job->plan) : json_object(), json);
+}
+
+airy_status airy_job_compute(airy_job *job, const char *name, const char *text)
+{
+    const int row = find_row(job, name);
+    if (job->origins[row] != AIRY_ORIGIN_DEFAULT)
+        return AIRY_OK;
+    airy_value_clear(job->rows[row], job->fields[row]);
+    AIRY_TRY(airy_value_parse(job->rows[row], job->fields[row], text));
+    job->origins[row] = AIRY_ORIGIN_COMPUTED;
+    return AIRY_OK;
+}
+
+void airy_job_put_plan(airy_job *job, const char *key, json_t *value)
+{
+    if (!job->plan)
+        job->plan = json_object();
+    json_object_set_new(job->plan, key, value);
+}
+
 void airy_job_text_free(char *text)
 {
     free(text);
@@ -411,7 +459,7 @@ void airy_job_text_free(char *text)
 bool airy_job_is_set(const airy_job *job, const char *name)
 {
     const int row = find_row(job, name);
-    return row != NOT_THERE && job->origins[row] != AIRY_ORIGIN_DEFAULT;
+    return row != NOT_THERE && is_given(job, (size_t)row);
 }
 
 /* ---- running ---- */
@@ -424,7 +472,7 @@ static airy_status check_condition(const airy_job *job, size_t row)
     bool good = false;
     const airy_parameter *p = &job->rows[row]->p;
     const airy_parameter_condition *with = &p->only_with;
-    if (!with->parameter || job->origins[row] == AIRY_ORIGIN_DEFAULT)
+    if (!with->parameter || !is_given(job, row))
         return AIRY_OK;
     AIRY_TRY(row_of(job, with->parameter, &other));
     if (!is_unset(job, other))
@@ -442,32 +490,41 @@ airy_status airy_job_check(airy_job *job)
 {
     AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "airy_job_check: job is NULL");
     for (size_t i = 0; i < job->row_count; i++)
-        AIRY_FAIL_ON_IF(
-            job->rows[i]->p.role == AIRY_ROLE_INPUT && job->origins[i] == AIRY_ORIGIN_DEFAULT,
-            AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is missing", job->rows[i]->p.name);
+        AIRY_FAIL_ON_IF(job->rows[i]->p.role == AIRY_ROLE_INPUT && !is_given(job, i),
+                        AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is missing",
+                        job->rows[i]->p.name);
     for (size_t i = 0; i < job->row_count; i++)
         AIRY_TRY(check_condition(job, i));
     return job->kind->check ? job->kind->check(job) : AIRY_OK;
 }
 
+static airy_status open_kind(airy_job *job)
+{
+    if (job->state || !job->kind->open)
+        return AIRY_OK;
+    AIRY_TRY(airy_memory_calloc(&job->state, 1, job->kind->state_size, "a job"));
+    return job->kind->open(job, job->state);
+}
+
 /* The run, after which all is closed; the record of a failure outlives that. */
 static airy_status run_kind(airy_job *job)
 {
-    void *state;
     airy_error error = {.status = AIRY_OK};
-    AIRY_TRY(airy_memory_calloc(&state, 1, job->kind->state_size, "a job"));
-    const airy_status status = job->kind->run(job, state);
+    airy_status status = open_kind(job);
+    if (status == AIRY_OK && !job->state)
+        status = airy_memory_calloc(&job->state, 1, job->kind->state_size, "a job");
+    if (status == AIRY_OK)
+        status = job->kind->run(job, job->state);
     if (status < AIRY_OK)
         (void)airy_error_first(&error, status);
-    job->kind->close(state);
-    free(state);
+    close_state(job);
     return status < AIRY_OK ? airy_error_restore(&error) : status;
 }
 
 /* Whether the job was destroyed during its run. */
 static bool end_run(airy_job *job)
 {
-    if (atomic_exchange(&job->state, AIRY_JOB_IDLE) != AIRY_JOB_ORPHANED)
+    if (atomic_exchange(&job->stage, AIRY_JOB_IDLE) != AIRY_JOB_ORPHANED)
         return false;
     free_job(job);
     return true;
@@ -491,16 +548,39 @@ static airy_status run_once(airy_job *job)
     return status;
 }
 
-airy_status airy_job_run(airy_job *job)
+/* Between idle and idle; what the job is destroyed for meanwhile is its end. */
+static airy_status run_stage(airy_job *job, airy_status (*stage)(airy_job *job),
+                             const char *function)
 {
     AIRY_TRY(airy_job_check(job));
     int idle = AIRY_JOB_IDLE;
-    AIRY_FAIL_IF(!atomic_compare_exchange_strong(&job->state, &idle, AIRY_JOB_RUNS), AIRY_ERR_PARAM,
-                 "airy_job_run: job %s runs already", job->kind->name);
-    const airy_status status = run_once(job);
+    AIRY_FAIL_IF(!atomic_compare_exchange_strong(&job->stage, &idle, AIRY_JOB_RUNS), AIRY_ERR_PARAM,
+                 "%s: job %s runs already", function, job->kind->name);
+    const airy_status status = stage(job);
     return end_run(job) && status >= AIRY_OK
                ? airy_fail(AIRY_ERR_CANCELLED, "the job was destroyed during its run")
                : status;
+}
+
+airy_status airy_job_run(airy_job *job)
+{
+    return run_stage(job, run_once, "airy_job_run");
+}
+
+static airy_status resolve_once(airy_job *job)
+{
+    airy_error error = {.status = AIRY_OK};
+    const airy_status status = open_kind(job);
+    if (status == AIRY_OK)
+        return AIRY_OK;
+    (void)airy_error_first(&error, status);
+    close_state(job);
+    return airy_error_restore(&error);
+}
+
+airy_status airy_job_resolve(airy_job *job)
+{
+    return run_stage(job, resolve_once, "airy_job_resolve");
 }
 
 void airy_job_cancel(airy_job *job)

@@ -70,7 +70,12 @@ struct airy_job_kind {
     const airy_job_result *results;                /* name NULL behind the last */
     size_t values_size, state_size;
     airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
-    /* state: what is open during a run, zeroed. It is closed after the run, also after a failure. */
+    /*
+     * state: what is open, zeroed before the first of these. `open` opens the inputs, computes what
+     * nobody has set and fills the plan; NULL: the job has no such stage. `close` comes after the
+     * run, after a failure of either, and where a parameter is set between them.
+     */
+    airy_status (*open)(airy_job *job, void *state);
     airy_status (*run)(airy_job *job, void *state);
     void (*close)(void *state);
 };
@@ -98,6 +103,8 @@ struct airy_job {
     airy_context *context;
     airy_job_hooks hooks;
     void *values;
+    void *state; /* of the kind; NULL: nothing is open */
+    json_t *plan;
     size_t row_count;
     const struct airy_job_row *rows[AIRY_JOB_ROWS];
     void *fields[AIRY_JOB_ROWS]; /* of values */
@@ -107,7 +114,7 @@ struct airy_job {
     airy_device *device; /* the context's */
     char summary[1024];
     uint64_t begun, ended; /* of the work, in ns */
-    atomic_int state;
+    atomic_int stage;      /* AIRY_JOB_IDLE ... */
     atomic_bool cancelled;
     atomic_size_t done, total;
 };
@@ -131,6 +138,10 @@ void airy_value_clear(const struct airy_job_row *row, void *field);
 
 /* Whether a parameter was set. The name must be one of the job's. */
 bool airy_job_is_set(const airy_job *job, const char *name);
+/* Set a parameter that nobody has set to what was found, by its text, until the job is closed. */
+airy_status airy_job_compute(airy_job *job, const char *name, const char *text);
+/* Add to the plan; the reference is the job's from then on. */
+void airy_job_put_plan(airy_job *job, const char *key, json_t *json);
 /* Report a message to the job's hook. On the thread inside the run. */
 void airy_job_message(const airy_job *job, airy_log_level level, const char *format, ...)
     AIRY_PRINTF(3, 4);

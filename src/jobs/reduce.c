@@ -36,6 +36,7 @@ static const struct airy_job_row rows[] = {
     {{.name = "hot",
       .type = AIRY_PARAMETER_REAL,
       .hi = 1e6,
+      .open = true,
       .argument = "K",
       .help = "makes a mask (uint8) of the image: 1 where a pixel is off the median by more than K "
               "robust standard deviations, and where the file's mask is"},
@@ -126,7 +127,6 @@ static airy_status reduce(struct reduction *r)
                                     .user = job};
     r->image.data = malloc(size);
     AIRY_FAIL_IF(!r->image.data, AIRY_ERR_MEMORY, "out of memory for an image of %zu bytes", size);
-    AIRY_TRY(airy_job_open_device(job, &r->device, &r->v->compute));
     AIRY_TRY(airy_stack_reduce(r->image.data, size, r->stack, r->device, (airy_projection)r->v->by,
                                &params, &r->run));
     const airy_run_info *run = &r->run.run;
@@ -316,7 +316,6 @@ static void put_results(struct reduction *r)
 
 static airy_status run_reduction(struct reduction *r)
 {
-    AIRY_TRY(open_stack(r));
     AIRY_TRY(reduce(r));
     if (r->hot)
         AIRY_TRY(find_hot(r));
@@ -328,11 +327,19 @@ static airy_status run_reduction(struct reduction *r)
     return r->run.taken < r->frames ? AIRY_PARTLY : AIRY_OK;
 }
 
-static airy_status run(airy_job *job, void *state)
+static airy_status open_reduction(airy_job *job, void *state)
 {
     struct reduction *r = state;
     *r = (struct reduction){.job = job, .v = job->values, .hot = airy_job_is_set(job, "hot")};
-    return run_reduction(r);
+    AIRY_TRY(open_stack(r));
+    AIRY_TRY(airy_job_plan_stack(job, &r->info, &r->v->frames));
+    return airy_job_open_device(job, &r->device, &r->v->compute);
+}
+
+static airy_status run(airy_job *job, void *state)
+{
+    (void)job;
+    return run_reduction(state);
 }
 
 static void close_reduction(void *state)
@@ -359,6 +366,7 @@ const struct airy_job_kind airy_job_reduce = {
     .results = results,
     .values_size = sizeof(struct values),
     .state_size = sizeof(struct reduction),
+    .open = open_reduction,
     .run = run,
     .close = close_reduction,
 };

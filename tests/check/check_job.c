@@ -278,7 +278,7 @@ static void check_json(struct check *c)
         {"{\"by\": \"sum\", \"by\": \"max\"}", AIRY_ERR_FORMAT, "duplicate"},
         {"{\"by\": \"sum\", \"bye\": 1}", AIRY_ERR_NOT_FOUND, "did you mean 'by'?"},
         {"{\"by\": \"sum\", \"hot\": \"6\"}", AIRY_ERR_DTYPE, "hot: expected a number in JSON"},
-        {"{\"by\": \"sum\", \"hot\": -1}", AIRY_ERR_PARAM, "hot -1: expected a number from 0"},
+        {"{\"by\": \"sum\", \"hot\": -1}", AIRY_ERR_PARAM, "hot -1: expected a number above 0"},
         {"{\"by\": \"sum\", \"stack\": \"a.h5\"}", AIRY_ERR_DTYPE, "stack: expected an array"},
         {"{\"by\": \"sum\", \"stack\": []}", AIRY_ERR_DTYPE, "stack: expected an array"},
         {"{\"by\": \"sum\", \"stack\": [\"a.h5\", 1]}", AIRY_ERR_DTYPE, "stack: expected a string"},
@@ -345,6 +345,45 @@ static airy_job *open_job(struct check *c, const char *path, airy_context *conte
     CHECK_OK(c, airy_job_set(job, "stack", path));
     CHECK_OK(c, airy_job_set(job, "device", c->spec));
     return job;
+}
+
+/* What a run would do is known before it, and no longer when a value changes. */
+static void check_resolve(struct check *c)
+{
+    if (!check_case(c, "job_resolve"))
+        return;
+    const char *path = check_run_path(c, "stack.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    airy_job *job = open_job(c, path, NULL, NULL);
+    airy_job_origin origin;
+    char *text = NULL, *json = NULL;
+    CHECK_OK(c, airy_job_get_plan(job, &json));
+    CHECK(c, strcmp(json, "{}") == 0);
+    airy_job_text_free(json);
+    CHECK_OK(c, airy_job_resolve(job));
+    CHECK_OK(c, airy_job_resolve(job));
+    CHECK_OK(c, airy_job_get(job, "frames", &text));
+    CHECK_OK(c, airy_job_get_origin(job, "frames", &origin));
+    CHECK(c, text && strcmp(text, "0:23:1") == 0 && origin == AIRY_ORIGIN_COMPUTED);
+    airy_job_text_free(text);
+    CHECK_OK(c, airy_job_get_plan(job, &json));
+    CHECK(c, strstr(json, "\"frames\":23,\"device\":{\"spec\":") != NULL);
+    airy_job_text_free(json);
+    CHECK_OK(c, airy_job_get_json(job, &json));
+    CHECK(c, !strstr(json, "frames"));
+    airy_job_text_free(json);
+    CHECK_OK(c, airy_job_set(job, "frames", "20:30"));
+    CHECK_OK(c, airy_job_get_plan(job, &json));
+    CHECK(c, strcmp(json, "{}") == 0);
+    airy_job_text_free(json);
+    CHECK_FAILS(c, airy_job_resolve(job), AIRY_ERR_PARAM, "frames: ");
+    CHECK_OK(c, airy_job_reset(job, "frames"));
+    CHECK_OK(c, airy_job_resolve(job));
+    CHECK_OK(c, airy_job_run(job));
+    CHECK_OK(c, airy_job_get(job, "frames", &text));
+    CHECK(c, !text);
+    CHECK_OK(c, airy_job_resolve(job));
+    airy_job_destroy(&job);
 }
 
 /* The job gives the bits of its operation, in memory and in a file. */
@@ -889,6 +928,7 @@ void check_job(struct check *c)
     check_bad_calls(c);
     check_json(c);
     check_own(c);
+    check_resolve(c);
     check_run(c);
     check_ends(c);
     check_threads(c);
