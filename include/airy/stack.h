@@ -189,6 +189,14 @@ typedef struct airy_stack_params {
  */
 AIRY_API airy_status airy_stack_create_with(airy_stack **stack, const char *const *paths,
                                             size_t count, const airy_stack_params *params);
+/**
+ * Make a stack of frames in memory: pixels [shape[0] frames, height, width] in C order. They are not
+ * copied, and stay as they are until the stack is destroyed. Its name in messages is "array"; it
+ * states no geometry, no mask and no values of frames.
+ * Errors: AIRY_ERR_PARAM (no pixels, a length of 0), AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_stack_create_array(airy_stack **stack, const void *pixels,
+                                             airy_dtype dtype, const size_t shape[3]);
 AIRY_API void airy_stack_destroy(airy_stack **stack);
 AIRY_API airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info);
 

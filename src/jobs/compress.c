@@ -53,7 +53,7 @@ struct copy {
 
 static const char *input_of(const struct copy *c)
 {
-    return c->v->stack.paths.items[0];
+    return airy_job_stack_name(&c->v->stack);
 }
 
 static airy_status open_stack(struct copy *c)
@@ -136,7 +136,7 @@ static airy_status write_stack(const struct copy *c)
         .input_count = v->stack.paths.count};
     AIRY_TRY(airy_job_choose_frames(&params.format.frames, &v->frames, info->frames, input_of(c)));
     const airy_status status = airy_job_write_stack(c->job, &params, &group);
-    if (status >= AIRY_OK)
+    if (status >= AIRY_OK && !v->stack.paths.is_array)
         warn_left_out(c);
     return status;
 }

@@ -64,6 +64,7 @@ const struct airy_job_row airy_stack_rows[] = {
     {{.name = "stack",
       .type = AIRY_PARAMETER_PATH,
       .list = true,
+      .array = true,
       .role = AIRY_ROLE_INPUT,
       .argument = "STACK",
       .help = "files or patterns of file names whose frames form one stack, in this order"},
@@ -92,10 +93,27 @@ const struct airy_job_row airy_stack_rows[] = {
 airy_status airy_job_open_stack(const airy_job *job, airy_stack **stack,
                                 const struct airy_stack_values *values)
 {
+    const airy_host_view *view = &values->paths.view;
+    const size_t flat[3] = {1, view->shape[0], view->shape[1]};
+    if (values->paths.is_array) {
+        AIRY_FAIL_ON_IF(view->ndim < 2 || view->ndim > 3, AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                        "%s: the array has %d axes, expected 2 (a frame) or 3 (frames)", "stack",
+                        view->ndim);
+        AIRY_FAIL_ON_IF(airy_job_is_set(job, "raw") || values->channel, AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s describes files, and the stack is an array",
+                        values->channel ? "channel" : "raw");
+        return airy_stack_create_array(stack, view->data, view->dtype,
+                                       view->ndim == 2 ? flat : view->shape);
+    }
     const airy_stack_params params = {.raw = airy_job_is_set(job, "raw") ? &values->raw : NULL,
                                       .channel = values->channel};
     return airy_stack_create_with(stack, (const char *const *)values->paths.items,
                                   values->paths.count, &params);
+}
+
+const char *airy_job_stack_name(const struct airy_stack_values *values)
+{
+    return values->paths.is_array ? "array" : values->paths.items[0];
 }
 
 static const char *const on_error_words[] = {"stop", "skip", NULL};

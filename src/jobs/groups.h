@@ -17,6 +17,9 @@ extern const struct airy_job_row airy_stack_rows[];
 airy_status airy_job_open_stack(const airy_job *job, airy_stack **stack,
                                 const struct airy_stack_values *values);
 
+/* What sentences call them: the first file. */
+const char *airy_job_stack_name(const struct airy_stack_values *values);
+
 /* Which frames, and what becomes of those that cannot be read. */
 struct airy_frames_values {
     size_t frames[3];

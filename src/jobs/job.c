@@ -285,8 +285,12 @@ airy_status airy_job_set_array(airy_job *job, const char *name, const airy_host_
     AIRY_FAIL_ON_IF(job->origins[row] == AIRY_ORIGIN_GIVEN, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s: it was set already", name);
     airy_value_clear(job->rows[row], job->fields[row]);
-    *(struct airy_job_source *)job->fields[row] =
-        (struct airy_job_source){.view = *view, .is_array = true};
+    if (job->rows[row]->p.list)
+        *(struct airy_job_list *)job->fields[row] =
+            (struct airy_job_list){.view = *view, .is_array = true};
+    else
+        *(struct airy_job_source *)job->fields[row] =
+            (struct airy_job_source){.view = *view, .is_array = true};
     job->origins[row] = AIRY_ORIGIN_GIVEN;
     return AIRY_OK;
 }
@@ -396,10 +400,9 @@ airy_status airy_job_get(const airy_job *job, const char *name, char **text)
     AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_job_get: text is NULL");
     AIRY_TRY(row_of(job, name, &row));
     *text = NULL;
-    const bool is_array = job->rows[row]->p.array &&
-                          ((const struct airy_job_source *)job->fields[row])->is_array;
-    return is_array || is_unset(job, row) ? AIRY_OK
-                                          : airy_value_text(job->rows[row], job->fields[row], text);
+    return airy_value_is_array(job->rows[row], job->fields[row]) || is_unset(job, row)
+               ? AIRY_OK
+               : airy_value_text(job->rows[row], job->fields[row], text);
 }
 
 static airy_status print_json(json_t *object, char **text)

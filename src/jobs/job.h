@@ -25,9 +25,13 @@ struct airy_job_tuple {
     double values[AIRY_JOB_TUPLE];
     size_t count;
 };
+
+/* Texts; of PATH with `array` also an array in place of the files. */
 struct airy_job_list {
     char **items;
     size_t count;
+    airy_host_view view;
+    bool is_array;
 };
 
 /* A file, or an array in memory. */
@@ -129,6 +133,8 @@ airy_status airy_value_text(const struct airy_job_row *row, const void *field, c
 airy_status airy_value_from_json(const struct airy_job_row *row, const json_t *json, char **text);
 /* A new reference; NULL: out of memory, or a text is not UTF-8. */
 json_t *airy_value_to_json(const struct airy_job_row *row, const void *field);
+/* An array stands in place of files. */
+bool airy_value_is_array(const struct airy_job_row *row, const void *field);
 /* Bytes of a field. */
 size_t airy_value_size(const struct airy_job_row *row);
 /* Release what the field refers to, and set it to zeros. */

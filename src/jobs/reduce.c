@@ -92,7 +92,7 @@ struct reduction {
 
 static const char *first_path(const struct reduction *r)
 {
-    return r->v->stack.paths.items[0];
+    return airy_job_stack_name(&r->v->stack);
 }
 
 static airy_status open_stack(struct reduction *r)
@@ -200,7 +200,8 @@ static airy_status write_image(struct reduction *r)
     const airy_status status =
         airy_image_write_stated(&r->image, v->output, v->force, known ? &r->meta : NULL, mask);
     free(mask);
-    if (status == AIRY_OK && airy_name_is_fits(v->output) && airy_image_is_fits(first_path(r)))
+    if (status == AIRY_OK && airy_name_is_fits(v->output) && !v->stack.paths.is_array &&
+        airy_image_is_fits(first_path(r)))
         airy_job_message(r->job, AIRY_LOG_WARN,
                          "%s: header and coordinates of %s cannot follow what becomes of its "
                          "frames, and are left out",

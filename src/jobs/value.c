@@ -531,12 +531,18 @@ static json_t *list_json(const struct airy_job_list *list)
     return whole_or_null(array, good);
 }
 
+bool airy_value_is_array(const struct airy_job_row *row, const void *field)
+{
+    return row->p.array && (row->p.list ? ((const struct airy_job_list *)field)->is_array
+                                        : ((const struct airy_job_source *)field)->is_array);
+}
+
 json_t *airy_value_to_json(const struct airy_job_row *row, const void *field)
 {
+    if (airy_value_is_array(row, field))
+        return json_null();
     if (row->p.list)
         return list_json(field);
-    if (row->p.array && ((const struct airy_job_source *)field)->is_array)
-        return json_null();
     switch (row->p.type) {
     case AIRY_PARAMETER_FLAG:
         return json_boolean(*(const bool *)field);
@@ -576,6 +582,12 @@ size_t airy_value_size(const struct airy_job_row *row)
                                                   : sizes[row->p.type];
 }
 
+static void release_view(const airy_host_view *view)
+{
+    if (view->release)
+        view->release(view->user);
+}
+
 void airy_value_clear(const struct airy_job_row *row, void *field)
 {
     if (row->p.list) {
@@ -583,13 +595,11 @@ void airy_value_clear(const struct airy_job_row *row, void *field)
         for (size_t i = 0; i < list->count; i++)
             free(list->items[i]);
         free(list->items);
+        release_view(&list->view);
     } else if (row->p.type == AIRY_PARAMETER_TEXT || row->p.type == AIRY_PARAMETER_PATH) {
         free(*(char **)field);
     }
-    if (row->p.array && !row->p.list) {
-        const airy_host_view *view = &((struct airy_job_source *)field)->view;
-        if (view->release)
-            view->release(view->user);
-    }
+    if (row->p.array && !row->p.list)
+        release_view(&((struct airy_job_source *)field)->view);
     memset(field, 0, airy_value_size(row));
 }

@@ -386,6 +386,63 @@ static void check_resolve(struct check *c)
     airy_job_destroy(&job);
 }
 
+/* A stack that is an array gives what its file gives, in each job that takes one. */
+static void check_stack_array(struct check *c)
+{
+    if (!check_case(c, "job_stack_array"))
+        return;
+    const char *path = check_run_path(c, "stack.h5"), *output = check_run_path(c, "array.h5");
+    uint32_t *frames = check_run_frames(c, FRAMES);
+    check_run_stack(c, path, frames, FRAMES, FRAMES, SOUND);
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    CHECK_OK(c, airy_stack_get_info(stack, &info));
+    const size_t bytes = info.height * info.width * airy_dtype_size(info.dtype);
+    uint8_t *pixels = check_alloc(c, FRAMES * bytes), *again = check_alloc(c, bytes);
+    for (size_t i = 0; i < FRAMES; i++)
+        CHECK_OK(c, airy_stack_read(stack, i, pixels + i * bytes, bytes));
+    airy_stack_destroy(&stack);
+    const airy_host_view view = {
+        .data = pixels, .dtype = info.dtype, .ndim = 3, .shape = {FRAMES, info.height, info.width}};
+    airy_host_view want, got, bad = view;
+    airy_job *file = open_job(c, path, NULL, NULL), *array = NULL;
+    CHECK_OK(c, airy_job_create(&array, "reduce", NULL, NULL));
+    CHECK_OK(c, airy_job_set(array, "device", c->spec));
+    bad.ndim = 1;
+    CHECK_OK(c, airy_job_set_array(array, "stack", &bad));
+    CHECK_FAILS(c, airy_job_run(array), AIRY_ERR_SHAPE, "stack: the array has 1 axes");
+    CHECK_OK(c, airy_job_reset(array, "stack"));
+    CHECK_OK(c, airy_job_set_array(array, "stack", &view));
+    CHECK_OK(c, airy_job_set(array, "raw", "2x2,u16"));
+    CHECK_FAILS(c, airy_job_run(array), AIRY_ERR_PARAM, "raw describes files");
+    CHECK_OK(c, airy_job_reset(array, "raw"));
+    for (int by = 0; by < 2; by++) {
+        CHECK_OK(c, airy_job_set(file, "by", by ? "median" : "std"));
+        CHECK_OK(c, airy_job_set(array, "by", by ? "median" : "std"));
+        CHECK_OK(c, airy_job_run(file));
+        CHECK_OK(c, airy_job_run(array));
+        CHECK_OK(c, airy_job_get_array(file, "image", &want));
+        CHECK_OK(c, airy_job_get_array(array, "image", &got));
+        CHECK(c, memcmp(want.data, got.data, info.height * info.width * sizeof(double)) == 0);
+        CHECK_OK(c, airy_job_reset(file, "by"));
+        CHECK_OK(c, airy_job_reset(array, "by"));
+    }
+    airy_job_destroy(&file);
+    airy_job_destroy(&array);
+    CHECK_OK(c, airy_job_create(&array, "compress", NULL, NULL));
+    CHECK_OK(c, airy_job_set_array(array, "stack", &view));
+    CHECK_OK(c, airy_job_set(array, "output", output));
+    CHECK_OK(c, airy_job_run(array));
+    airy_job_destroy(&array);
+    CHECK_OK(c, airy_stack_create(&stack, &output, 1));
+    for (size_t i = 0; i < FRAMES; i++) {
+        CHECK_OK(c, airy_stack_read(stack, i, again, bytes));
+        CHECK(c, memcmp(again, pixels + i * bytes, bytes) == 0);
+    }
+    airy_stack_destroy(&stack);
+}
+
 /* The job gives the bits of its operation, in memory and in a file. */
 static void check_run(struct check *c)
 {
@@ -929,6 +986,7 @@ void check_job(struct check *c)
     check_json(c);
     check_own(c);
     check_resolve(c);
+    check_stack_array(c);
     check_run(c);
     check_ends(c);
     check_threads(c);

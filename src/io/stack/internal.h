@@ -22,8 +22,9 @@ struct stack_file {
     char *path;
     dev_t device;
     ino_t inode;
-    uint64_t size; /* of a file that is not HDF5, when it was opened */
-    int fd;        /* -1: opened for each read */
+    uint64_t size;      /* of a file that is not HDF5, when it was opened */
+    int fd;             /* -1: opened for each read */
+    const void *memory; /* the bytes themselves; NULL: they are in the file */
 };
 
 struct stack_plain;
@@ -190,6 +191,11 @@ airy_status airy_stack_pipe_open(airy_stack *stack, const char *path,
                                  const airy_stack_params *params);
 airy_status airy_stack_pipe_read(const airy_stack *stack, size_t frame, void *pixels);
 void airy_stack_pipe_close(struct stack_pipe **pipe);
+
+/* Frames in memory, which stays the caller's, as all that an empty stack has; src/io/stack/memory.c. */
+airy_status airy_stack_open_memory(airy_stack *stack, const void *pixels, airy_dtype dtype,
+                                   const size_t shape[3]);
+bool airy_stack_is_memory(const airy_stack *stack);
 
 /* All frames of files that are not HDF5 behind those there are; src/io/stack/plain.c. */
 airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, size_t count,

@@ -619,7 +619,8 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
     airy_stack_meta found;
     memset(&found, 0, sizeof(found));
     if (stack->first_is_plain) {
-        airy_plain_meta(meta, stack, airy_plain_text(&stack->segments[0]));
+        airy_plain_meta(meta, stack,
+                        stack->segments[0].plain ? airy_plain_text(&stack->segments[0]) : NULL);
         return AIRY_OK;
     }
     AIRY_TRY(airy_hdf5_lock_allowing(stack->allowed));

@@ -114,7 +114,7 @@ airy_status airy_stack_get_place(const airy_stack *stack, size_t frame, airy_sta
     const struct airy_place place = get_place(stack, segment, inside, &file);
     const struct airy_frame_source source = source_at(stack, segment, &place);
     *out = (airy_stack_place){0};
-    if (airy_source_is_there(&source))
+    if (airy_source_is_there(&source) && !file->memory)
         *out = (airy_stack_place){.path = file->path,
                                   .offset = place.offset,
                                   .size = source.size,
@@ -157,6 +157,10 @@ static airy_status read_bytes(const struct stack_file *file, void *data, size_t 
 {
     int fd;
     bool own;
+    if (file->memory) { /* its places lie inside */
+        memcpy(data, (const uint8_t *)file->memory + offset, size);
+        return AIRY_OK;
+    }
     AIRY_TRY(airy_stack_open_file(&fd, &own, file));
     size_t done = 0;
     ssize_t n = 1;

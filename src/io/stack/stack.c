@@ -345,6 +345,24 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
     return AIRY_OK;
 }
 
+airy_status airy_stack_create_array(airy_stack **stack, const void *pixels, airy_dtype dtype,
+                                    const size_t shape[3])
+{
+    airy_stack *made;
+    AIRY_FAIL_IF(!stack || !shape, AIRY_ERR_PARAM,
+                 "airy_stack_create_array: stack or shape is NULL");
+    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stack"));
+    const airy_status status = airy_stack_open_memory(made, pixels, dtype, shape);
+    if (status != AIRY_OK) {
+        airy_stack_destroy(&made);
+        return status;
+    }
+    settle_codec(made);
+    settle_sizes(made);
+    *stack = made;
+    return AIRY_OK;
+}
+
 /* libhdf5 is not needed, and its lock not held while a pipe waits for its writer. */
 static airy_status create_pipe(airy_stack **stack, const char *path,
                                const airy_stack_params *params)

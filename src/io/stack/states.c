@@ -26,7 +26,7 @@ static bool has_place(const airy_stack *stack, const char *path)
 {
     const enum airy_image_format format = airy_image_format_of_name(path);
     return format != AIRY_FORMAT_NPY && format != AIRY_FORMAT_PNG && format != AIRY_FORMAT_FITS &&
-           !airy_image_is_fits(stack->first_path);
+           (airy_stack_is_memory(stack) || !airy_image_is_fits(stack->first_path));
 }
 
 static bool holds_geometry(airy_stack *stack, const airy_stack_meta *meta,
