@@ -32,6 +32,7 @@
 #include "airy/peaks_stack.h"
 #include "airy/pipeline.h"
 #include "airy/progress.h"
+#include "airy/provenance.h"
 #include "airy/random.h"
 #include "airy/reduce.h"
 #include "airy/reduce_stack.h"

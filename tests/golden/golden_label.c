@@ -5,7 +5,7 @@
 
 #include "airy/label.h"
 #include "golden.h"
-#include "cli/sha256.h"
+#include "base/sha256.h"
 
 /* A line of NAME.cat4.csv or NAME.cat8.csv. */
 enum column {
@@ -94,15 +94,15 @@ static void check_map(struct golden *g, const airy_array *labels, const json_t *
                       int connectivity)
 {
     char key[32], hex[65];
-    struct sha256 hash;
+    struct airy_sha256 hash;
     const size_t size = airy_array_size(labels);
     void *map = malloc(size);
     snprintf(key, sizeof(key), "sha256_label%d_i32", connectivity);
     if (map && golden_ok(g, "airy_array_pull", airy_array_pull(g->queue, map, size, labels)) &&
         golden_ok(g, "airy_queue_finish", airy_queue_finish(g->queue))) {
-        sha256_begin(&hash);
-        sha256_add(&hash, map, size);
-        sha256_end(&hash, hex);
+        airy_sha256_begin(&hash);
+        airy_sha256_add(&hash, map, size);
+        airy_sha256_end(&hash, hex);
         if (strcmp(hex, json_string_value(json_object_get(item, key))) != 0)
             golden_complain(g, "labels of %d neighbours differ", connectivity);
     }

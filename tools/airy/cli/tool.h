@@ -111,9 +111,8 @@ json_t *tool_json_number(double value);
 /* A number, or from 2^63 on, which jansson has no integers for, its digits as a string. */
 json_t *tool_json_unsigned(uint64_t value);
 /*
- * {path, sha256} of a file, or for a large one {path, bytes, modified, sha256_of_name_size_time}
- * (configuration.c); {path} of what is no file. NULL: memory is short, or, with *code changed, the
- * file cannot be read, which is reported unless common is NULL.
+ * What airy_file_identify has of a file. NULL: memory is short, or, with *code changed, the file
+ * cannot be read, which is reported unless common is NULL.
  */
 json_t *tool_file_json(const struct common *common, const char *path, int *code);
 /* Append an item to a list; where one of them is NULL, the list is freed and becomes NULL. */

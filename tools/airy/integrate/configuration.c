@@ -1,58 +1,26 @@
 /* What an integration was made with, as JSON: written into the result, read back by --config. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "airy/provenance.h"
 #include "integrate/integrate.h"
 #include "result/patterns.h"
-#include "cli/sha256.h"
 
-enum { HASHED_WHOLE = 64 << 20 }; /* bytes; beyond, files are hashed by name, size and time */
-
-/* What a path that is no file has; a pipe, a stream, a name with a pattern. */
-static bool is_no_file(int why)
+/* The answer of airy_file_identify or airy_files_identify; NULL: memory is short, or *code is another one. */
+static json_t *parse_answer(const struct common *common, airy_status status, char *text, int *code)
 {
-    return why == 0 || why == ENOENT || why == ENOTDIR || why == ENAMETOOLONG;
-}
-
-/* As tool_file_json. limit: the largest file that is hashed by its content. */
-static json_t *file_json(const struct common *common, const char *path, off_t limit, int *code)
-{
-    char name[4096], hex[65];
-    const char *dataset = strstr(path, "::");
-    struct stat status;
-    snprintf(name, sizeof(name), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)),
-             path);
-    /* what comes through a pipe comes once: it is for the command */
-    errno = 0;
-    const bool known = stat(name, &status) == 0 && S_ISREG(status.st_mode);
-    if (known && status.st_size <= limit && sha256_file(name, limit, hex))
-        return json_pack("{s:o, s:s}", "path", tool_json_string(path), "sha256", hex);
-    if (!is_no_file(errno)) {
-        const char *why = strerror(errno);
-        *code = AIRY_EXIT_FAILED;
-        if (common)
-            tool_fail(common, "%s cannot be read for its SHA-256: %s; check the file", path, why);
-        return NULL;
-    }
-    if (!known || status.st_size <= limit)
-        return json_pack("{s:o}", "path", tool_json_string(path));
-    char text[4200];
-    const int n = snprintf(text, sizeof(text), "%s %lld %lld", name, (long long)status.st_size,
-                           (long long)status.st_mtime);
-    struct sha256 hash;
-    sha256_begin(&hash);
-    sha256_add(&hash, text, (size_t)n);
-    sha256_end(&hash, hex);
-    return json_pack("{s:o, s:I, s:I, s:s}", "path", tool_json_string(path), "bytes",
-                     (json_int_t)status.st_size, "modified", (json_int_t)status.st_mtime,
-                     "sha256_of_name_size_time", hex);
+    json_t *json = status == AIRY_OK ? json_loads(text, 0, NULL) : NULL;
+    free(text);
+    if (status != AIRY_OK && status != AIRY_ERR_MEMORY)
+        *code = common ? tool_failed(common, status) : AIRY_EXIT_FAILED;
+    return json;
 }
 
 json_t *tool_file_json(const struct common *common, const char *path, int *code)
 {
-    return file_json(common, path, HASHED_WHOLE, code);
+    char *text = NULL;
+    const airy_status status = airy_file_identify(&text, path);
+    return parse_answer(common, status, text, code);
 }
 
 void tool_json_append(json_t **list, json_t *item)
@@ -63,42 +31,18 @@ void tool_json_append(json_t **list, json_t *item)
     *list = NULL;
 }
 
-/*
- * All inputs, each by its content where that is not much to read in all; of more than a few the
- * names and sizes together: a run over 10^5 files must not read them twice.
- */
+/* All inputs. Of those that are followed nobody knows yet what they will be. */
 static json_t *inputs_json(const struct common *common, bool follow, int *code)
 {
-    enum { EACH = 256 };
     const struct opt_list *inputs = &common->inputs;
+    char *text = NULL;
+    if (!follow) {
+        const airy_status status = airy_files_identify(&text, inputs->items, inputs->count);
+        return parse_answer(common, status, text, code);
+    }
     json_t *list = json_array();
-    if (follow) { /* what they will be nobody knows yet */
-        for (size_t i = 0; i < inputs->count; i++)
-            tool_json_append(&list, json_pack("{s:o}", "path", tool_json_string(inputs->items[i])));
-        return list;
-    }
-    if (inputs->count <= EACH) {
-        for (size_t i = 0; list && i < inputs->count; i++)
-            tool_json_append(&list, file_json(common, inputs->items[i],
-                                              HASHED_WHOLE / (off_t)inputs->count, code));
-        return list;
-    }
-    struct sha256 hash;
-    char hex[65];
-    sha256_begin(&hash);
-    for (size_t i = 0; i < inputs->count; i++) {
-        struct stat status;
-        char size[32];
-        const bool known = stat(inputs->items[i], &status) == 0;
-        snprintf(size, sizeof(size), " %lld\n", known ? (long long)status.st_size : -1);
-        sha256_add(&hash, inputs->items[i], strlen(inputs->items[i]));
-        sha256_add(&hash, size, strlen(size));
-    }
-    sha256_end(&hash, hex);
-    tool_json_append(&list,
-                     json_pack("{s:o, s:o, s:I, s:s}", "path", tool_json_string(inputs->items[0]),
-                               "last", tool_json_string(inputs->items[inputs->count - 1]), "files",
-                               (json_int_t)inputs->count, "sha256_of_names_sizes", hex));
+    for (size_t i = 0; i < inputs->count; i++)
+        tool_json_append(&list, json_pack("{s:o}", "path", tool_json_string(inputs->items[i])));
     return list;
 }
 
@@ -208,12 +152,15 @@ static void say_changed(const struct common *common, const json_t *files)
     json_t *file;
     json_object_foreach((json_t *)files, key, file)
     {
-        char hex[65];
         const char *path = json_string_value(json_object_get(file, "path")),
                    *then = json_string_value(json_object_get(file, "sha256"));
-        if (path && then && strcmp(key, "poni") != 0 && sha256_file(path, HASHED_WHOLE, hex) &&
-            strcmp(hex, then) != 0)
+        int code = AIRY_EXIT_OK;
+        json_t *is = path && then && strcmp(key, "poni") != 0 ? tool_file_json(NULL, path, &code)
+                                                              : NULL;
+        const char *now = json_string_value(json_object_get(is, "sha256"));
+        if (now && strcmp(now, then) != 0)
             tool_say(common, "--config: %s file %s has changed since", key, path);
+        json_decref(is);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "cli/sha256.h"
+#include "base/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static void add_block(uint32_t state[8], const uint8_t block[64])
         state[i] += v[i];
 }
 
-void sha256_begin(struct sha256 *hash)
+void airy_sha256_begin(struct airy_sha256 *hash)
 {
     /* fractional parts of the square roots of the first eight primes (FIPS 180-4, 5.3.3) */
     static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
@@ -66,7 +66,7 @@ void sha256_begin(struct sha256 *hash)
     hash->bytes = 0;
 }
 
-void sha256_add(struct sha256 *hash, const void *data, size_t size)
+void airy_sha256_add(struct airy_sha256 *hash, const void *data, size_t size)
 {
     const uint8_t *next = data;
     while (size) {
@@ -80,16 +80,16 @@ void sha256_add(struct sha256 *hash, const void *data, size_t size)
     }
 }
 
-void sha256_end(struct sha256 *hash, char hex[65])
+void airy_sha256_end(struct airy_sha256 *hash, char hex[65])
 {
     const uint64_t bits = 8 * hash->bytes;
     static const uint8_t padding[64] = {0x80};
     const size_t used = (size_t)(hash->bytes % 64);
-    sha256_add(hash, padding, used < 56 ? 56 - used : 120 - used);
+    airy_sha256_add(hash, padding, used < 56 ? 56 - used : 120 - used);
     uint8_t length[8];
     for (size_t i = 0; i < 8; i++)
         length[i] = (uint8_t)(bits >> (56 - 8 * i));
-    sha256_add(hash, length, 8);
+    airy_sha256_add(hash, length, 8);
     for (size_t i = 0; i < 8; i++)
         snprintf(hex + 8 * i, 9, "%08x", (unsigned)hash->state[i]);
 }
@@ -109,22 +109,22 @@ static FILE *open_regular(const char *path, off_t most)
     return file;
 }
 
-bool sha256_file(const char *path, off_t most, char hex[65])
+bool airy_sha256_file(const char *path, off_t most, char hex[65])
 {
     FILE *file = open_regular(path, most);
     if (!file)
         return false;
-    struct sha256 hash;
-    sha256_begin(&hash);
+    struct airy_sha256 hash;
+    airy_sha256_begin(&hash);
     uint8_t buffer[16384];
     size_t n;
     while (hash.bytes <= (uint64_t)most && (n = fread(buffer, 1, sizeof(buffer), file)) > 0)
-        sha256_add(&hash, buffer, n);
+        airy_sha256_add(&hash, buffer, n);
     const int why = ferror(file) ? errno : 0;
     const bool good = !ferror(file) && hash.bytes <= (uint64_t)most;
     fclose(file);
     errno = why;
     if (good)
-        sha256_end(&hash, hex);
+        airy_sha256_end(&hash, hex);
     return good;
 }
