@@ -66,7 +66,7 @@ LAYERS = {
     "src/io/result": ["base", "integrate", "io/file", "io/hdf5"],
     "src/io/stack": ["base", "codec", "integrate", "io/file", "io/hdf5", "io/image"],
     "src/io": ["base", "io/file", "io/hdf5", "io/image", "io/stack"],
-    "src/io/geometry": ["base", "integrate", "io", "io/file", "io/hdf5"],
+    "src/io/geometry": ["base", "integrate", "io", "io/file", "io/hdf5", "io/stack"],
     "src/stream": ["base", "shared", "codec", "integrate"],
     "src/engine": ["base", "shared", "core", "codec", "io/file", "io/hdf5", "io/stack"],
     "src/pipeline": ["base", "shared", "core", "engine", "io/file", "io/stack", "io/sparse", "io/result"] + FAMILIES,

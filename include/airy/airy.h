@@ -16,6 +16,7 @@
 #include "airy/frames.h"
 #include "airy/gaps.h"
 #include "airy/geometry.h"
+#include "airy/geometry_params.h"
 #include "airy/image.h"
 #include "airy/integrate.h"
 #include "airy/job.h"

@@ -97,6 +97,18 @@ typedef enum airy_hint {
     AIRY_HINT_LATE,           /**< read the images of a series that began too early from its file */
     AIRY_HINT_SKIP,           /**< leave bad frames out */
     AIRY_HINT_SKIP_RESUME,    /**< as SKIP, and go on with the rows that are done */
+    AIRY_HINT_DETECTOR,       /**< name the detector that the frames are of, or its binning */
+    AIRY_HINT_SENSOR,         /**< give the material of the sensor, or its attenuation */
+    AIRY_HINT_FETCH_GEOMETRY, /**< as FETCH, or give the geometry */
+    AIRY_HINT_GIVE_GEOMETRY,  /**< give a geometry, as a file or by its values */
+    AIRY_HINT_GIVE_PIXELS,    /**< give the pixel size, or a geometry */
+    AIRY_HINT_GIVE_DISTANCE,  /**< give the distance, or a geometry */
+    AIRY_HINT_GIVE_CENTER,    /**< give the beam centre, or a geometry */
+    AIRY_HINT_HOLD_PIXELS,    /**< take files of different pixel sizes one by one, or give one */
+    AIRY_HINT_HOLD_DISTANCE,  /**< the same of distances */
+    AIRY_HINT_HOLD_CENTER,    /**< the same of beam centres */
+    AIRY_HINT_HOLD_WAVELENGTH, /**< the same of wavelengths */
+    AIRY_HINT_HOLD_TILT,       /**< the same of angles of the detector */
     AIRY_HINT_COUNT
 } airy_hint;
 
@@ -136,9 +148,10 @@ AIRY_API void airy_error_clear(void);
  *   name "info()",   value "detectors=on":                              'airy info --detectors'
  *
  * The names that hints refer to are those of the parameters force, resume, follow, on-error,
- * frames, raw, mask-only, wavelength, energy, attenuation, memory-limit, batch, threads, device,
- * bins, split, max-pixels, max-peaks, connect and inputs, and of the functions info(), convert(),
- * devices() and integrate().
+ * frames, raw, mask-only, poni, detector, pixel, binning, dist, poni1, poni2, rot1, rot2, rot3,
+ * wavelength, energy, sensor, attenuation, memory-limit, batch, threads, device, bins, split,
+ * max-pixels, max-peaks, connect and inputs, and of the functions info(), convert(), devices() and
+ * integrate().
  *
  * @param user the caller's, as given to airy_hint_render
  * @param size bytes of text with its end, at least 64

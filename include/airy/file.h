@@ -11,6 +11,7 @@
 #define AIRY_FILE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "airy/status.h"
 
@@ -118,6 +119,16 @@ AIRY_API airy_status airy_external_folder_allow(const char *folder);
  * libraries verify while they unpack (HDF5, PNG, gzip) is not concerned. Any thread.
  */
 AIRY_API void airy_checksums_verify(bool verify);
+
+/**
+ * Return whether a regular file is an HDF5 file that ends before its superblock says, such as a copy
+ * that was interrupted.
+ *
+ * @param there     out, bytes of the file; not written where there is no such file
+ * @param declared  out, bytes that it should have
+ * Any thread.
+ */
+AIRY_API bool airy_hdf5_is_cut(const char *path, uint64_t *there, uint64_t *declared);
 
 #ifdef __cplusplus
 }

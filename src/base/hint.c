@@ -76,6 +76,22 @@ static const char *const templates[AIRY_HINT_COUNT] = {
                               "?fetch the file again",
     [AIRY_HINT_LATE] = "images of this one come by {resume=on}, with the detector's own file as "
                        "input",
+    [AIRY_HINT_DETECTOR] = "give the right {detector}, and {binning} only where pixels are binned|"
+                           "?name the right detector, and a binning only where pixels are binned",
+    [AIRY_HINT_SENSOR] = "give {sensor=MATERIAL,THICKNESS} or {attenuation=MU}|"
+                         "?give the sensor's material and thickness, or its attenuation",
+    [AIRY_HINT_FETCH_GEOMETRY] = "fetch it again|give {poni=FILE}",
+    [AIRY_HINT_GIVE_GEOMETRY] = "give {poni=FILE}|{detector}, {dist}, {poni1}, {poni2} and "
+                                "{wavelength}|?give a geometry",
+    [AIRY_HINT_GIVE_PIXELS] = "give {pixel=P1,P2}|{poni=FILE}|?give the pixel size",
+    [AIRY_HINT_GIVE_DISTANCE] = "give {dist=D}|{poni=FILE}|?give the distance",
+    [AIRY_HINT_GIVE_CENTER] = "give {poni1=Y} {poni2=X}|{poni=FILE}|?give the beam centre",
+    [AIRY_HINT_HOLD_PIXELS] = "process them one by one|give {pixel=P1,P2} or {poni=FILE}",
+    [AIRY_HINT_HOLD_DISTANCE] = "process them one by one|give {dist=D} or {poni=FILE}",
+    [AIRY_HINT_HOLD_CENTER] = "process them one by one|give {poni1=Y} {poni2=X} or {poni=FILE}",
+    [AIRY_HINT_HOLD_WAVELENGTH] = "process them one by one|give {wavelength=L} or {poni=FILE}",
+    [AIRY_HINT_HOLD_TILT] = "process them one by one|give {rot1=A} {rot2=A} {rot3=A} or "
+                            "{poni=FILE}",
 };
 
 /* The interface has this name; no list: it has all. */

@@ -25,6 +25,22 @@ void airy_c_locale_leave(struct airy_c_locale *locale)
     freelocale(locale->c);
 }
 
+bool airy_number_parse(double *value, const char *text)
+{
+    char *end = NULL;
+    if (!*text || text[strspn(text, "0123456789+-.eE")]) /* strtod takes blanks, 0x1p3, inf, nan */
+        return false;
+    struct airy_c_locale locale;
+    if (airy_c_locale_enter(&locale) != AIRY_OK)
+        return false;
+    const double number = strtod(text, &end);
+    airy_c_locale_leave(&locale);
+    if (*end || isinf(number))
+        return false;
+    *value = number;
+    return true;
+}
+
 /*
  * A number m 2^e from LEAST to below MOST, divided by 10^(exponent - digits + 1), is a quotient of
  * integers below 2^128 where it has 17 digits at most: 5^27 is below 2^63. So its digits, their

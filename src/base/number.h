@@ -16,6 +16,9 @@ struct airy_c_locale {
 airy_status airy_c_locale_enter(struct airy_c_locale *locale);
 void airy_c_locale_leave(struct airy_c_locale *locale);
 
+/* A decimal number with nothing behind it: no blanks, no 0x1p3, no inf and no nan. */
+bool airy_number_parse(double *value, const char *text);
+
 enum { AIRY_NUMBER_TEXT = 32 };
 /*
  * The shortest decimal that reads back as the same double (17 digits always do), or the same float

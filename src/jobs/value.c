@@ -13,22 +13,6 @@
 enum { WORDS = 768, WHY = 1024, TEXT = 4096 };
 _Static_assert(AIRY_JOB_TUPLE *(AIRY_NUMBER_TEXT + 1) <= TEXT, "a tuple fits a text");
 
-static bool parse_number(double *value, const char *text)
-{
-    char *end = NULL;
-    if (!*text || text[strspn(text, "0123456789+-.eE")]) /* strtod takes blanks, 0x1p3, inf, nan */
-        return false;
-    struct airy_c_locale locale;
-    if (airy_c_locale_enter(&locale) != AIRY_OK)
-        return false;
-    const double number = strtod(text, &end);
-    airy_c_locale_leave(&locale);
-    if (*end || isinf(number))
-        return false;
-    *value = number;
-    return true;
-}
-
 static bool parse_whole(uint64_t *value, const char *text)
 {
     if (!*text || text[strspn(text, "0123456789")])
@@ -50,7 +34,7 @@ static bool parse_bytes(uint64_t *value, const char *text)
     memcpy(digits, text, n);
     digits[n] = 0;
     const char *rest = text + n, *unit = strchr(units, toupper((unsigned char)*rest));
-    if (!parse_number(&number, digits) || !unit)
+    if (!airy_number_parse(&number, digits) || !unit)
         return false;
     if (*rest && rest[1] && strcmp(rest + 1, "iB") != 0 && strcmp(rest + 1, "B") != 0)
         return false;
@@ -130,7 +114,7 @@ static const char *expect_real(const airy_parameter *p, void *field, const char 
     double value;
     char limits[LIMITS];
     snprintf(why, WHY, "expected a number%s", limits_text(limits, p));
-    if (!parse_number(&value, text) || !is_within(p, value))
+    if (!airy_number_parse(&value, text) || !is_within(p, value))
         return why;
     *(double *)field = value;
     return NULL;
@@ -147,7 +131,7 @@ static const char *expect_tuple(const airy_parameter *p, void *field, const char
         const size_t n = strcspn(at, ",");
         snprintf(word, sizeof(word), "%.*s", (int)n, at);
         good = n < sizeof(word) && tuple.count < p->most &&
-               parse_number(&tuple.values[tuple.count++], word);
+               airy_number_parse(&tuple.values[tuple.count++], word);
         if (!at[n])
             break;
         at += n + 1;

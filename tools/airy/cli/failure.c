@@ -68,6 +68,47 @@ static void name_parameter(char *sentence, size_t size, const struct common *com
         snprintf(sentence, size, "%s", error->text);
 }
 
+void tool_name_options(const struct common *common, airy_error *error)
+{
+    char text[AIRY_ERROR_TEXT], other[64] = "";
+    const size_t n = strlen(error->name);
+    if (error->subject != AIRY_SUBJECT_PARAMETER || !takes(common, error->name) ||
+        strncmp(error->text, error->name, n) != 0)
+        return;
+    const char *rest = error->text + n;
+    static const char *const links[] = {" and ", " goes with "};
+    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+        const size_t link = strlen(links[i]);
+        if (strncmp(rest, links[i], link) != 0)
+            continue;
+        snprintf(other, sizeof(other), "%.*s", (int)strcspn(rest + link, " ,:"), rest + link);
+        if (takes(common, other)) {
+            snprintf(text, sizeof(text), "--%s%s--%.900s", error->name, links[i], rest + link);
+            snprintf(error->text, sizeof(error->text), "%s", text);
+            return;
+        }
+    }
+    snprintf(text, sizeof(text), "--%.*s", (int)sizeof(text) - 3, error->text);
+    snprintf(error->text, sizeof(error->text), "%s", text);
+}
+
+int tool_refused(const struct common *common, airy_status status)
+{
+    airy_error error;
+    char hint[AIRY_HINT_TEXT];
+    airy_error_get(&error);
+    const size_t n = strlen(error.name);
+    const bool refused = error.status == status && status == AIRY_ERR_PARAM &&
+                         error.subject == AIRY_SUBJECT_PARAMETER &&
+                         !(strncmp(error.text, error.name, n) == 0 &&
+                           strncmp(error.text + n, " = ", 3) == 0); /* a value of a file */
+    if (!refused)
+        return tool_failed(common, status);
+    tool_name_options(common, &error);
+    const size_t used = tool_hint(hint, sizeof(hint), common, error.hint);
+    return tool_usage(common, "%s%s%s", error.text, used ? "; " : "", hint);
+}
+
 int tool_failed_as(const struct common *common, const airy_error *error)
 {
     char sentence[2048], tail[AIRY_HINT_TEXT + 2] = "; ";

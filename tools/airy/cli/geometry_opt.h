@@ -3,22 +3,13 @@
 #define AIRY_TOOLS_CLI_GEOMETRY_OPT_H
 
 #include "airy/calibrate.h"
+#include "airy/geometry_params.h"
 #include "cli/tool.h"
 
 /* Goes first in a command's params struct. */
 struct geometry_params {
     struct common common;
-    const char *poni, *detector;
-    double dist, poni1, poni2, rot1, rot2, rot3, wavelength, energy, pixel[2];
-    size_t orientation;
-    struct binning {
-        int rows, columns; /* 0: not given */
-    } binning;
-    airy_sensor sensor;
-    double attenuation;
-    bool parallax;
-    bool has_sensor, has_attenuation, has_dist, has_poni1, has_poni2, has_rot1, has_rot2, has_rot3,
-        has_wavelength, has_energy, has_pixel, has_orientation;
+    airy_geometry_params given;
 };
 
 extern const struct opt geometry_options[];
@@ -37,13 +28,12 @@ int geometry_override(airy_geometry *geometry, const struct geometry_params *par
 int geometry_arrays(airy_detector_arrays **arrays, airy_geometry *geometry,
                     const struct common *common);
 /*
- * All files of the stack must state the same of what the geometry takes from them. given: nothing is
- * taken from them, as it comes from elsewhere. Exit code.
+ * All files of the stack must state the same of what the geometry takes from them; with `first`
+ * (NULL: none) they must state what the first file of that stack does. replayed: nothing is taken
+ * from them, as the geometry comes from a configuration. Exit code.
  */
-int geometry_hold(airy_stack *stack, const struct geometry_params *params, bool given);
-/* The stack must state what the first file of another one states, which it goes on with. */
-int geometry_hold_like(airy_stack *stack, const airy_stack *first,
-                       const struct geometry_params *params, bool given);
+int geometry_hold(airy_stack *stack, const airy_stack *first, const struct geometry_params *params,
+                  bool replayed);
 /*
  * The geometry for frames of a shape: --poni, inline values, or the file's own. Exit code 0, 1 or
  * 2.
@@ -51,7 +41,7 @@ int geometry_hold_like(airy_stack *stack, const airy_stack *first,
 int geometry_resolve(airy_geometry *geometry, const struct geometry_params *params,
                      const airy_stack_meta *meta, size_t height, size_t width);
 /* Report a distance or wavelength that is likely to be in another unit. */
-void geometry_say_odd(const airy_geometry *geometry, const struct common *common);
+void geometry_say_odd(const airy_geometry *geometry, const struct geometry_params *params);
 /* tool_failed of what was made with that geometry: two wavelengths of the input are named. */
 int geometry_failed(const struct geometry_params *params, const airy_stack_meta *meta,
                     airy_status status);

@@ -27,6 +27,13 @@ extern const char tool_subject[], tool_exit_codes[], tool_environment[];
  * Print "airy COMMAND: <sentence of the last library failure><what to do>" and return exit code 1.
  */
 int tool_failed(const struct common *common, airy_status status);
+/*
+ * The same, but wrong use (exit code 2) where the library refuses options: AIRY_ERR_PARAM about a
+ * parameter that is missing, or does not go with another one.
+ */
+int tool_refused(const struct common *common, airy_status status);
+/* The sentence of a failure with the option's names: "NAME ...", "NAME and OTHER: ...". */
+void tool_name_options(const struct common *common, airy_error *error);
 /* The same for the failure of another thread, whose record was kept. */
 int tool_failed_as(const struct common *common, const airy_error *error);
 /* Write a hint with options and commands by their names; as airy_hint_render. */
@@ -182,8 +189,6 @@ double tool_now(void); /* s, monotonic */
 const char *tool_bytes(char text[32], double bytes);
 bool tool_has_suffix(const char *path, const char *suffix); /* case is ignored */
 bool tool_exists(const char *path);
-/* An HDF5 file has fewer bytes than its superblock says, as one that is being copied; how many. */
-bool tool_hdf5_is_cut(const char *path, uint64_t *there, uint64_t *declared);
 /* What is under the name of an output (NULL: there is none) that a run was to write and did not. */
 const char *tool_left(const struct common *common, const char *output);
 /*

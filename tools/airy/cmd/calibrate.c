@@ -238,19 +238,19 @@ static int check_guess(const struct job *job, const airy_stack_meta *meta, bool 
     const char *missing = !(g->dist > 0)         ? "--dist D"
                           : !(g->wavelength > 0) ? "--wavelength L or --energy E"
                           : !known && !p->has_center &&
-                                  !(p->geometry.has_poni1 && p->geometry.has_poni2)
+                                  !(p->geometry.given.has_poni1 && p->geometry.given.has_poni2)
                               ? "--center Y,X (pixels)"
                               : NULL;
     if (missing)
         return tool_usage(common, "the guess lacks %s%s%s%s", missing,
                           meta->contradicted ? " (" : "", meta->contradicted ? meta->unusable : "",
                           meta->contradicted ? ")" : "");
-    if (p->has_center && (p->geometry.has_poni1 || p->geometry.has_poni2))
+    if (p->has_center && (p->geometry.given.has_poni1 || p->geometry.given.has_poni2))
         return tool_usage(common, "--center and --poni1, --poni2: give one of them");
     const airy_status status = airy_geometry_check(g);
     if (status != AIRY_OK)
         return tool_failed(common, status);
-    geometry_say_odd(g, common);
+    geometry_say_odd(g, &p->geometry);
     return AIRY_EXIT_OK;
 }
 
@@ -279,10 +279,10 @@ static void say_wavelength(const struct job *job, const airy_stack_meta *meta)
         return;
     const struct geometry_params *p = &job->p->geometry;
     tool_say(&p->common, "%s gives a wavelength of %.6g m, the file says %.6g m; %.6g m is used",
-             p->has_wavelength ? "--wavelength"
-             : p->has_energy   ? "--energy"
-             : job->p->guess   ? "--guess"
-                               : "--poni",
+             p->given.wavelength != 0 ? "--wavelength"
+             : p->given.energy != 0   ? "--energy"
+             : job->p->guess          ? "--guess"
+                                      : "--poni",
              used, stated, used);
 }
 
@@ -291,10 +291,10 @@ static int make_guess(struct job *job, const airy_stack_meta *meta)
     const struct calibrate_params *p = job->p;
     const struct geometry_params *gp = &p->geometry;
     const struct common *common = &gp->common;
-    const char *poni = p->guess ? p->guess : gp->poni;
+    const char *poni = p->guess ? p->guess : gp->given.poni;
     airy_geometry *g = &job->guess;
     const size_t height = job->frame.height, width = job->frame.width;
-    if (p->guess && gp->poni)
+    if (p->guess && gp->given.poni)
         return tool_usage(common, "--guess and --poni: give one of them");
     const bool known = poni || meta->has_geometry;
     if (poni) {
@@ -303,7 +303,7 @@ static int make_guess(struct job *job, const airy_stack_meta *meta)
             return tool_failed(common, status);
     } else if (meta->has_geometry) {
         *g = meta->geometry;
-    } else if (!gp->detector && !gp->has_pixel) {
+    } else if (!gp->given.detector && !gp->given.has_pixel) {
         if (airy_detector_find_shape(&g->detector, height, width) != AIRY_OK)
             return tool_usage(common,
                               "no detector of the registry has %zu x %zu pixels; give --detector "

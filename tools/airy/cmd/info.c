@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/file.h"
 #include "images/fits_info.h"
 #include "cli/geometry_opt.h"
 #include "images/image_util.h"
@@ -448,7 +449,7 @@ static void print_entries(const struct common *common, const char *file,
 static json_t *cut_json(const struct common *common, const char *path, char why[512])
 {
     uint64_t there, declared;
-    if (!tool_hdf5_is_cut(path, &there, &declared))
+    if (!airy_hdf5_is_cut(path, &there, &declared))
         return json_pack("{s:b}", "cut", 0);
     snprintf(why, 512, "%.300s is cut off: %llu of %llu bytes are there; fetch it again", path,
              (unsigned long long)there, (unsigned long long)declared);

@@ -237,9 +237,9 @@ static int make_geometry(const struct simulate_params *p, airy_geometry *g)
     const struct geometry_params *gp = &p->geometry;
     memset(g, 0, sizeof(*g));
     airy_status status = AIRY_OK;
-    if (gp->poni)
-        status = airy_geometry_read(g, gp->poni);
-    else if (!gp->detector)
+    if (gp->given.poni)
+        status = airy_geometry_read(g, gp->given.poni);
+    else if (!gp->given.detector)
         status = airy_detector_find(&g->detector, "eiger_4M");
     if (status != AIRY_OK)
         return tool_failed(&gp->common, status);
@@ -250,8 +250,8 @@ static int make_geometry(const struct simulate_params *p, airy_geometry *g)
     if (d->height == 0 || d->width == 0)
         return tool_usage(&gp->common, "detector '%s' has no shape; name one with --detector",
                           d->name);
-    if (!gp->poni) {
-        if (!gp->has_dist)
+    if (!gp->given.poni) {
+        if (!(gp->given.dist != 0))
             simulated_distance(g);
         g->wavelength = g->wavelength > 0 ? g->wavelength : 1e-10;
     }

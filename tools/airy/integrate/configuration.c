@@ -98,8 +98,12 @@ static json_t *files_json(const struct integration *job, int *code)
     const struct integrate_params *p = job->params;
     const struct {
         const char *key, *path;
-    } named[] = {{"poni", p->geometry.poni}, {"mask", p->bad.mask}, {"mask-only", p->mask_only},
-                 {"dark", p->dark},          {"flat", p->flat},     {"absorption", p->absorption},
+    } named[] = {{"poni", p->geometry.given.poni},
+                 {"mask", p->bad.mask},
+                 {"mask-only", p->mask_only},
+                 {"dark", p->dark},
+                 {"flat", p->flat},
+                 {"absorption", p->absorption},
                  {"variance", p->variance}};
     json_t *files = json_object();
     for (size_t i = 0; files && i < sizeof(named) / sizeof(named[0]); i++)

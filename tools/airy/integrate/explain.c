@@ -24,10 +24,10 @@ static double measure_rate(const struct integration *job, airy_status *status)
 
 static const char *geometry_source(const struct integration *job)
 {
-    return job->replayed                ? "--config"
-           : job->params->geometry.poni ? "--poni"
-           : job->meta.has_geometry     ? "the file"
-                                        : "the command line";
+    return job->replayed                      ? "--config"
+           : job->params->geometry.given.poni ? "--poni"
+           : job->meta.has_geometry           ? "the file"
+                                              : "the command line";
 }
 
 /* "1000 bins from 0 to 12 q_nm^-1"; in two dimensions also the other axis. */

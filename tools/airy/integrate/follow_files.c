@@ -210,7 +210,7 @@ static enum taken give_rows(struct follow *f, const airy_stack *stack, const air
 static enum taken check_geometry(struct follow *f, airy_stack *stack)
 {
     const struct integration *job = f->job;
-    const int code = geometry_hold_like(stack, job->stack, &job->params->geometry, job->replayed);
+    const int code = geometry_hold(stack, job->stack, &job->params->geometry, job->replayed);
     return code == AIRY_EXIT_OK ? TAKEN : follow_fail(f, code);
 }
 

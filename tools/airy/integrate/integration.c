@@ -369,6 +369,7 @@ int integration_open_source(struct integration *job, const struct integrate_para
     job->source = source;
     job->params = params;
     job->common = &params->geometry.common;
+    const airy_geometry_params *given = &params->geometry.given;
     say_degrees(params);
     int code = open_stack(job);
     if (code == AIRY_EXIT_OK && replayed && !geometry_given(&params->geometry)) {
@@ -380,14 +381,14 @@ int integration_open_source(struct integration *job, const struct integrate_para
             marks && strcmp(replayed->detector.name, "Detector") == 0;
     }
     if (code == AIRY_EXIT_OK && job->stack)
-        code = geometry_hold(job->stack, &params->geometry, job->replayed);
+        code = geometry_hold(job->stack, NULL, &params->geometry, job->replayed);
     if (code == AIRY_EXIT_OK)
         code = geometry_resolve(&job->geometry, &params->geometry, &job->meta, job->info.height,
                                 job->info.width);
-    if (code == AIRY_EXIT_OK && (params->geometry.has_sensor || params->geometry.has_attenuation) &&
+    if (code == AIRY_EXIT_OK && (given->sensor.material[0] || given->attenuation != 0) &&
         !job->geometry.parallax && !params->sensor_efficiency)
         code = tool_usage(job->common, "--%s goes with --parallax or --sensor-efficiency",
-                          params->geometry.has_sensor ? "sensor" : "attenuation");
+                          given->sensor.material[0] ? "sensor" : "attenuation");
     if (code == AIRY_EXIT_OK)
         code = geometry_arrays(&job->arrays, &job->geometry, job->common);
     pattern_set_sample(&job->geometry, &params->pattern);

@@ -9,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "airy/file.h"
 #include "plot/gnuplot.h"
 #include "result/watch_view.h"
 
@@ -230,7 +231,7 @@ static bool never_a_result(const char *path, airy_status status, const struct st
         return false;
     const bool other = status == AIRY_ERR_FORMAT || status == AIRY_ERR_NOT_FOUND;
     return !S_ISREG(is.st_mode) ||
-           (other && !tool_hdf5_is_cut(path, &there, &declared) && !airy_result_is_written(path));
+           (other && !airy_hdf5_is_cut(path, &there, &declared) && !airy_result_is_written(path));
 }
 
 static void look_at(struct watch_look *look, struct viewer *v, const char *path, bool finished)

@@ -216,7 +216,7 @@ static int find_geometry(struct stream_source *s)
 {
     if (!s->meta.has_geometry && !geometry_given(&s->p->geometry))
         return AIRY_EXIT_OK;
-    int code = geometry_hold(s->stack, &s->p->geometry, false);
+    int code = geometry_hold(s->stack, NULL, &s->p->geometry, false);
     if (code == AIRY_EXIT_OK)
         code = geometry_resolve(&s->geometry, &s->p->geometry, &s->meta, s->info.height,
                                 s->info.width);

@@ -1,0 +1,209 @@
+#include "jobs/geometry.h"
+
+#include "base/number.h"
+
+static const char *parse_sensor(void *field, const char *text)
+{
+    return airy_sensor_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+static void print_sensor(char *text, size_t size, const void *field)
+{
+    const airy_sensor *sensor = field;
+    char number[AIRY_NUMBER_TEXT];
+    snprintf(text, size, "%s%s%s", sensor->material, sensor->thickness > 0 ? "," : "",
+             sensor->thickness > 0 ? airy_number_text(number, sensor->thickness, false) : "");
+}
+
+static const struct airy_job_record sensor_record = {sizeof(airy_sensor), parse_sensor,
+                                                     print_sensor};
+
+#define MEMBER(name) offsetof(struct airy_geometry_values, name)
+const struct airy_job_row airy_geometry_rows[] = {
+    {{.name = "poni",
+      .type = AIRY_PARAMETER_PATH,
+      .role = AIRY_ROLE_READ,
+      .help = "reads the geometry from this PONI file, version 1, 2, 2.1 or 3",
+      .section = "Geometry"},
+     MEMBER(poni),
+     NULL},
+    {{.name = "detector",
+      .type = AIRY_PARAMETER_TEXT,
+      .argument = "NAME|FILE",
+      .help = "names the detector by the registry, such as eiger_4M, or by a NeXus detector file "
+              "(.h5, .nxs)"},
+     MEMBER(detector),
+     NULL},
+    {{.name = "pixel",
+      .type = AIRY_PARAMETER_TUPLE,
+      .least = 2,
+      .most = 2,
+      .unit = "m",
+      .argument = "P1,P2",
+      .help = "sets height and width of a pixel, for a detector that is not in the registry"},
+     MEMBER(pixel),
+     NULL},
+    {{.name = "binning",
+      .type = AIRY_PARAMETER_SHAPE,
+      .argument = "NxM",
+      .fallback = "1x1",
+      .computed = true,
+      .help = "sets how many pixels of the detector (rows x columns) form one pixel of the frames"},
+     MEMBER(binning),
+     NULL},
+    {{.name = "orientation",
+      .type = AIRY_PARAMETER_WHOLE,
+      .lo = 1,
+      .hi = 4,
+      .fallback = "3",
+      .computed = true,
+      .help = "sets in which corner the first pixel lies, as PONI files count the corners"},
+     MEMBER(orientation),
+     NULL},
+    {{.name = "dist",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = 1e-9,
+      .hi = 1e6,
+      .unit = "m",
+      .argument = "D",
+      .help = "sets the distance of sample and detector plane"},
+     MEMBER(dist),
+     NULL},
+    {{.name = "poni1",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = -1e6,
+      .hi = 1e6,
+      .unit = "m",
+      .argument = "Y",
+      .help = "sets the point of normal incidence along the slow axis"},
+     MEMBER(poni1),
+     NULL},
+    {{.name = "poni2",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = -1e6,
+      .hi = 1e6,
+      .unit = "m",
+      .argument = "X",
+      .help = "sets the point of normal incidence along the fast axis"},
+     MEMBER(poni2),
+     NULL},
+    {{.name = "rot1",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = -7,
+      .hi = 7,
+      .unit = "rad",
+      .argument = "A",
+      .fallback = "0",
+      .computed = true,
+      .help = "sets the first rotation"},
+     MEMBER(rot1),
+     NULL},
+    {{.name = "rot2",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = -7,
+      .hi = 7,
+      .unit = "rad",
+      .argument = "A",
+      .fallback = "0",
+      .computed = true,
+      .help = "sets the second rotation"},
+     MEMBER(rot2),
+     NULL},
+    {{.name = "rot3",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = -7,
+      .hi = 7,
+      .unit = "rad",
+      .argument = "A",
+      .fallback = "0",
+      .computed = true,
+      .help = "sets the third rotation"},
+     MEMBER(rot3),
+     NULL},
+    {{.name = "wavelength",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = 1e-15,
+      .hi = 1e-3,
+      .unit = "m",
+      .argument = "L",
+      .help = "sets the wavelength"},
+     MEMBER(wavelength),
+     NULL},
+    {{.name = "energy",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = 1e-6,
+      .hi = 1000,
+      .unit = "keV",
+      .argument = "E",
+      .help = "sets the photon energy, instead of the wavelength"},
+     MEMBER(energy),
+     NULL},
+    {{.name = "sensor",
+      .type = AIRY_PARAMETER_RECORD,
+      .argument = "M[,T]",
+      .help = "sets what photons are absorbed in: Si, Ge, GaAs or CdTe, and its thickness in m"},
+     MEMBER(sensor),
+     &sensor_record},
+    {{.name = "attenuation",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = 1e-3,
+      .hi = 1e12,
+      .unit = "1/m",
+      .argument = "MU",
+      .help = "sets the sensor's linear attenuation, instead of that of its material"},
+     MEMBER(attenuation),
+     NULL},
+    {{.name = "parallax",
+      .type = AIRY_PARAMETER_FLAG,
+      .help = "corrects positions for the depth of absorption in the sensor"},
+     MEMBER(parallax),
+     NULL},
+    {{0}, 0, NULL}};
+#undef MEMBER
+
+/* What airy_detector_bin refuses stays refused. */
+static int clamp_binning(size_t count)
+{
+    return count > 1000 ? 1000 : (int)count;
+}
+
+airy_geometry_params airy_job_geometry_params(const airy_job *job,
+                                              const struct airy_geometry_values *v,
+                                              const char *input)
+{
+    return (airy_geometry_params){
+        .poni = v->poni,
+        .detector = v->detector,
+        .has_pixel = v->pixel.count > 0,
+        .pixel = {v->pixel.values[0], v->pixel.values[1]},
+        .binning = {clamp_binning(v->binning[0]), clamp_binning(v->binning[1])},
+        .orientation = (int)v->orientation,
+        .dist = v->dist,
+        .has_poni1 = airy_job_is_set(job, "poni1"),
+        .has_poni2 = airy_job_is_set(job, "poni2"),
+        .has_rot1 = airy_job_is_set(job, "rot1"),
+        .has_rot2 = airy_job_is_set(job, "rot2"),
+        .has_rot3 = airy_job_is_set(job, "rot3"),
+        .poni1 = v->poni1,
+        .poni2 = v->poni2,
+        .rot1 = v->rot1,
+        .rot2 = v->rot2,
+        .rot3 = v->rot3,
+        .wavelength = v->wavelength,
+        .energy = v->energy,
+        .sensor = v->sensor,
+        .attenuation = v->attenuation,
+        .parallax = v->parallax,
+        .input = input,
+        .message = airy_job_pass_message,
+        .user = (void *)job};
+}
+
+airy_status airy_job_resolve_geometry(const airy_job *job, airy_geometry *geometry,
+                                      const struct airy_geometry_values *values,
+                                      const airy_stack_meta *meta, const char *input, size_t height,
+                                      size_t width)
+{
+    const airy_geometry_params params = airy_job_geometry_params(job, values, input);
+    return airy_geometry_resolve(geometry, &params, meta, height, width);
+}
