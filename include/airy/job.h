@@ -86,10 +86,10 @@ typedef enum airy_parameter_affects {
     AIRY_AFFECTS_COUNT
 } airy_parameter_affects;
 
-/** When a parameter may be set: another one has one of these words. */
+/** When a parameter may be set: another one was set, or has one of these words. */
 typedef struct airy_parameter_condition {
     const char *parameter;    /**< NULL: always */
-    const char *const *words; /**< NULL behind the last */
+    const char *const *words; /**< NULL behind the last; NULL: the other one was set */
 } airy_parameter_condition;
 
 /** A parameter of a job. The library owns these structs; members are appended only. */
@@ -113,6 +113,7 @@ typedef struct airy_parameter {
     airy_parameter_condition only_with;
     bool open;  /**< the numbers lo and hi themselves are refused */
     bool array; /**< of PATH: an array in memory may stand for the file (airy_job_set_array) */
+    bool any;   /**< of REAL: "nan" and "inf" are values, which are strings in JSON */
 } airy_parameter;
 
 /** The kind of a result. */

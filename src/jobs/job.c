@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/word.h"
 
 enum { NOT_THERE = -1 };
@@ -219,6 +220,10 @@ static json_t *number_json(double value)
 
 airy_status airy_job_set_number(airy_job *job, const char *name, double value)
 {
+    char text[AIRY_NUMBER_TEXT];
+    const int row = job && name ? find_row(job, name) : NOT_THERE;
+    if (!isfinite(value) && row != NOT_THERE && job->rows[row]->p.any)
+        return airy_job_set(job, name, airy_number_text(text, value, false));
     return set_value(job, name, number_json(value));
 }
 
@@ -459,6 +464,11 @@ void airy_job_text_free(char *text)
     free(text);
 }
 
+bool airy_job_has(const airy_job *job, const char *name)
+{
+    return find_row(job, name) != NOT_THERE;
+}
+
 bool airy_job_is_set(const airy_job *job, const char *name)
 {
     const int row = find_row(job, name);
@@ -478,6 +488,10 @@ static airy_status check_condition(const airy_job *job, size_t row)
     if (!with->parameter || !is_given(job, row))
         return AIRY_OK;
     AIRY_TRY(row_of(job, with->parameter, &other));
+    AIRY_FAIL_ON_IF(!with->words && job->origins[other] == AIRY_ORIGIN_DEFAULT, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s goes with %s", p->name, with->parameter);
+    if (!with->words)
+        return AIRY_OK;
     if (!is_unset(job, other))
         AIRY_TRY(airy_value_text(job->rows[other], job->fields[other], &text));
     for (; with->words[count]; count++)
@@ -677,11 +691,33 @@ airy_status airy_job_put_text(airy_job *job, const char *result, const char *tex
 
 airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json)
 {
-    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY)
+                      : NULL;
     json_decref(json);
     AIRY_FAIL_IF(!text, AIRY_ERR_MEMORY, "out of memory for JSON");
     made_of(job, result)->text = text;
     return AIRY_OK;
+}
+
+/* Numbers keep the form that they have in the object: a real one its point, a whole one all digits. */
+airy_status airy_job_put_object(airy_job *job, json_t *object)
+{
+    airy_status status = object ? AIRY_OK : airy_fail(AIRY_ERR_MEMORY, "out of memory for JSON");
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value)
+    {
+        if (status != AIRY_OK)
+            break;
+        status = airy_job_put_json(job, name, json_incref(value));
+        job->made[find_result(job, name)].numbers[0] = json_is_string(value)
+                                                           ? strtod(json_string_value(value), NULL)
+                                                       : json_is_number(value)
+                                                           ? json_number_value(value)
+                                                           : (double)NAN;
+    }
+    json_decref(object);
+    return status;
 }
 
 void airy_job_put_table(airy_job *job, const char *result, const airy_table *table, void *data)
@@ -802,9 +838,9 @@ static json_t *result_number(double value)
 
 static json_t *result_json(const struct airy_job_made *made, airy_job_result_kind kind)
 {
-    if (kind == AIRY_JOB_NUMBER)
+    if (kind == AIRY_JOB_NUMBER && !made->text)
         return result_number(made->numbers[0]);
-    if (kind == AIRY_JOB_JSON)
+    if (kind == AIRY_JOB_NUMBER || kind == AIRY_JOB_JSON)
         return json_loads(made->text, JSON_DECODE_ANY, NULL);
     if (kind == AIRY_JOB_TEXT)
         return airy_is_utf8(made->text, strlen(made->text)) ? json_string(made->text) : json_null();

@@ -96,7 +96,7 @@ struct airy_job_made {
     void *data; /* of the view or the table, malloc'ed */
     double numbers[AIRY_JOB_NUMBERS_MOST];
     size_t count;
-    char *text; /* of TEXT and JSON */
+    char *text; /* of TEXT and JSON; of a number its JSON, or NULL */
 };
 
 /* A job is released by the one who ends its run, if it was destroyed meanwhile. */
@@ -142,6 +142,8 @@ void airy_value_clear(const struct airy_job_row *row, void *field);
 
 /* ---- for jobs (job.c) ---- */
 
+/* Whether the job has a parameter of this name. */
+bool airy_job_has(const airy_job *job, const char *name);
 /* Whether a parameter was set. The name must be one of the job's. */
 bool airy_job_is_set(const airy_job *job, const char *name);
 /* Set a parameter that nobody has set to what was found, by its text, until the job is closed. */
@@ -164,6 +166,11 @@ void airy_job_put_number(airy_job *job, const char *result, double value);
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text);
 /* Hand over JSON, whose reference is the job's from then on; NULL: memory was short. */
 airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json);
+/*
+ * Hand over the values of an object, whose reference is the job's, as the results of these names, which
+ * are numbers and JSON. A number is null, or digits of 64 bits as a string, where the object has that.
+ */
+airy_status airy_job_put_object(airy_job *job, json_t *object);
 /* Hand over a table. What it points to lies in `data`, malloc'ed, which is the job's from then on. */
 void airy_job_put_table(airy_job *job, const char *result, const airy_table *table, void *data);
 /* Whether a result is to be kept in memory: no file is named for it, or it is wanted. */

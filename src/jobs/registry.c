@@ -5,10 +5,10 @@
 #include "jobs/job.h"
 
 extern const struct airy_job_kind airy_job_compress, airy_job_decompress, airy_job_densify,
-    airy_job_reduce;
+    airy_job_reduce, airy_job_stats;
 
-static const struct airy_job_kind *const kinds[] = {&airy_job_reduce, &airy_job_compress,
-                                                    &airy_job_decompress, &airy_job_densify};
+static const struct airy_job_kind *const kinds[] = {
+    &airy_job_reduce, &airy_job_compress, &airy_job_decompress, &airy_job_densify, &airy_job_stats};
 enum { COUNT = sizeof(kinds) / sizeof(kinds[0]) };
 
 /* NULL after AIRY_ERR_NOT_FOUND was reported. */

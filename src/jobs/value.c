@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -109,10 +110,28 @@ static const char *expect_bytes(const airy_parameter *p, void *field, const char
     return NULL;
 }
 
+/* "nan", "inf" or "infinity", with a sign or without. */
+static bool parse_no_number(double *value, const char *text)
+{
+    static const char *const words[] = {"nan", "inf", "infinity"};
+    const bool minus = *text == '-';
+    text += minus || *text == '+';
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcasecmp(text, words[i]) == 0) {
+            *value = i == 0 ? (double)NAN : minus ? -(double)INFINITY : (double)INFINITY;
+            return true;
+        }
+    return false;
+}
+
 static const char *expect_real(const airy_parameter *p, void *field, const char *text, char *why)
 {
     double value;
     char limits[LIMITS];
+    if (p->any)
+        return airy_number_parse(field, text) || parse_no_number(field, text)
+                   ? NULL
+                   : "expected a number, nan or inf";
     snprintf(why, WHY, "expected a number%s", limits_text(limits, p));
     if (!airy_number_parse(&value, text) || !is_within(p, value))
         return why;
@@ -423,10 +442,11 @@ static bool is_number(airy_parameter_type type)
            type == AIRY_PARAMETER_SEED || type == AIRY_PARAMETER_BYTES;
 }
 
-/* SEED and BYTES go beyond what JSON's integers hold. */
-static bool may_be_text(airy_parameter_type type)
+/* SEED and BYTES go beyond what JSON's integers hold, and JSON has no NaN. */
+static bool may_be_text(const airy_parameter *p)
 {
-    return !is_number(type) || type == AIRY_PARAMETER_SEED || type == AIRY_PARAMETER_BYTES;
+    return !is_number(p->type) || p->type == AIRY_PARAMETER_SEED ||
+           p->type == AIRY_PARAMETER_BYTES || p->any;
 }
 
 static bool add_number(char *text, size_t *n, const json_t *json)
@@ -477,7 +497,7 @@ airy_status airy_value_from_json(const struct airy_job_row *row, const json_t *j
         from = json_is_array(json) && add_numbers(room, json) ? room : NULL;
     else if (is_number(type) && json_is_number(json))
         from = add_number(room, &n, json) ? room : NULL;
-    else if (may_be_text(type) && json_is_string(json) &&
+    else if (may_be_text(&row->p) && json_is_string(json) &&
              strlen(json_string_value(json)) == json_string_length(json))
         from = json_string_value(json);
     AIRY_FAIL_ON_IF(!from, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER, "%s: expected %s in JSON",
@@ -523,6 +543,7 @@ bool airy_value_is_array(const struct airy_job_row *row, const void *field)
 
 json_t *airy_value_to_json(const struct airy_job_row *row, const void *field)
 {
+    char number[AIRY_NUMBER_TEXT];
     if (airy_value_is_array(row, field))
         return json_null();
     if (row->p.list)
@@ -533,7 +554,9 @@ json_t *airy_value_to_json(const struct airy_job_row *row, const void *field)
     case AIRY_PARAMETER_WHOLE:
         return json_integer((json_int_t) * (const size_t *)field);
     case AIRY_PARAMETER_REAL:
-        return json_real(*(const double *)field);
+        if (isfinite(*(const double *)field))
+            return json_real(*(const double *)field);
+        return json_string(airy_number_text(number, *(const double *)field, false));
     case AIRY_PARAMETER_TUPLE:
         return numbers_json(field);
     default: {

@@ -36,7 +36,7 @@ static void check_descriptions(struct check *c)
                 CHECK(c, strcmp(p->name, airy_job_parameter_at(info.name, k)->name) != 0);
             const airy_parameter_condition *with = &p->only_with;
             if (with->parameter)
-                CHECK(c, with->words && with->words[0] &&
+                CHECK(c, (!with->words || with->words[0]) &&
                              airy_job_get_origin(job, with->parameter, &origin) == AIRY_OK);
             CHECK_OK(c, airy_job_get_origin(job, p->name, &origin));
             CHECK(c, origin == AIRY_ORIGIN_DEFAULT);
@@ -993,4 +993,5 @@ void check_job(struct check *c)
     check_compress(c);
     check_compress_ends(c);
     check_densify(c);
+    check_job_images(c);
 }

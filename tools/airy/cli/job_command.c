@@ -19,14 +19,49 @@ static bool step(void *user, size_t done, size_t total)
     if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device"))
         tool_say_device(&p->common, airy_job_device(p->job));
     p->begun = true;
+    if (total == 1) /* a bar of one step shows nothing */
+        return !tool_interrupted();
     return progress_step(&p->progress, done, total);
+}
+
+/* The parameter that a word "NAME=..." begins with; NULL: none. */
+static const airy_parameter *named_by(const struct job_params *p, const char *word)
+{
+    char name[64];
+    const size_t n = strcspn(word, "= ");
+    if (word[n] != '=' || n == 0 || n >= sizeof(name))
+        return NULL;
+    snprintf(name, sizeof(name), "%.*s", (int)n, word);
+    return find_parameter(p, name);
+}
+
+/*
+ * A sentence of the job with options in place of parameters: a word "NAME=VALUE" becomes
+ * "--NAME=VALUE", and "NAME=on" of a flag "--NAME".
+ */
+static void name_values(const struct job_params *p, char *to, size_t size, const char *text)
+{
+    size_t used = 0;
+    for (const char *at = text; *at && used + 3 < size;) {
+        const airy_parameter *parameter = at == text || at[-1] == ' ' ? named_by(p, at) : NULL;
+        size_t word = parameter ? strcspn(at, " ;,") : 1;
+        const bool flag = parameter && parameter->type == AIRY_PARAMETER_FLAG;
+        const int n = snprintf(to + used, size - used, "%s%.*s", parameter ? "--" : "",
+                               (int)(flag ? strcspn(at, "=") : word), at);
+        used += (size_t)n;
+        at += word;
+    }
+    to[used < size ? used : size - 1] = 0;
 }
 
 static void print_message(void *user, airy_log_level level, const char *text)
 {
     const struct job_params *p = user;
-    if (level <= AIRY_LOG_WARN || (level == AIRY_LOG_INFO && p->common.verbose))
-        tool_say(&p->common, "%s", text);
+    char named[2 * AIRY_ERROR_TEXT];
+    if (level > AIRY_LOG_WARN && !(level == AIRY_LOG_INFO && p->common.verbose))
+        return;
+    name_values(p, named, sizeof(named), text);
+    tool_say(&p->common, "%s", named);
 }
 
 /* The output that messages name; NULL: none. */
@@ -34,6 +69,17 @@ static const char *find_output(const struct job_params *p)
 {
     const airy_parameter *written = job_role(p, AIRY_ROLE_WRITTEN);
     return written ? job_output(p, written->name) : NULL;
+}
+
+/* Exit code. */
+static int check_inputs(const struct job_params *p)
+{
+    const struct common *c = &p->common;
+    const airy_parameter *input = find_role(p, AIRY_ROLE_INPUT);
+    for (size_t i = 0; input && i < c->inputs.count; i++)
+        if (!*c->inputs.items[i] && !is_written(c, i))
+            return tool_fail(c, "the %s's name is empty, expected a file", input->name);
+    return AIRY_EXIT_OK;
 }
 
 /* The arguments, and what every command has as options. */
@@ -103,6 +149,8 @@ int job_check(void *params)
     struct job_params *p = params;
     airy_error error;
     int code = check_output(p);
+    if (code == AIRY_EXIT_OK)
+        code = check_inputs(p);
     if (code == AIRY_EXIT_OK && p->common.compare)
         code = job_compare_check(&p->common);
     if (code != AIRY_EXIT_OK)
@@ -121,10 +169,13 @@ static int print_failure(const struct job_params *p, const char *output, airy_st
 {
     const struct common *common = &p->common;
     airy_error error;
+    char sentence[AIRY_ERROR_TEXT];
     airy_error_get(&error);
     if (status == AIRY_ERR_CANCELLED)
         return tool_fail(common, "%s, %s; start again", error.text, tool_left(common, output));
     name_options(p, &error);
+    snprintf(sentence, sizeof(sentence), "%s", error.text);
+    name_values(p, error.text, sizeof(error.text), sentence);
     if (status == AIRY_ERR_UNSUPPORTED && output && tool_has_suffix(output, ".png"))
         return tool_fail(common, "%s, and 'airy view' draws pictures", error.text);
     error.status = status;

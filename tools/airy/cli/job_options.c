@@ -40,16 +40,16 @@ static const char *help_of(const airy_parameter *p)
     size_t n = 0;
     if (p->unit)
         snprintf(unit, sizeof(unit), ", in %s", p->unit);
-    for (size_t i = 0; with->parameter && with->words[i] && n < sizeof(list); i++)
+    for (size_t i = 0; with->words && with->words[i] && n < sizeof(list); i++)
         n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
-                              i == 0               ? ""
+                              i == 0               ? " "
                               : with->words[i + 1] ? ", "
                                                    : " or ",
                               with->words[i]);
     const size_t size = strlen(p->help) + sizeof(unit) + sizeof(list) + 64;
     char *text = malloc(size);
     if (text && with->parameter)
-        snprintf(text, size, "%s%s; it goes with --%s %s", p->help, unit, with->parameter, list);
+        snprintf(text, size, "%s%s; it goes with --%s%s", p->help, unit, with->parameter, list);
     else if (text)
         snprintf(text, size, "%s%s", p->help, unit);
     return text;

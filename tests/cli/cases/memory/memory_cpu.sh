@@ -20,4 +20,4 @@ $airy convert $small -o all.npy --memory-limit 32M --quiet
 $airy integrate $small --memory-limit 100K --split no -o n.h5 --quiet 2>said
 grep -q 'it needs more than 854685 bytes, limit 102400, in use 0; raise --memory-limit, use fewer --bins, or choose another --device$' said || { cat said >&2; exit 8; }
 $airy stats $small --memory-limit 1M --quiet 2>said
-grep -q 'wanted 3038880 bytes, in use 0, limit 1048576, .*; take fewer planes at a time by --each or --frames; raise --memory-limit' said || { cat said >&2; exit 9; }
+grep -q 'wanted 3038880 bytes, in use 0, limit 1048576, .*; take fewer planes at a time by --each or --frames=A:B; raise --memory-limit' said || { cat said >&2; exit 9; }

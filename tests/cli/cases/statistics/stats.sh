@@ -5,7 +5,7 @@ $airy stats a.npy --quantiles 0,50,100 --histogram 4,-1,3 --mad
 # a stack: what its file marks as bad is said, and left out by a mask of one frame
 $airy simulate diffraction gaps.h5 --detector pilatus_300k --frames 3 --gaps --quiet
 $airy stats gaps.h5 2>said | grep -c '"max": 4294967295.0'
-grep -o 'gaps.h5 marks 16558 pixels of a frame as bad, which are taken as values here; --mask leaves them out' said
+grep -o 'gaps.h5 marks 16558 pixels of a frame as bad, which are taken as values here; --mask=FILE leaves them out' said
 $airy stats gaps.h5 --mask gaps.h5::/entry/instrument/detector/pixel_mask 2>said | grep '"masked"'
 grep -c marks said
 # the mask itself marks nothing; one with an axis of length 1 in front is of each frame

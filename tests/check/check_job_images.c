@@ -1,0 +1,233 @@
+/* Jobs on images: in memory and from files beside their operations by hand, and bad input. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "airy/error.h"
+#include "airy/image.h"
+#include "airy/job.h"
+#include "airy/reduce.h"
+#include "check_pipeline.h"
+
+enum { PLANES = 3, HEIGHT = 21, WIDTH = 34, PIXELS = HEIGHT * WIDTH };
+
+/* A cube of counts, and a mask of one frame. */
+struct cube {
+    uint16_t data[PLANES * PIXELS];
+    uint8_t mask[PIXELS];
+    airy_host_view view, of_mask;
+};
+
+static struct cube *make_cube(struct check *c)
+{
+    struct cube *cube = check_alloc(c, sizeof(*cube));
+    check_rand(c, cube->data, AIRY_DTYPE_U16, PLANES * PIXELS, 0, 500);
+    for (size_t i = 0; i < PIXELS; i += 7)
+        cube->mask[i] = 1;
+    cube->view = (airy_host_view){
+        .data = cube->data, .dtype = AIRY_DTYPE_U16, .ndim = 3, .shape = {PLANES, HEIGHT, WIDTH}};
+    cube->of_mask = (airy_host_view){
+        .data = cube->mask, .dtype = AIRY_DTYPE_U8, .ndim = 2, .shape = {HEIGHT, WIDTH}};
+    return cube;
+}
+
+/* The cube's array, or its file. */
+static airy_job *open_job(struct check *c, const char *name, const struct cube *cube,
+                          const char *path)
+{
+    airy_job *job = NULL;
+    CHECK_OK(c, airy_job_create(&job, name, NULL, NULL));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    if (path)
+        CHECK_OK(c, airy_job_set(job, "image", path));
+    else
+        CHECK_OK(c, airy_job_set_array(job, "image", &cube->view));
+    return job;
+}
+
+static const char *write_cube(struct check *c, struct cube *cube)
+{
+    const char *path = check_run_path(c, "cube.npy");
+    const airy_image image = {
+        .dtype = AIRY_DTYPE_U16, .ndim = 3, .shape = {PLANES, HEIGHT, WIDTH}, .data = cube->data};
+    CHECK_OK(c, airy_image_write(&image, path, true));
+    return path;
+}
+
+static double number_of(struct check *c, const airy_job *job, const char *result)
+{
+    double value = 0;
+    CHECK_OK(c, airy_job_get_number(job, result, &value));
+    return value;
+}
+
+/* Plane i of the cube, and its bad pixels, by hand. */
+static airy_statistics by_hand(struct check *c, const struct cube *cube, size_t i)
+{
+    const size_t shape[2] = {HEIGHT, WIDTH};
+    airy_statistics s = {.count = 0};
+    const airy_array *src = check_upload(c, AIRY_DTYPE_U16, 2, shape, cube->data + i * PIXELS),
+                     *mask = check_upload(c, AIRY_DTYPE_U8, 2, shape, cube->mask);
+    CHECK_OK(c, airy_statistics_get(c->queue, &s, src, mask, AIRY_STATISTICS_ALL));
+    return s;
+}
+
+/* JSON of planes has the same numbers. */
+static void check_plane(struct check *c, const json_t *plane, const airy_statistics *s)
+{
+    CHECK(c, json_integer_value(json_object_get(plane, "count")) == (json_int_t)s->count &&
+                 json_integer_value(json_object_get(plane, "masked")) == (json_int_t)s->masked);
+    CHECK(c, json_real_value(json_object_get(plane, "min")) == s->min &&
+                 json_real_value(json_object_get(plane, "max")) == s->max &&
+                 json_real_value(json_object_get(plane, "sum")) == s->sum &&
+                 json_real_value(json_object_get(plane, "median")) == s->median &&
+                 json_real_value(json_object_get(plane, "std")) == s->std);
+}
+
+static void check_stats_planes(struct check *c)
+{
+    if (!check_case(c, "job_stats_planes"))
+        return;
+    struct cube *cube = make_cube(c);
+    const char *path = write_cube(c, cube), *text = NULL;
+    for (int to_file = 0; to_file < 2; to_file++) {
+        airy_job *job = open_job(c, "stats", cube, to_file ? path : NULL);
+        CHECK_OK(c, airy_job_set_array(job, "mask", &cube->of_mask));
+        CHECK_OK(c, airy_job_set_flag(job, "each", true));
+        CHECK_OK(c, airy_job_set_flag(job, "mad", true));
+        CHECK_OK(c, airy_job_run(job));
+        CHECK_OK(c, airy_job_get_text(job, "planes", &text));
+        json_t *planes = json_loads(text, 0, NULL);
+        CHECK(c, json_array_size(planes) == PLANES);
+        for (size_t i = 0; i < PLANES; i++) {
+            const airy_statistics s = by_hand(c, cube, i);
+            check_plane(c, json_array_get(planes, i), &s);
+        }
+        json_decref(planes);
+        airy_job_destroy(&job);
+    }
+}
+
+static void check_stats_one(struct check *c)
+{
+    if (!check_case(c, "job_stats"))
+        return;
+    struct cube *cube = make_cube(c);
+    const airy_statistics s = by_hand(c, cube, 1);
+    const char *quantiles = NULL;
+    char *json = NULL;
+    airy_job *job = open_job(c, "stats", cube, NULL);
+    CHECK_OK(c, airy_job_set_array(job, "mask", &cube->of_mask));
+    CHECK_OK(c, airy_job_set(job, "frames", "1"));
+    CHECK_OK(c, airy_job_set(job, "quantiles", "0,100"));
+    CHECK_OK(c, airy_job_set(job, "histogram", "1"));
+    CHECK_OK(c, airy_job_run(job));
+    CHECK(c, number_of(c, job, "count") == (double)s.count);
+    CHECK(c, number_of(c, job, "masked") == (double)s.masked && s.masked == PIXELS / 7);
+    CHECK(c, number_of(c, job, "mean") == s.mean && number_of(c, job, "std") == s.std &&
+                 number_of(c, job, "median") == s.median);
+    CHECK_OK(c, airy_job_get_text(job, "quantiles", &quantiles));
+    CHECK(c, strstr(quantiles, "\"percent\":100.0"));
+    CHECK_OK(c, airy_job_results_json(job, &json));
+    CHECK(c, strncmp(json, "{\"count\":", 9) == 0 && strstr(json, "\"below\":0,\"above\":0"));
+    airy_job_text_free(json);
+    airy_job_destroy(&job);
+}
+
+/* Integers of 64 bits keep their digits. */
+static void check_stats_wide(struct check *c)
+{
+    if (!check_case(c, "job_stats_wide"))
+        return;
+    const uint64_t data[2] = {UINT64_MAX, UINT64_MAX - 1};
+    const airy_host_view view = {.data = data, .dtype = AIRY_DTYPE_U64, .ndim = 2, .shape = {1, 2}};
+    airy_job *job = NULL;
+    char *json = NULL;
+    CHECK_OK(c, airy_job_create(&job, "stats", NULL, NULL));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    CHECK_OK(c, airy_job_set_array(job, "image", &view));
+    CHECK_OK(c, airy_job_run(job));
+    CHECK_OK(c, airy_job_results_json(job, &json));
+    CHECK(c, strstr(json, "\"min\":\"18446744073709551614\",\"max\":\"18446744073709551615\""));
+    CHECK(c, number_of(c, job, "max") == 0x1p64);
+    airy_job_text_free(json);
+    airy_job_destroy(&job);
+}
+
+/* What every such job refuses; value NULL: an array, of the mask one of another shape. */
+struct refusal {
+    const char *job, *name, *value;
+    airy_status status;
+    const char *sentence;
+};
+
+static void check_refusals(struct check *c)
+{
+    static const struct refusal refusals[] = {
+        {"stats", "delta-dummy", "1", AIRY_ERR_PARAM, "delta-dummy goes with dummy"},
+        {"stats", "histogram", "4,2", AIRY_ERR_PARAM, "histogram 4,2: expected N or N,LO,HI"},
+        {"stats", "histogram", "4,2,1", AIRY_ERR_PARAM, "histogram 4,2,1: expected"},
+        {"stats", "histogram", "1.5", AIRY_ERR_PARAM, "histogram 1.5: expected"},
+        {"stats", "frames", "3", AIRY_ERR_PARAM, "frames: image has 3 frames"},
+        {"stats", "channel", "high", AIRY_ERR_PARAM, "channel high: an array has no channels"},
+        {"stats", "mask", NULL, AIRY_ERR_SHAPE, "mask: has 2 x 34 values, the image 3 x 21 x 34"},
+        {"stats", "mask", "/nowhere.npy", AIRY_ERR_NOT_FOUND, "nowhere.npy"}};
+    if (!check_case(c, "job_images_refused"))
+        return;
+    struct cube *cube = make_cube(c);
+    airy_host_view other = cube->of_mask;
+    airy_error error;
+    other.shape[0] = 2;
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        const struct refusal *r = &refusals[i];
+        airy_job *job = open_job(c, r->job, cube, NULL);
+        CHECK_OK(c, r->value ? airy_job_set(job, r->name, r->value)
+                             : airy_job_set_array(job, r->name, &other));
+        CHECK_FAILS(c, airy_job_run(job), r->status, r->sentence);
+        airy_error_get(&error);
+        CHECK(c, r->status == AIRY_ERR_NOT_FOUND ||
+                     (error.subject == AIRY_SUBJECT_PARAMETER && strcmp(error.name, r->name) == 0));
+        airy_job_destroy(&job);
+    }
+    airy_job *job = open_job(c, "stats", cube, NULL);
+    CHECK_FAILS(c, airy_job_set(job, "quantiles", "50,101"), AIRY_ERR_PARAM,
+                "quantiles 50,101: expected 1 to 64 numbers from 0 to 100");
+    airy_job_destroy(&job);
+}
+
+/* A value of pixels may be no number. */
+static void check_dummy(struct check *c)
+{
+    if (!check_case(c, "job_images_dummy"))
+        return;
+    const float data[4] = {1, NAN, 3, INFINITY};
+    const airy_host_view view = {.data = data, .dtype = AIRY_DTYPE_F32, .ndim = 2, .shape = {2, 2}};
+    char *json = NULL;
+    airy_job *job = NULL, *other = NULL;
+    CHECK_OK(c, airy_job_create(&job, "stats", NULL, NULL));
+    CHECK_OK(c, airy_job_create(&other, "stats", NULL, NULL));
+    CHECK_OK(c, airy_job_set_number(job, "dummy", (double)NAN));
+    CHECK_OK(c, airy_job_get_json(job, &json));
+    CHECK(c, strcmp(json, "{\"dummy\":\"nan\"}") == 0);
+    CHECK_OK(c, airy_job_set_json(other, json));
+    CHECK_OK(c, airy_job_set(other, "device", c->spec));
+    CHECK_OK(c, airy_job_set_array(other, "image", &view));
+    CHECK_OK(c, airy_job_run(other));
+    CHECK(c, number_of(c, other, "masked") == 1 && number_of(c, other, "nan") == 1);
+    CHECK_FAILS(c, airy_job_set_number(job, "delta-dummy", (double)NAN), AIRY_ERR_PARAM,
+                "not a finite number");
+    airy_job_text_free(json);
+    airy_job_destroy(&job);
+    airy_job_destroy(&other);
+}
+
+void check_job_images(struct check *c)
+{
+    check_stats_one(c);
+    check_stats_planes(c);
+    check_stats_wide(c);
+    check_refusals(c);
+    check_dummy(c);
+}
