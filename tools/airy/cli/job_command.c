@@ -75,9 +75,9 @@ static const char *find_output(const struct job_params *p)
 static int check_inputs(const struct job_params *p)
 {
     const struct common *c = &p->common;
-    const airy_parameter *input = find_role(p, AIRY_ROLE_INPUT);
+    const airy_parameter *input = job_role(p, AIRY_ROLE_INPUT);
     for (size_t i = 0; input && i < c->inputs.count; i++)
-        if (!*c->inputs.items[i] && !is_written(c, i))
+        if (!*c->inputs.items[i] && !job_is_written(c, i))
             return tool_fail(c, "the %s's name is empty, expected a file", input->name);
     return AIRY_EXIT_OK;
 }
