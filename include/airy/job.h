@@ -101,7 +101,8 @@ typedef struct airy_parameter {
     airy_parameter_role role;
     airy_parameter_affects affects;
     double lo, hi;            /**< limits of numbers, which may be infinite; both 0: none */
-    const char *const *words; /**< of WORD and DTYPE: NULL behind the last */
+    const char *const *words; /**< of WORD and DTYPE: NULL behind the last; of WHOLE a word that may
+                                   stand for the number, such as "all", or NULL */
     size_t least, most;       /**< numbers of a TUPLE */
     const char *unit;         /**< of numbers: "m", "deg"; NULL: none */
     const char *argument;     /**< placeholder of the help text: "A:B[:S]"; NULL: of the type */

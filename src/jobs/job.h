@@ -16,9 +16,9 @@
 /*
  * Members of a struct of values by the type of their parameter: FLAG bool, WHOLE size_t, SEED and
  * BYTES uint64_t, REAL double, TEXT and PATH char *, WORD int, DTYPE airy_dtype, TUPLE struct
- * airy_job_tuple, RANGE and SHAPE size_t[3] and [2], RECORD what its functions take; a list of TEXT
- * or PATH struct airy_job_list; PATH with `array` struct airy_job_source. A RANGE without an end has
- * the end 0.
+ * airy_job_tuple, RANGE and SHAPE size_t[3] and [2], RECORD what its functions take; a list struct
+ * airy_job_list; PATH with `array` struct airy_job_source. A RANGE without an end has the end 0; a
+ * WHOLE with a word is SIZE_MAX for it.
  */
 enum { AIRY_JOB_TUPLE = 64 };
 struct airy_job_tuple {
@@ -26,7 +26,7 @@ struct airy_job_tuple {
     size_t count;
 };
 
-/* Texts; of PATH with `array` also an array in place of the files. */
+/* The texts of the items, for airy_value_parse; of PATH with `array` also an array in place of the files. */
 struct airy_job_list {
     char **items;
     size_t count;

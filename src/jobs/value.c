@@ -87,10 +87,16 @@ static const char *expect_whole(const airy_parameter *p, void *field, const char
 {
     uint64_t value;
     const double hi = is_limited(p) && isfinite(p->hi) ? p->hi : (double)SIZE_MAX;
+    if (p->words && strcmp(text, p->words[0]) == 0) {
+        *(size_t *)field = SIZE_MAX;
+        return NULL;
+    }
     if (hi < (double)SIZE_MAX)
-        snprintf(why, WHY, "expected a whole number from %.0f to %.0f", p->lo, hi);
+        snprintf(why, WHY, "expected a whole number from %.0f to %.0f%s%s", p->lo, hi,
+                 p->words ? ", or " : "", p->words ? p->words[0] : "");
     else
-        snprintf(why, WHY, "expected a whole number from %.0f on", p->lo);
+        snprintf(why, WHY, "expected a whole number from %.0f on%s%s", p->lo,
+                 p->words ? ", or " : "", p->words ? p->words[0] : "");
     if (!parse_whole(&value, text) || (double)value < p->lo || (double)value >= (double)SIZE_MAX ||
         (double)value > hi)
         return why;
@@ -311,11 +317,34 @@ static airy_status fail_expected(const airy_parameter *p, const char *text, cons
                         *text ? text : "''", expected);
 }
 
+/* The row of an item of a list. */
+static struct airy_job_row item_row(const struct airy_job_row *row)
+{
+    struct airy_job_row item = *row;
+    item.p.list = false;
+    item.p.array = false;
+    return item;
+}
+
+/* A list holds the texts of its items, each of which its type takes. */
+static airy_status add_item(const struct airy_job_row *row, void *field, const char *text)
+{
+    const struct airy_job_row item = item_row(row);
+    void *looked;
+    AIRY_TRY(airy_memory_calloc(&looked, 1, airy_value_size(&item), "a value"));
+    const airy_status status = airy_value_parse(&item, looked, text);
+    airy_value_clear(&item, looked);
+    free(looked);
+    return status == AIRY_OK ? add_text(row, field, text) : status;
+}
+
 airy_status airy_value_parse(const struct airy_job_row *row, void *field, const char *text)
 {
     const airy_parameter *p = &row->p;
     char why[WHY];
     const char *expected = NULL;
+    if (p->list && p->type != AIRY_PARAMETER_TEXT && p->type != AIRY_PARAMETER_PATH)
+        return add_item(row, field, text);
     switch (p->type) {
     case AIRY_PARAMETER_FLAG:
         expected = expect_flag(field, text);
@@ -400,7 +429,10 @@ airy_status airy_value_text(const struct airy_job_row *row, const void *field, c
         from = *(const bool *)field ? "on" : "off";
         break;
     case AIRY_PARAMETER_WHOLE:
-        snprintf(room, sizeof(room), "%zu", *(const size_t *)field);
+        if (p->words && *(const size_t *)field == SIZE_MAX)
+            from = p->words[0];
+        else
+            snprintf(room, sizeof(room), "%zu", *(const size_t *)field);
         break;
     case AIRY_PARAMETER_SEED:
     case AIRY_PARAMETER_BYTES:
@@ -446,7 +478,7 @@ static bool is_number(airy_parameter_type type)
 static bool may_be_text(const airy_parameter *p)
 {
     return !is_number(p->type) || p->type == AIRY_PARAMETER_SEED ||
-           p->type == AIRY_PARAMETER_BYTES || p->any;
+           p->type == AIRY_PARAMETER_BYTES || p->any || p->words;
 }
 
 static bool add_number(char *text, size_t *n, const json_t *json)
@@ -526,12 +558,26 @@ static json_t *numbers_json(const struct airy_job_tuple *tuple)
     return whole_or_null(array, good);
 }
 
-static json_t *list_json(const struct airy_job_list *list)
+/* The JSON of an item, by its type. */
+static json_t *item_json(const struct airy_job_row *row, const char *text)
+{
+    const struct airy_job_row item = item_row(row);
+    json_t *json = NULL;
+    void *field = calloc(1, airy_value_size(&item));
+    if (field && airy_value_parse(&item, field, text) == AIRY_OK) {
+        json = airy_value_to_json(&item, field);
+        airy_value_clear(&item, field);
+    }
+    free(field);
+    return json;
+}
+
+static json_t *list_json(const struct airy_job_row *row, const struct airy_job_list *list)
 {
     json_t *array = json_array();
     bool good = array != NULL;
     for (size_t i = 0; i < list->count && good; i++)
-        good = json_array_append_new(array, json_string(list->items[i])) == 0;
+        good = json_array_append_new(array, item_json(row, list->items[i])) == 0;
     return whole_or_null(array, good);
 }
 
@@ -547,12 +593,14 @@ json_t *airy_value_to_json(const struct airy_job_row *row, const void *field)
     if (airy_value_is_array(row, field))
         return json_null();
     if (row->p.list)
-        return list_json(field);
+        return list_json(row, field);
     switch (row->p.type) {
     case AIRY_PARAMETER_FLAG:
         return json_boolean(*(const bool *)field);
     case AIRY_PARAMETER_WHOLE:
-        return json_integer((json_int_t) * (const size_t *)field);
+        return row->p.words && *(const size_t *)field == SIZE_MAX
+                   ? json_string(row->p.words[0])
+                   : json_integer((json_int_t) * (const size_t *)field);
     case AIRY_PARAMETER_REAL:
         if (isfinite(*(const double *)field))
             return json_real(*(const double *)field);

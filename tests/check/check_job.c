@@ -63,6 +63,7 @@ static void print_pair(char *text, size_t size, const void *field)
 }
 
 static const struct airy_job_record pair = {2 * sizeof(int), parse_pair, print_pair};
+static const char *const all[] = {"all", NULL};
 static const char *const words[] = {"red", "green", NULL}, *const dtypes[] = {"uint16", "f32",
                                                                               NULL};
 
@@ -98,6 +99,10 @@ static const struct form forms[] = {
      "2",
      "2",
      "2"},
+    {{{.name = "group", .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = 9, .words = all}, 0, NULL},
+     "all",
+     "all",
+     "\"all\""},
     {{{.name = "down", .type = AIRY_PARAMETER_REAL, .lo = -(double)INFINITY}, 0, NULL},
      "-1",
      "-1",
@@ -185,6 +190,8 @@ static void check_bad_values(struct check *c)
         {"above", "0", "above 0: expected a number above 0"},
         {"up", "1", "up 1: expected a whole number from 2 on"},
         {"up", "18446744073709551615", "from 2 on"},
+        {"group", "10", "group 10: expected a whole number from 1 to 9, or all"},
+        {"group", "al", "or all"},
         {"down", "0.5", "down 0.5: expected a number up to 0"},
         {"text", "", "expected a text that is not empty"},
         {"word", "gren", "word gren: expected red or green; did you mean 'green'?"},
@@ -527,6 +534,7 @@ static bool count_step(void *user, size_t done, size_t total)
 struct own_values {
     struct airy_job_source dark;
     double factor;
+    struct airy_job_list rois;
 };
 
 static const struct airy_job_row own_rows[] = {
@@ -539,6 +547,14 @@ static const struct airy_job_row own_rows[] = {
      NULL},
     {{.name = "factor", .type = AIRY_PARAMETER_REAL, .fallback = "2", .help = "x"},
      offsetof(struct own_values, factor),
+     NULL},
+    {{.name = "roi",
+      .type = AIRY_PARAMETER_TUPLE,
+      .list = true,
+      .least = 2,
+      .most = 4,
+      .help = "x"},
+     offsetof(struct own_values, rois),
      NULL},
     {{0}, 0, NULL}};
 
@@ -652,6 +668,19 @@ static void check_own_arrays(struct check *c, airy_job *job)
     CHECK(c, !text && strcmp(json, "{\"dark\":null}") == 0);
     CHECK_OK(c, airy_job_set_json(job, json));
     airy_job_text_free(json);
+    CHECK_OK(c, airy_job_set(job, "roi", "1,2"));
+    CHECK_OK(c, airy_job_set_numbers(job, "roi", (double[]){3, 4.5, 6}, 3));
+    CHECK_FAILS(c, airy_job_set(job, "roi", "1"), AIRY_ERR_PARAM, "roi 1: expected 2 to 4 numbers");
+    CHECK_OK(c, airy_job_get_json(job, &json));
+    CHECK(c, strcmp(json, "{\"dark\":null,\"roi\":[[1.0,2.0],[3.0,4.5,6.0]]}") == 0);
+    airy_job_text_free(json);
+    CHECK_OK(c, airy_job_reset(job, "roi"));
+    CHECK_OK(c, airy_job_set_json(job, "{\"roi\":[[1,2],[3,4.5,6]]}"));
+    CHECK_OK(c, airy_job_get(job, "roi", &text));
+    CHECK(c, strcmp(text, "1,2\n3,4.5,6") == 0);
+    airy_job_text_free(text);
+    CHECK_FAILS(c, airy_job_set_json(job, "{\"factor\":1,\"roi\":[[1,2],[3]]}"), AIRY_ERR_PARAM,
+                "roi");
     CHECK(c, released == 0);
     CHECK_OK(c, airy_job_reset(job, "dark"));
     CHECK(c, released == 1);
