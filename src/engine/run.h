@@ -92,6 +92,7 @@ struct airy_work {
     size_t batch;     /* frames of a batch, fewer where memory is short; 0: as tuned */
     size_t cpu_batch; /* the same on a CPU only */
     size_t slots;     /* at most; 0: as tuned */
+    const char *bad;  /* of messages: what becomes of a bad frame; NULL: "was left out" */
 };
 
 /* How a run is cut: worked out before anything is allocated. The same for every lane. */

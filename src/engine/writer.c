@@ -88,8 +88,9 @@ airy_status airy_run_mark_bad(struct airy_run *run, size_t row, const airy_error
     tally->ends = !run->skip_bad && error->status != AIRY_ERR_UNWRITTEN;
     if (tally->ends)
         return airy_error_restore(error);
-    airy_message(&run->messages, AIRY_LOG_WARN, "frame %zu was left out: %s",
-                 airy_run_frame(run->params, row), error->text);
+    airy_message(&run->messages, AIRY_LOG_WARN, "frame %zu %s: %s",
+                 airy_run_frame(run->params, row),
+                 run->work && run->work->bad ? run->work->bad : "was left out", error->text);
     return AIRY_OK;
 }
 

@@ -658,6 +658,8 @@ void airy_job_frame_message(void *user, airy_log_level level, const char *text)
 static struct airy_job_made *made_of(airy_job *job, const char *result)
 {
     struct airy_job_made *made = &job->made[find_result(job, result)];
+    free(made->text); /* of what a run puts again while it goes on */
+    made->text = NULL;
     made->is_there = true;
     return made;
 }
@@ -740,6 +742,11 @@ void airy_job_work_ends(airy_job *job)
 double airy_job_seconds(const airy_job *job)
 {
     return job ? (double)(job->ended - job->begun) / 1e9 : 0;
+}
+
+bool airy_job_is_wanted(const airy_job *job, const char *result)
+{
+    return job->wanted[find_result(job, result)];
 }
 
 bool airy_job_keeps(const airy_job *job, const char *result)

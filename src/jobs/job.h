@@ -175,6 +175,8 @@ airy_status airy_job_put_object(airy_job *job, json_t *object);
 void airy_job_put_table(airy_job *job, const char *result, const airy_table *table, void *data);
 /* Whether a result is to be kept in memory: no file is named for it, or it is wanted. */
 bool airy_job_keeps(const airy_job *job, const char *result);
+/* Whether airy_job_want was called for it. */
+bool airy_job_is_wanted(const airy_job *job, const char *result);
 /* The inputs are read; the results are there, and not written yet. For airy_job_seconds. */
 void airy_job_work_begins(airy_job *job);
 void airy_job_work_ends(airy_job *job);

@@ -4,11 +4,19 @@
 #include "base/word.h"
 #include "jobs/job.h"
 
-extern const struct airy_job_kind airy_job_compress, airy_job_decompress, airy_job_densify,
-    airy_job_reduce, airy_job_stats;
+#define JOBS(JOB)                                                                                  \
+    JOB(reduce)                                                                                    \
+    JOB(compress)                                                                                  \
+    JOB(decompress)                                                                                \
+    JOB(densify)                                                                                   \
+    JOB(stats)                                                                                     \
+    JOB(oct)                                                                                       \
+    JOB(oct_calibrate)
+#define DECLARE(name) extern const struct airy_job_kind airy_job_##name;
+#define LIST(name)    &airy_job_##name,
+JOBS(DECLARE)
 
-static const struct airy_job_kind *const kinds[] = {
-    &airy_job_reduce, &airy_job_compress, &airy_job_decompress, &airy_job_densify, &airy_job_stats};
+static const struct airy_job_kind *const kinds[] = {JOBS(LIST)};
 enum { COUNT = sizeof(kinds) / sizeof(kinds[0]) };
 
 /* NULL after AIRY_ERR_NOT_FOUND was reported. */

@@ -283,6 +283,7 @@ static const struct airy_work work = {
     .collect = collect,
     .take = take,
     .in_turn = true,
+    .bad = "has a result of NaN (0 in integers)",
 };
 
 static airy_status check_octs(const struct job *job)

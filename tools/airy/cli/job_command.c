@@ -21,6 +21,10 @@ static bool step(void *user, size_t done, size_t total)
     p->begun = true;
     if (total == 1) /* a bar of one step shows nothing */
         return !tool_interrupted();
+    if (total == 0 && p->common.command->watch) {
+        p->common.command->watch(p);
+        return !tool_interrupted();
+    }
     return progress_step(&p->progress, done, total);
 }
 
@@ -61,7 +65,10 @@ static void print_message(void *user, airy_log_level level, const char *text)
     if (level > AIRY_LOG_WARN && !(level == AIRY_LOG_INFO && p->common.verbose))
         return;
     name_values(p, named, sizeof(named), text);
-    tool_say(&p->common, "%s", named);
+    if (level == AIRY_LOG_ERROR)
+        (void)tool_fail(&p->common, "%s", named);
+    else
+        tool_say(&p->common, "%s", named);
 }
 
 /* The output that messages name; NULL: none. */
@@ -104,6 +111,8 @@ static airy_status set_common(struct job_params *p)
         status = airy_job_set_flag(p->job, "profile", true);
     if (status == AIRY_OK && c->force && find_parameter(p, "force"))
         status = airy_job_set_flag(p->job, "force", true);
+    if (status == AIRY_OK && c->explain && find_parameter(p, "explain"))
+        status = airy_job_set_flag(p->job, "explain", true);
     return status;
 }
 
@@ -139,7 +148,7 @@ static int check_output(const struct job_params *p)
                           c->inputs.items[c->inputs.count - 1], output->letter, option);
     if (!find_output(p) && c->command->writes)
         return tool_usage(c, "no output: give %s behind the input", output->argument);
-    return find_output(p)
+    return find_output(p) || c->command->optional_output
                ? AIRY_EXIT_OK
                : tool_usage(c, "no output: give -%c %s", output->letter, output->argument);
 }
@@ -182,22 +191,41 @@ static int print_failure(const struct job_params *p, const char *output, airy_st
     return tool_failed_as(common, &error);
 }
 
+json_t *job_results(const struct job_params *p)
+{
+    char *text = NULL;
+    json_t *json = airy_job_results_json(p->job, &text) == AIRY_OK ? json_loads(text, 0, NULL)
+                                                                   : NULL;
+    airy_job_text_free(text);
+    return json;
+}
+
 static int print_results(const struct job_params *p, const char *output)
 {
     const struct common *common = &p->common;
-    char *text = NULL;
     if (!common->json && !common->command->prints_json) {
         tool_say(common, "%s: %s", output, airy_job_summary(p->job));
         return AIRY_EXIT_OK;
     }
-    if (airy_job_results_json(p->job, &text) != AIRY_OK)
-        return tool_failed(common, AIRY_ERR_MEMORY);
-    json_t *json = json_loads(text, 0, NULL);
-    airy_job_text_free(text);
+    json_t *json = job_results(p);
     /* A name that is not UTF-8 has its text here, too. */
     if (json && output && json_is_null(json_object_get(json, "output")))
         json_object_set_new(json, "output", tool_json_string(output));
     return tool_print_json(common, json);
+}
+
+/* --explain: what the run would do. */
+static int explain(const struct job_params *p)
+{
+    char *text = NULL;
+    airy_status status = airy_job_resolve(p->job);
+    if (status == AIRY_OK)
+        status = airy_job_get_plan(p->job, &text);
+    if (status != AIRY_OK)
+        return print_failure(p, NULL, status);
+    json_t *json = json_loads(text, 0, NULL);
+    airy_job_text_free(text);
+    return tool_print_json(&p->common, json);
 }
 
 int job_run(void *params)
@@ -211,6 +239,8 @@ int job_run(void *params)
     /* What takes frames asks between them; another job is ended by the signal itself. */
     if (find_parameter(p, "on-error"))
         tool_catch_interrupts();
+    if (common->explain)
+        return explain(p);
     progress_begin(&p->progress, common, "frames");
     const airy_status status = common->compare ? job_compare(p, &code) : airy_job_run(p->job);
     progress_end(&p->progress);
@@ -218,7 +248,9 @@ int job_run(void *params)
         return print_failure(p, output, status);
     if (code == AIRY_EXIT_OK && airy_job_device(p->job))
         code = tool_profile(common, airy_job_device(p->job));
-    if (code == AIRY_EXIT_OK && !common->compare)
+    if (code == AIRY_EXIT_OK && common->command->show)
+        code = common->command->show(p);
+    if (code == AIRY_EXIT_OK && !common->compare && (common->json || !common->command->show))
         code = print_results(p, output);
     return code == AIRY_EXIT_OK && status == AIRY_PARTLY ? AIRY_EXIT_PARTLY : code;
 }

@@ -36,6 +36,9 @@ void job_close(struct job_params *params);
 int job_check(void *params);
 int job_run(void *params);
 
+/* The results of a run but arrays and tables; NULL: out of memory. The caller's. */
+json_t *job_results(const struct job_params *params);
+
 /* --compare (job_compare.c): look at its value, and run. The exit code is of printing. */
 int job_compare_check(const struct common *common);
 airy_status job_compare(struct job_params *params, int *code);

@@ -158,9 +158,10 @@ bool opt_in_table(const struct opt *table, const char *name)
     return false;
 }
 
+/* The words of compat differ from job to job. */
 static bool is_common(const char *name)
 {
-    return opt_in_table(common_options, name);
+    return opt_in_table(common_options, name) && strcmp(name, "compat") != 0;
 }
 
 const char *opt_summary(const struct command *command)

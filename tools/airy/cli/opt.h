@@ -131,6 +131,10 @@ struct command {
     int (*check)(void *params); /* what the options say by themselves, before any file is looked at;
                                    exit code; NULL: nothing */
     int (*run)(void *params);
+    /* Of a job. Show its results: draw pictures, and print for people unless --json is given. NULL: one line. */
+    int (*show)(void *params);
+    void (*watch)(void *params); /* called now and then during a run without a known end; or NULL */
+    bool optional_output;        /* the job's output may be left out */
     const char *program; /* beside this one, which has all but name and summary; NULL: this one */
 };
 

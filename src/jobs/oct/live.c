@@ -1,21 +1,23 @@
 /*
- * Frames of `airy oct` as a camera brings them: from another process through a ring, or from a file
- * at a line rate and again and again. A thread of its own brings them, so that the display's, which
- * is the command's, may stand still without holding it up.
+ * Frames of the job oct as a camera brings them: from another process through a ring, or from a file
+ * at a line rate and again and again. A thread of its own brings them, so that the one that takes the
+ * results may stand still without holding it up.
  */
 #include <pthread.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "oct/oct.h"
+#include "base/clock.h"
+#include "jobs/oct/oct.h"
 
 struct oct_live {
-    const struct oct_params *p;
-    const struct common *common;
+    const struct oct_values *v;
+    airy_job *job;
     struct oct_source *source;
+    struct oct_patience *patience;
     airy_oct_stream *stream; /* where frames go, or */
     airy_ring *ring;
     size_t group, batch, lines; /* frames of a result, of a buffer; lines of a frame */
@@ -29,16 +31,20 @@ struct oct_live {
     uint64_t total;        /* frames; UINT64_MAX: until the end */
     double seconds;        /* 0: as many as there are */
     uint64_t frames, late; /* so far, dropped ones too; of them, not brought in time */
-    atomic_bool stop;
-    bool has_thread, tty;
+    bool has_thread;
     pthread_t thread;
-    airy_status status;
-    char message[512];
-    double shown;
+    airy_error error; /* of the thread */
 };
 
-const char *oct_parse_repeat(void *field, const char *text)
+static double now(void)
 {
+    return (double)airy_clock_ns() / 1e9;
+}
+
+static const char *parse_repeat(void *field, const char *text)
+{
+    static const struct airy_job_row number = {
+        {.name = "repeat", .type = AIRY_PARAMETER_REAL, .hi = 1e9}, 0, NULL};
     struct oct_repeat *repeat = field;
     const size_t length = strlen(text);
     const bool seconds = length > 0 && text[length - 1] == 's';
@@ -46,8 +52,8 @@ const char *oct_parse_repeat(void *field, const char *text)
     double value = 0;
     snprintf(digits, sizeof(digits), "%.*s", (int)(length - seconds), text);
     *repeat = (struct oct_repeat){0};
-    if (length >= sizeof(digits) || !opt_number(digits, &value) || !(value > 0 && value <= 1e9) ||
-        (!seconds && value != (double)(uint64_t)value))
+    if (length >= sizeof(digits) || airy_value_parse(&number, &value, digits) != AIRY_OK ||
+        !(value > 0) || (!seconds && value != (double)(uint64_t)value))
         return "expected a number of times, or of seconds as in 60s";
     if (seconds)
         repeat->seconds = value;
@@ -56,23 +62,17 @@ const char *oct_parse_repeat(void *field, const char *text)
     return NULL;
 }
 
-bool oct_is_live(const struct oct_params *p)
+static void print_repeat(char *text, size_t size, const void *field)
 {
-    return p->has_rate || p->has_repeat || oct_ring_name(p->common.inputs.items[0]) != NULL;
+    const struct oct_repeat *repeat = field;
+    if (repeat->times)
+        snprintf(text, size, "%llu", (unsigned long long)repeat->times);
+    else
+        snprintf(text, size, "%.17gs", repeat->seconds);
 }
 
-int oct_live_check(const struct oct_params *p)
-{
-    const struct common *common = &p->common;
-    if (oct_ring_name(common->inputs.items[0]) && (p->has_rate || p->has_repeat || p->has_frames))
-        return tool_usage(common, "--line-rate, --repeat and --frames are for files; a ring's "
-                                  "frames come as they are put");
-    if (p->feed && (p->output || p->plot || p->enface || p->mip || common->explain))
-        return tool_usage(common, "--feed plays frames into a ring and makes no results");
-    if (p->feed && oct_ring_name(common->inputs.items[0]))
-        return tool_usage(common, "--feed plays a file, not a ring");
-    return AIRY_EXIT_OK;
-}
+const struct airy_job_record oct_repeat_record = {sizeof(struct oct_repeat), parse_repeat,
+                                                  print_repeat};
 
 /* ---- where frames go ---- */
 
@@ -105,8 +105,8 @@ static airy_status drop(struct oct_live *l, uint64_t frames)
 
 static bool is_over(const struct oct_live *l)
 {
-    return atomic_load(&l->stop) || tool_interrupted() || l->frames >= l->total ||
-           (l->seconds > 0 && tool_now() - l->start >= l->seconds);
+    return oct_is_stopped(l->patience) || l->frames >= l->total ||
+           (l->seconds > 0 && now() - l->start >= l->seconds);
 }
 
 /* Until there is room. A ring has no bell for its producer, who never waits as a rule. */
@@ -130,11 +130,9 @@ static airy_status take_wait(struct oct_live *l, void **buffer)
 static void wait_until(const struct oct_live *l, double due)
 {
     const double exact = 100e-6, longest = 0.05;
-    for (double left; (left = due - tool_now()) > 0 && !atomic_load(&l->stop);) {
+    for (double left; (left = due - now()) > 0 && !oct_is_stopped(l->patience);) {
         if (left < exact)
             continue;
-        if (left > longest && tool_interrupted())
-            return;
         const double nap = left - exact < longest ? left - exact : longest;
         const struct timespec time = {0, (long)(nap * 1e9)};
         nanosleep(&time, NULL);
@@ -148,7 +146,7 @@ static void wait_until(const struct oct_live *l, double due)
 static airy_status skip_late(struct oct_live *l)
 {
     const double made_good = 0.1;
-    const double behind = tool_now() - l->start - (double)l->frames / l->rate,
+    const double behind = now() - l->start - (double)l->frames / l->rate,
                  buffer = (double)l->batch / l->rate;
     if (behind < made_good + 2 * buffer)
         return AIRY_OK;
@@ -211,14 +209,14 @@ static airy_status pass_buffer(struct oct_live *l, bool *more)
 static void *run_camera(void *arg)
 {
     struct oct_live *l = arg;
+    airy_status status = AIRY_OK;
     bool more = true;
-    l->start = tool_now();
-    while (more && l->status == AIRY_OK && !is_over(l)) {
+    l->start = now();
+    while (more && status == AIRY_OK && !is_over(l)) {
         more = false;
-        l->status = pass_buffer(l, &more);
+        status = pass_buffer(l, &more);
     }
-    if (l->status != AIRY_OK)
-        snprintf(l->message, sizeof(l->message), "%s", airy_last_error());
+    (void)airy_error_first(&l->error, status);
     (void)(l->ring ? airy_ring_end(l->ring) : airy_oct_stream_end(l->stream));
     return NULL;
 }
@@ -226,12 +224,14 @@ static void *run_camera(void *arg)
 /* ---- the thread ---- */
 
 /* All frames of the source into memory. */
-static int load(struct oct_live *l)
+static airy_status load(struct oct_live *l)
 {
     const struct oct_source *s = l->source;
-    if (s->frames > SIZE_MAX / s->input.frame_bytes)
-        return tool_fail(l->common,
-                         "%s: how many frames it has is not known, --repeat needs a file", s->path);
+    AIRY_FAIL_HINT_IF(s->frames > SIZE_MAX / s->input.frame_bytes, AIRY_ERR_UNSUPPORTED,
+                      AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
+                      "%s: how many frames it has is not known; frames are repeated from a file or "
+                      "an array",
+                      s->input.name);
     const size_t size = (size_t)s->frames * s->input.frame_bytes;
     if (l->host && airy_host_create(l->host, l->device, size) == AIRY_OK)
         l->memory = airy_host_data(*l->host);
@@ -239,97 +239,92 @@ static int load(struct oct_live *l)
         l->host = NULL;
     if (!l->memory)
         l->memory = malloc(size);
-    if (!l->memory)
-        return tool_fail(l->common,
-                         "out of memory for %llu frames to repeat; choose some by --frames",
-                         (unsigned long long)s->frames);
-    const airy_status status = oct_source_read(l->source, l->memory, (size_t)s->frames, &l->count);
-    if (status != AIRY_OK)
-        return tool_failed(l->common, status);
-    return l->count ? AIRY_EXIT_OK : tool_fail(l->common, "%s: no frame is in it", s->path);
+    AIRY_FAIL_HINT_IF(!l->memory, AIRY_ERR_MEMORY, AIRY_HINT_FRAMES, AIRY_SUBJECT_NONE,
+                      "out of memory for %llu frames to repeat", (unsigned long long)s->frames);
+    AIRY_TRY(oct_source_read(l->source, l->memory, (size_t)s->frames, &l->count));
+    AIRY_FAIL_IF(l->count == 0, AIRY_ERR_SHAPE, "%s: no frame is in it", s->input.name);
+    return AIRY_OK;
 }
 
-static int open_live(struct oct_live *l)
+/* The members that follow from source, group and batch. */
+static airy_status open_live(struct oct_live *l)
 {
-    const struct oct_params *p = l->p;
-    l->rate = p->has_rate ? p->line_rate / (double)l->lines : 0;
-    l->total = l->source->frames;
-    l->tty = tool_is_terminal(STDERR_FILENO) && !l->common->quiet;
-    l->shown = tool_now();
-    l->spare = malloc(l->batch * l->source->input.frame_bytes);
-    if (!l->spare)
-        return tool_fail(l->common, "out of memory for %zu frames", l->batch);
-    if (!p->has_repeat)
-        return AIRY_EXIT_OK;
-    const int code = load(l);
-    l->seconds = p->repeat.seconds;
-    l->total = p->repeat.times ? p->repeat.times * l->count : UINT64_MAX;
-    return code;
+    struct oct_source *s = l->source;
+    const struct oct_values *v = l->v = s->v;
+    l->job = s->job;
+    l->patience = s->patience;
+    l->lines = s->config.params.lines;
+    l->rate = v->line_rate / (double)l->lines;
+    l->total = s->frames;
+    l->spare = malloc(l->batch * s->input.frame_bytes);
+    AIRY_FAIL_IF(!l->spare, AIRY_ERR_MEMORY, "out of memory for %zu frames", l->batch);
+    if (!airy_job_is_set(l->job, "repeat"))
+        return AIRY_OK;
+    AIRY_TRY(load(l));
+    l->seconds = v->repeat.seconds;
+    l->total = v->repeat.times ? v->repeat.times * l->count : UINT64_MAX;
+    return AIRY_OK;
 }
 
-int oct_live_start(struct oct_live **live, const struct oct_live_start *start)
+static void close_live(struct oct_live *l)
 {
-    struct oct_live *l = calloc(1, sizeof(*l));
-    *live = l;
-    if (!l)
-        return tool_fail(&start->p->common, "out of memory");
-    l->p = start->p;
-    l->common = &start->p->common;
+    if (!l->host) /* which the stream may still read */
+        free(l->memory);
+    free(l->spare);
+}
+
+/* Signals stay with the threads of the program that handles them. */
+static airy_status start_thread(struct oct_live *l)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    l->patience->has_camera = true;
+    const int failed = pthread_create(&l->thread, NULL, run_camera, l);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    AIRY_FAIL_IF(failed, AIRY_ERR_MEMORY, "cannot start a thread for the frames: %s",
+                 strerror(failed));
+    l->has_thread = true;
+    return AIRY_OK;
+}
+
+airy_status oct_live_start(struct oct_live **live, const struct oct_live_start *start)
+{
+    struct oct_live *l = *live = calloc(1, sizeof(*l));
+    AIRY_FAIL_IF(!l, AIRY_ERR_MEMORY, "out of memory for a camera");
     l->source = start->source;
     l->stream = start->stream;
     l->device = start->device;
     l->host = start->memory;
     l->group = start->group;
     l->batch = start->batch;
-    l->lines = l->source->config.params.lines;
-    const int code = open_live(l);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    l->source->stop = &l->stop;
-    if (pthread_create(&l->thread, NULL, run_camera, l) != 0)
-        return tool_fail(l->common, "cannot start a thread for the frames");
-    l->has_thread = true;
-    return AIRY_EXIT_OK;
+    AIRY_TRY(open_live(l));
+    return start_thread(l);
 }
 
-int oct_live_end(struct oct_live **live)
+airy_status oct_live_end(struct oct_live **live, airy_status status)
 {
     struct oct_live *l = *live;
-    int code = AIRY_EXIT_OK;
     if (!l)
-        return code;
-    atomic_store(&l->stop, true);
-    if (l->has_thread)
+        return status;
+    airy_error error = {.status = AIRY_OK};
+    (void)airy_error_first(&error, status);
+    if (l->has_thread) {
+        atomic_store(&l->patience->stopped, true);
         pthread_join(l->thread, NULL);
-    l->source->stop = NULL;
-    if (l->tty && l->stream)
-        fprintf(stderr, "\r\033[K");
-    if (l->status != AIRY_OK)
-        code = tool_fail(l->common, "%s", l->message);
-    else if (l->late)
-        tool_say(l->common,
-                 "%llu of the dropped frames were not copied in time: this machine does not "
-                 "imitate so fast a camera",
-                 (unsigned long long)l->late);
-    if (!l->host) /* which the stream may still read */
-        free(l->memory);
-    free(l->spare);
+    }
+    l->patience->has_camera = false;
+    if (error.status == AIRY_OK)
+        error = l->error;
+    if (error.status == AIRY_OK && l->late)
+        airy_job_message(l->job, AIRY_LOG_WARN,
+                         "%llu of the dropped frames were not copied in time: this machine does "
+                         "not imitate so fast a camera",
+                         (unsigned long long)l->late);
+    close_live(l);
     free(l);
     *live = NULL;
-    return code;
-}
-
-void oct_live_show(struct oct_live *l)
-{
-    const double now = tool_now();
-    airy_oct_stream_info info;
-    if (!l->tty || now - l->shown < 0.2 || airy_oct_stream_get_info(l->stream, &info) != AIRY_OK)
-        return;
-    l->shown = now;
-    fprintf(stderr, "\r\033[K%llu frames, %llu dropped, latency p50 %.4g us, p99 %.4g us",
-            (unsigned long long)info.out, (unsigned long long)info.dropped,
-            (double)info.latency_p50_ns * 1e-3, (double)info.latency_p99_ns * 1e-3);
-    fflush(stderr);
+    return error.status == AIRY_OK ? AIRY_OK : airy_error_restore(&error);
 }
 
 /* ---- into a ring ---- */
@@ -349,44 +344,42 @@ static void wait_drained(struct oct_live *l)
         if (info.waiting != waiting)
             looks = 0;
         waiting = info.waiting;
-        if (tool_interrupted())
+        if (oct_is_stopped(l->patience))
             break;
         usleep(LOOK_US);
     }
-    tool_say(l->common, "%llu frames in the ring were not taken", (unsigned long long)waiting);
+    airy_job_message(l->job, AIRY_LOG_WARN, "%llu frames in the ring were not taken",
+                     (unsigned long long)waiting);
 }
 
-int oct_live_feed(const struct oct_params *p, struct oct_source *source)
+static airy_status feed(struct oct_live *l)
+{
+    airy_ring_info info = {0};
+    AIRY_TRY(open_live(l));
+    run_camera(l);
+    const double seconds = now() - l->start;
+    wait_drained(l);
+    if (l->error.status != AIRY_OK)
+        return airy_error_restore(&l->error);
+    AIRY_TRY(airy_ring_get_info(l->ring, &info));
+    AIRY_TRY(airy_job_put_text(l->job, "ring", l->v->feed));
+    airy_job_put_number(l->job, "frames", (double)l->frames);
+    airy_job_put_number(l->job, "given", (double)info.given);
+    airy_job_put_number(l->job, "dropped", (double)info.dropped);
+    airy_job_put_number(l->job, "seconds", seconds);
+    airy_job_put_number(l->job, "lines_per_second", (double)l->frames * (double)l->lines / seconds);
+    airy_job_sum_up(l->job, "%llu frames given, %llu dropped", (unsigned long long)info.given,
+                    (unsigned long long)info.dropped);
+    return AIRY_OK;
+}
+
+airy_status oct_live_feed(struct oct_source *source)
 {
     enum { FEED_SLOTS = 64 };
-    const struct common *common = &p->common;
-    struct oct_live l = {.p = p,
-                         .common = common,
-                         .source = source,
-                         .group = 1,
-                         .batch = 1,
-                         .lines = source->config.params.lines};
-    airy_ring_info info = {0};
-    const airy_status status =
-        airy_ring_create(&l.ring, p->feed, source->input.frame_bytes, FEED_SLOTS);
-    int code = status == AIRY_OK ? open_live(&l) : tool_failed(common, status);
-    if (code == AIRY_EXIT_OK) {
-        tool_catch_interrupts();
-        run_camera(&l);
-        const double seconds = tool_now() - l.start;
-        wait_drained(&l);
-        if (l.status != AIRY_OK)
-            code = tool_fail(common, "%s", l.message);
-        else if (airy_ring_get_info(l.ring, &info) == AIRY_OK)
-            code = tool_print_json(
-                common, json_pack("{s:s, s:I, s:I, s:I, s:o, s:o}", "ring", p->feed, "frames",
-                                  (json_int_t)l.frames, "given", (json_int_t)info.given, "dropped",
-                                  (json_int_t)info.dropped, "seconds", tool_json_number(seconds),
-                                  "lines_per_second",
-                                  tool_json_number((double)l.frames * (double)l.lines / seconds)));
-    }
+    struct oct_live l = {.source = source, .group = 1, .batch = 1};
+    AIRY_TRY(airy_ring_create(&l.ring, source->v->feed, source->input.frame_bytes, FEED_SLOTS));
+    const airy_status status = feed(&l);
     airy_ring_destroy(&l.ring);
-    free(l.memory);
-    free(l.spare);
-    return code;
+    close_live(&l);
+    return status;
 }
