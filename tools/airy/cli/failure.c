@@ -5,14 +5,19 @@
 #include "airy/error.h"
 #include "cli/tool.h"
 
-/* The command takes an option of this name, its own or a common one. */
-static bool takes(const struct common *common, const char *name)
+/* An option of this name that the command takes, its own or a common one; NULL: none. */
+static const struct opt *find_option(const struct common *common, const char *name)
 {
     for (size_t t = 0; t < OPT_TABLES; t++)
         for (const struct opt *opt = opt_table(common->command, t); opt && !opt_ends(opt); opt++)
             if (opt->name && strcmp(opt->name, name) == 0)
-                return opt_taken(common->command, opt);
-    return false;
+                return opt_taken(common->command, opt) ? opt : NULL;
+    return NULL;
+}
+
+static bool takes(const struct common *common, const char *name)
+{
+    return find_option(common, name) != NULL;
 }
 
 /* "'airy info FILE'", "'airy info --detectors'" */
@@ -68,28 +73,57 @@ static void name_parameter(char *sentence, size_t size, const struct common *com
         snprintf(sentence, size, "%s", error->text);
 }
 
+/* The option that a word "NAME=..." begins with; NULL: none. */
+static const struct opt *named_by(const struct common *common, const char *word)
+{
+    char name[64];
+    const size_t n = strcspn(word, "= ");
+    if (word[n] != '=' || n == 0 || n >= sizeof(name))
+        return NULL;
+    snprintf(name, sizeof(name), "%.*s", (int)n, word);
+    return find_option(common, name);
+}
+
+void tool_name_values(const struct common *common, char *to, size_t size, const char *text)
+{
+    size_t used = 0;
+    for (const char *at = text; *at && used + 3 < size;) {
+        const struct opt *option = at == text || at[-1] == ' ' ? named_by(common, at) : NULL;
+        const size_t word = option ? strcspn(at, " ;,") : 1;
+        const bool flag = option && option->type == OPT_FLAG;
+        const int n = snprintf(to + used, size - used, "%s%.*s", option ? "--" : "",
+                               (int)(flag ? strcspn(at, "=") : word), at);
+        used += (size_t)n;
+        at += word;
+    }
+    to[used < size ? used : size - 1] = 0;
+}
+
 void tool_name_options(const struct common *common, airy_error *error)
 {
-    char text[AIRY_ERROR_TEXT], other[64] = "";
-    const size_t n = strlen(error->name);
-    if (error->subject != AIRY_SUBJECT_PARAMETER || !takes(common, error->name) ||
-        strncmp(error->text, error->name, n) != 0)
-        return;
-    const char *rest = error->text + n;
     static const char *const links[] = {" and ", " goes with "};
-    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-        const size_t link = strlen(links[i]);
-        if (strncmp(rest, links[i], link) != 0)
+    char text[AIRY_ERROR_TEXT + 8], other[64] = "";
+    const size_t n = strlen(error->name);
+    const char *rest = error->text + n, *lead = "", *link = "";
+    if (error->subject == AIRY_SUBJECT_PARAMETER && takes(common, error->name) &&
+        strncmp(error->text, error->name, n) == 0 && strcspn(rest, " :=") == 0 &&
+        strncmp(rest, " '", 2) != 0) /* "detector 'x' is unknown" */
+        lead = "--";
+    for (size_t i = 0; *lead && i < sizeof(links) / sizeof(links[0]); i++) {
+        const size_t length = strlen(links[i]);
+        if (strncmp(rest, links[i], length) != 0)
             continue;
-        snprintf(other, sizeof(other), "%.*s", (int)strcspn(rest + link, " ,:"), rest + link);
+        snprintf(other, sizeof(other), "%.*s", (int)strcspn(rest + length, " ,:"), rest + length);
         if (takes(common, other)) {
-            snprintf(text, sizeof(text), "--%s%s--%.900s", error->name, links[i], rest + link);
-            snprintf(error->text, sizeof(error->text), "%s", text);
-            return;
+            link = links[i];
+            rest += length;
         }
     }
-    snprintf(text, sizeof(text), "--%.*s", (int)sizeof(text) - 3, error->text);
-    snprintf(error->text, sizeof(error->text), "%s", text);
+    if (*lead)
+        snprintf(text, sizeof(text), "--%s%s%s%s", error->name, link, *link ? "--" : "", rest);
+    else
+        snprintf(text, sizeof(text), "%s", error->text);
+    tool_name_values(common, error->text, sizeof(error->text), text);
 }
 
 int tool_refused(const struct common *common, airy_status status)
@@ -98,13 +132,14 @@ int tool_refused(const struct common *common, airy_status status)
     char hint[AIRY_HINT_TEXT];
     airy_error_get(&error);
     const size_t n = strlen(error.name);
-    const bool refused = error.status == status && status == AIRY_ERR_PARAM &&
-                         error.subject == AIRY_SUBJECT_PARAMETER &&
+    if (error.status != status)
+        return tool_failed(common, status);
+    const bool refused = status == AIRY_ERR_PARAM && error.subject == AIRY_SUBJECT_PARAMETER &&
                          !(strncmp(error.text, error.name, n) == 0 &&
                            strncmp(error.text + n, " = ", 3) == 0); /* a value of a file */
-    if (!refused)
-        return tool_failed(common, status);
     tool_name_options(common, &error);
+    if (!refused)
+        return tool_failed_as(common, &error);
     const size_t used = tool_hint(hint, sizeof(hint), common, error.hint);
     return tool_usage(common, "%s%s%s", error.text, used ? "; " : "", hint);
 }

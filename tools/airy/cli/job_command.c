@@ -28,43 +28,13 @@ static bool step(void *user, size_t done, size_t total)
     return progress_step(&p->progress, done, total);
 }
 
-/* The parameter that a word "NAME=..." begins with; NULL: none. */
-static const airy_parameter *named_by(const struct job_params *p, const char *word)
-{
-    char name[64];
-    const size_t n = strcspn(word, "= ");
-    if (word[n] != '=' || n == 0 || n >= sizeof(name))
-        return NULL;
-    snprintf(name, sizeof(name), "%.*s", (int)n, word);
-    return find_parameter(p, name);
-}
-
-/*
- * A sentence of the job with options in place of parameters: a word "NAME=VALUE" becomes
- * "--NAME=VALUE", and "NAME=on" of a flag "--NAME".
- */
-static void name_values(const struct job_params *p, char *to, size_t size, const char *text)
-{
-    size_t used = 0;
-    for (const char *at = text; *at && used + 3 < size;) {
-        const airy_parameter *parameter = at == text || at[-1] == ' ' ? named_by(p, at) : NULL;
-        size_t word = parameter ? strcspn(at, " ;,") : 1;
-        const bool flag = parameter && parameter->type == AIRY_PARAMETER_FLAG;
-        const int n = snprintf(to + used, size - used, "%s%.*s", parameter ? "--" : "",
-                               (int)(flag ? strcspn(at, "=") : word), at);
-        used += (size_t)n;
-        at += word;
-    }
-    to[used < size ? used : size - 1] = 0;
-}
-
 static void print_message(void *user, airy_log_level level, const char *text)
 {
     const struct job_params *p = user;
     char named[2 * AIRY_ERROR_TEXT];
     if (level > AIRY_LOG_WARN && !(level == AIRY_LOG_INFO && p->common.verbose))
         return;
-    name_values(p, named, sizeof(named), text);
+    tool_name_values(&p->common, named, sizeof(named), text);
     if (level == AIRY_LOG_ERROR)
         (void)tool_fail(&p->common, "%s", named);
     else
@@ -116,25 +86,6 @@ static airy_status set_common(struct job_params *p)
     return status;
 }
 
-/* A parameter is an option here: "NAME ..." and "NAME goes with OTHER ..." get their dashes. */
-static void name_options(const struct job_params *p, airy_error *error)
-{
-    char text[AIRY_ERROR_TEXT], lead[128];
-    const airy_parameter *parameter = find_parameter(p, error->name);
-    const size_t n = strlen(error->name);
-    if (error->subject != AIRY_SUBJECT_PARAMETER || !parameter ||
-        strncmp(error->text, error->name, n) != 0)
-        return;
-    const char *other = parameter->only_with.parameter;
-    const int with = snprintf(lead, sizeof(lead), "%s goes with ", error->name);
-    if (other && strncmp(error->text, lead, (size_t)with) == 0)
-        snprintf(text, sizeof(text), "--%s--%.*s", lead, (int)(sizeof(text) - sizeof(lead) - 5),
-                 error->text + with);
-    else
-        snprintf(text, sizeof(text), "--%.*s", (int)sizeof(text) - 3, error->text);
-    snprintf(error->text, sizeof(error->text), "%s", text);
-}
-
 /* An output, once. Exit code. */
 static int check_output(const struct job_params *p)
 {
@@ -170,7 +121,7 @@ int job_check(void *params)
     if (status == AIRY_OK || status == AIRY_ERR_MEMORY)
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     airy_error_get(&error);
-    name_options(p, &error);
+    tool_name_options(&p->common, &error);
     return tool_usage(&p->common, "%s", error.text);
 }
 
@@ -178,13 +129,10 @@ static int print_failure(const struct job_params *p, const char *output, airy_st
 {
     const struct common *common = &p->common;
     airy_error error;
-    char sentence[AIRY_ERROR_TEXT];
     airy_error_get(&error);
     if (status == AIRY_ERR_CANCELLED)
         return tool_fail(common, "%s, %s; start again", error.text, tool_left(common, output));
-    name_options(p, &error);
-    snprintf(sentence, sizeof(sentence), "%s", error.text);
-    name_values(p, error.text, sizeof(error.text), sentence);
+    tool_name_options(common, &error);
     if (status == AIRY_ERR_UNSUPPORTED && output && tool_has_suffix(output, ".png"))
         return tool_fail(common, "%s, and 'airy view' draws pictures", error.text);
     error.status = status;

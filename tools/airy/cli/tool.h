@@ -32,8 +32,16 @@ int tool_failed(const struct common *common, airy_status status);
  * parameter that is missing, or does not go with another one.
  */
 int tool_refused(const struct common *common, airy_status status);
-/* The sentence of a failure with the option's names: "NAME ...", "NAME and OTHER: ...". */
+/*
+ * The sentence of a failure with options in place of parameters: "NAME ...", "NAME and OTHER ...",
+ * "NAME goes with OTHER ...", and words as tool_name_values.
+ */
 void tool_name_options(const struct common *common, airy_error *error);
+/*
+ * A sentence of the library with options in place of parameters: a word "NAME=VALUE" becomes
+ * "--NAME=VALUE", and "NAME=on" of a flag "--NAME".
+ */
+void tool_name_values(const struct common *common, char *to, size_t size, const char *text);
 /* The same for the failure of another thread, whose record was kept. */
 int tool_failed_as(const struct common *common, const airy_error *error);
 /* Write a hint with options and commands by their names; as airy_hint_render. */
