@@ -109,6 +109,7 @@ typedef enum airy_hint {
     AIRY_HINT_HOLD_CENTER,    /**< the same of beam centres */
     AIRY_HINT_HOLD_WAVELENGTH, /**< the same of wavelengths */
     AIRY_HINT_HOLD_TILT,       /**< the same of angles of the detector */
+    AIRY_HINT_FRAME,          /**< choose one frame */
     AIRY_HINT_COUNT
 } airy_hint;
 

@@ -144,6 +144,13 @@ AIRY_API airy_status airy_image_take_plane(airy_image *image, size_t plane);
 AIRY_API airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count,
                                             size_t step);
 /**
+ * Keep these planes as airy_image_take_planes does, where coordinates can follow: several planes
+ * only of an image with a header (AIRY_ERR_UNSUPPORTED), and one plane of any number of long axes,
+ * as airy_image_take_plane does.
+ */
+AIRY_API airy_status airy_image_choose_planes(airy_image *image, size_t first, size_t count,
+                                              size_t step);
+/**
  * The image of a FITS file, FILE[EXT], that is open for several airy_fits_read.
  * Thread-safety: one call at a time.
  */
@@ -181,6 +188,8 @@ AIRY_API airy_status airy_image_get_card(const airy_image *image, const char *ke
 AIRY_API size_t airy_image_odd_cards(const airy_image *image, char text[AIRY_CARD_VALUE]);
 /** The HDUs of a FITS file; release with free(). The errors of airy_image_read. */
 AIRY_API airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path);
+/** Return the name of the elements: "float32", or "complex64" and "complex128" of complex numbers. */
+AIRY_API const char *airy_image_dtype_name(const airy_image *image);
 /** Element i as double; NaN where there are no data. */
 AIRY_API double airy_image_value(const airy_image *image, size_t index);
 /** Write 8-bit RGB rows, top first, as PNG; the file appears when complete. */

@@ -92,6 +92,7 @@ static const char *const templates[AIRY_HINT_COUNT] = {
     [AIRY_HINT_HOLD_WAVELENGTH] = "process them one by one|give {wavelength=L} or {poni=FILE}",
     [AIRY_HINT_HOLD_TILT] = "process them one by one|give {rot1=A} {rot2=A} {rot3=A} or "
                             "{poni=FILE}",
+    [AIRY_HINT_FRAME] = "{frames=N} takes one|?choose one frame",
 };
 
 /* The interface has this name; no list: it has all. */

@@ -1,10 +1,13 @@
-#include "io/stack/source.h"
-#include "base/word.h"
 #include "jobs/groups.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/size.h"
+#include "base/word.h"
+#include "io/file/format.h"
+#include "io/stack/source.h"
 
 static bool parse_size(uint64_t *size, const char *text, size_t length, uint64_t least)
 {
@@ -109,6 +112,26 @@ airy_status airy_job_open_stack(const airy_job *job, airy_stack **stack,
                                       .channel = values->channel};
     return airy_stack_create_with(stack, (const char *const *)values->paths.items,
                                   values->paths.count, &params);
+}
+
+airy_status airy_job_read_frames(airy_image *image, const airy_stack *stack, size_t first,
+                                 size_t count, size_t step)
+{
+    airy_stack_info info;
+    size_t frame = 0, all = 0;
+    AIRY_TRY(airy_stack_get_info(stack, &info));
+    const bool large = airy_mul_size(&frame, info.height, info.width) ||
+                       airy_mul_size(&frame, frame, airy_dtype_size(info.dtype)) ||
+                       airy_mul_size(&all, frame, count);
+    *image = (airy_image){.dtype = info.dtype,
+                          .ndim = 3,
+                          .shape = {count, info.height, info.width},
+                          .data = large ? NULL : malloc(all)};
+    AIRY_FAIL_IF(!image->data, AIRY_ERR_MEMORY, "out of memory for %zu frame%s of %zu bytes each",
+                 count, count == 1 ? "" : "s", frame);
+    for (size_t i = 0; i < count; i++)
+        AIRY_TRY(airy_stack_read(stack, first + i * step, (char *)image->data + i * frame, frame));
+    return AIRY_OK;
 }
 
 const char *airy_job_stack_name(const struct airy_stack_values *values)
@@ -329,13 +352,12 @@ static void put_numbers(airy_job *job, const airy_stack_writer_params *format,
     airy_job_sum_up(job, "%s", info->summary);
 }
 
-airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
-                                 const struct airy_output_group *group)
+airy_status airy_job_fill_stack(airy_job *job, airy_stack_write_params *params,
+                                const struct airy_output_group *group, airy_stack_write_info *info)
 {
     const struct airy_output_values *to = group->output;
     const struct airy_frames_values *from = group->frames;
     const struct airy_compute_values *how = group->compute;
-    airy_stack_write_info info;
     airy_device *device = NULL;
     if (how->profile) {
         const airy_device_params cpu = {.threads = (uint32_t)how->threads, .profile = true};
@@ -355,13 +377,45 @@ airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
     params->fill.message = airy_job_frame_message;
     params->fill.user = job;
     params->message = airy_job_pass_message;
-    AIRY_TRY(put_texts(job, to->output, &params->format));
-    AIRY_TRY(airy_stack_write_file(to->output, params, &info));
-    if (info.fill.bad)
+    AIRY_TRY(airy_stack_write_file(to->output, params, info));
+    if (info->fill.bad)
         airy_job_message(job, AIRY_LOG_WARN, "%zu of %zu frames failed, the first: %s",
-                         info.fill.bad, info.fill.frames, info.fill.first_error);
-    put_numbers(job, &params->format, &info);
-    return info.fill.bad ? AIRY_PARTLY : AIRY_OK;
+                         info->fill.bad, info->fill.frames, info->fill.first_error);
+    return info->fill.bad ? AIRY_PARTLY : AIRY_OK;
+}
+
+airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
+                                 const struct airy_output_group *group)
+{
+    airy_stack_write_info info;
+    AIRY_TRY(put_texts(job, group->output->output, &params->format));
+    const airy_status status = airy_job_fill_stack(job, params, group, &info);
+    if (status >= AIRY_OK)
+        put_numbers(job, &params->format, &info);
+    return status;
+}
+
+airy_status airy_job_check_format(const char *output, airy_dtype dtype, int ndim)
+{
+    airy_error error;
+    const airy_status status = airy_image_check_format(output, dtype, ndim);
+    if (status == AIRY_OK)
+        return status;
+    (void)airy_about(AIRY_SUBJECT_PARAMETER, "output", status);
+    airy_error_get(&error);
+    if (ndim > 2 && airy_image_check_format(output, dtype, 2) == AIRY_OK)
+        error.hint = AIRY_HINT_FRAME;
+    return airy_error_restore(&error);
+}
+
+void airy_job_warn_header(const airy_job *job, const char *output, const char *input)
+{
+    if (input && airy_name_is_fits(output) &&
+        (airy_name_is_fits(input) || airy_image_is_fits(input)))
+        airy_job_message(job, AIRY_LOG_WARN,
+                         "%s: header and coordinates of %s cannot follow what becomes of its "
+                         "frames, and are left out",
+                         output, input);
 }
 
 airy_status airy_job_load_image(airy_image *image, const struct airy_job_source *source)

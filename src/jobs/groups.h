@@ -17,6 +17,9 @@ extern const struct airy_job_row airy_stack_rows[];
 airy_status airy_job_open_stack(const airy_job *job, airy_stack **stack,
                                 const struct airy_stack_values *values);
 
+/* Read frames first, first + step, ... into an image of three dimensions. */
+airy_status airy_job_read_frames(airy_image *image, const airy_stack *stack, size_t first,
+                                 size_t count, size_t step);
 /* What sentences call them: the first file. */
 const char *airy_job_stack_name(const struct airy_stack_values *values);
 
@@ -65,6 +68,18 @@ struct airy_output_group {
 /* Write it as these say, and hand over its results; params has the format and the source. */
 airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
                                  const struct airy_output_group *group);
+
+/*
+ * Write it as these say, and report the frames that were left out, AIRY_PARTLY; params has the
+ * format and the source.
+ */
+airy_status airy_job_fill_stack(airy_job *job, airy_stack_write_params *params,
+                                const struct airy_output_group *group, airy_stack_write_info *info);
+
+/* airy_image_check_format of the output, which is the failure's subject. */
+airy_status airy_job_check_format(const char *output, airy_dtype dtype, int ndim);
+/* Warn where an output in FITS is written without the header that its input, a file or NULL, has. */
+void airy_job_warn_header(const airy_job *job, const char *output, const char *input);
 
 /*
  * The image of a source, which must be set: read from its file, or the array's own memory. Unload it

@@ -146,25 +146,6 @@ size_t airy_job_image_mark(const struct airy_job_image *d, uint8_t *is_bad, size
 
 /* ---- reading ---- */
 
-/* All frames of a stack. */
-static airy_status read_frames(airy_image *image, const airy_stack *stack)
-{
-    airy_stack_info info;
-    size_t pixels = 0, frame = 0, all = 0;
-    AIRY_TRY(airy_stack_get_info(stack, &info));
-    const bool large = __builtin_mul_overflow(info.height, info.width, &pixels) ||
-                       __builtin_mul_overflow(pixels, airy_dtype_size(info.dtype), &frame) ||
-                       __builtin_mul_overflow(frame, info.frames, &all);
-    *image = (airy_image){
-        .dtype = info.dtype, .ndim = 3, .shape = {info.frames, info.height, info.width}};
-    image->data = large ? NULL : malloc(all);
-    AIRY_FAIL_IF(!image->data, AIRY_ERR_MEMORY, "out of memory for %zu frames of %zu x %zu pixels",
-                 info.frames, info.height, info.width);
-    for (size_t i = 0; i < info.frames; i++)
-        AIRY_TRY(airy_stack_read(stack, i, (char *)image->data + i * frame, frame));
-    return AIRY_OK;
-}
-
 airy_status airy_job_load_real(airy_image *image, const struct airy_job_source *source)
 {
     if (source->is_array)
@@ -184,11 +165,14 @@ airy_status airy_job_image_open_stack(airy_stack **stack, const struct airy_job_
 static airy_status read_channel(struct airy_job_image *d)
 {
     airy_stack *stack = NULL;
+    airy_stack_info info;
     AIRY_FAIL_ON_IF(d->from->image.is_array, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s %s: an array has no channels", "channel", d->from->channel);
     airy_status status = airy_job_image_open_stack(&stack, d, true);
     if (status == AIRY_OK)
-        status = read_frames(&d->image, stack);
+        status = airy_stack_get_info(stack, &info);
+    if (status == AIRY_OK)
+        status = airy_job_read_frames(&d->image, stack, 0, info.frames, 1);
     airy_stack_destroy(&stack);
     return status;
 }
@@ -395,7 +379,7 @@ airy_status airy_job_image_check_format(const struct airy_job_image *d, const ch
                                         airy_dtype dtype)
 {
     const int ndim = d->image.ndim + (d->folded > 0);
-    return output ? airy_image_check_format(output, dtype, ndim + axes_back(d, ndim, output))
+    return output ? airy_job_check_format(output, dtype, ndim + axes_back(d, ndim, output))
                   : AIRY_OK;
 }
 

@@ -108,9 +108,8 @@ static airy_status open_stack(struct reduction *r)
     r->image.ndim = 2;
     r->image.shape[0] = r->info.height;
     r->image.shape[1] = r->info.width;
-    return v->output
-               ? airy_image_check_format(v->output, r->hot ? AIRY_DTYPE_U8 : r->image.dtype, 2)
-               : AIRY_OK;
+    return v->output ? airy_job_check_format(v->output, r->hot ? AIRY_DTYPE_U8 : r->image.dtype, 2)
+                     : AIRY_OK;
 }
 
 static airy_status reduce(struct reduction *r)
@@ -200,12 +199,8 @@ static airy_status write_image(struct reduction *r)
     const airy_status status =
         airy_image_write_stated(&r->image, v->output, v->force, known ? &r->meta : NULL, mask);
     free(mask);
-    if (status == AIRY_OK && airy_name_is_fits(v->output) && !v->stack.paths.is_array &&
-        airy_image_is_fits(first_path(r)))
-        airy_job_message(r->job, AIRY_LOG_WARN,
-                         "%s: header and coordinates of %s cannot follow what becomes of its "
-                         "frames, and are left out",
-                         v->output, first_path(r));
+    if (status == AIRY_OK)
+        airy_job_warn_header(r->job, v->output, v->stack.paths.is_array ? NULL : first_path(r));
     return status;
 }
 

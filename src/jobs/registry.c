@@ -6,6 +6,7 @@
 
 #define JOBS(JOB)                                                                                  \
     JOB(reduce)                                                                                    \
+    JOB(convert)                                                                                   \
     JOB(compress)                                                                                  \
     JOB(decompress)                                                                                \
     JOB(densify)                                                                                   \

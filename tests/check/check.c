@@ -49,6 +49,7 @@ static const struct {
     {"reduce", check_reduce},
     {"reduce_stack", check_reduce_stack},
     {"job", check_job},
+    {"job_convert", check_job_convert},
     {"label", check_label},
     {"element", check_element},
     {"move", check_move},

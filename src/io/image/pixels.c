@@ -139,3 +139,18 @@ airy_status airy_image_take_planes(airy_image *image, size_t first, size_t count
     airy_c_locale_leave(&locale);
     return AIRY_OK;
 }
+
+airy_status airy_image_choose_planes(airy_image *image, size_t first, size_t count, size_t step)
+{
+    AIRY_FAIL_IF(!image, AIRY_ERR_PARAM, "airy_image_choose_planes: image is missing");
+    AIRY_FAIL_IF(count > 1 && !image->header, AIRY_ERR_UNSUPPORTED,
+                 "%zu planes of an image without a header", count);
+    const airy_status status = airy_image_take_planes(image, first, count, step);
+    return status == AIRY_ERR_SHAPE && count == 1 ? airy_image_take_plane(image, first) : status;
+}
+
+const char *airy_image_dtype_name(const airy_image *image)
+{
+    const bool small = image->dtype == AIRY_DTYPE_F32;
+    return !image->is_complex ? airy_dtype_name(image->dtype) : small ? "complex64" : "complex128";
+}

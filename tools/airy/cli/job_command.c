@@ -128,15 +128,24 @@ int job_check(void *params)
 static int print_failure(const struct job_params *p, const char *output, airy_status status)
 {
     const struct common *common = &p->common;
+    char sentence[AIRY_ERROR_TEXT];
     airy_error error;
     airy_error_get(&error);
     if (status == AIRY_ERR_CANCELLED)
         return tool_fail(common, "%s, %s; start again", error.text, tool_left(common, output));
     tool_name_options(common, &error);
-    if (status == AIRY_ERR_UNSUPPORTED && output && tool_has_suffix(output, ".png"))
-        return tool_fail(common, "%s, and 'airy view' draws pictures", error.text);
+    snprintf(sentence, sizeof(sentence), "%s", error.text);
+    tool_name_values(common, error.text, sizeof(error.text), sentence);
     error.status = status;
-    return tool_failed_as(common, &error);
+    /* The format of the output does not hold the result, which is wrong use. */
+    const bool wrong_format = status == AIRY_ERR_UNSUPPORTED &&
+                              error.subject == AIRY_SUBJECT_PARAMETER &&
+                              strcmp(error.name, "output") == 0;
+    if (wrong_format && error.hint != AIRY_HINT_FRAME && tool_has_suffix(output, ".png"))
+        tool_fail(common, "%s, and 'airy view' draws pictures", error.text);
+    else
+        tool_failed_as(common, &error);
+    return wrong_format ? AIRY_EXIT_USAGE : AIRY_EXIT_FAILED;
 }
 
 json_t *job_results(const struct job_params *p)

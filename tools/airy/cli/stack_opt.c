@@ -115,32 +115,24 @@ int stack_check_channel(const struct common *common)
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
-size_t stack_frames_size(size_t *frame, const airy_stack_info *info, size_t count)
-{
-    size_t pixels = 0, all = 0;
-    const bool large = __builtin_mul_overflow(info->height, info->width, &pixels) ||
-                       __builtin_mul_overflow(pixels, airy_dtype_size(info->dtype), frame) ||
-                       __builtin_mul_overflow(*frame, count, &all);
-    return large ? SIZE_MAX : all;
-}
-
-airy_status stack_read_frames(airy_image *image, const airy_stack *stack, size_t first,
-                              size_t count, size_t step)
+/* All frames; without data where memory lacks. */
+static airy_status read_frames(airy_image *image, const airy_stack *stack)
 {
     airy_stack_info info;
+    size_t frame = 0, all = 0;
     airy_status status = airy_stack_get_info(stack, &info);
     if (status != AIRY_OK)
         return status;
-    size_t frame = 0;
-    const size_t all = stack_frames_size(&frame, &info, count);
+    const bool large = __builtin_mul_overflow(info.height, info.width, &frame) ||
+                       __builtin_mul_overflow(frame, airy_dtype_size(info.dtype), &frame) ||
+                       __builtin_mul_overflow(frame, info.frames, &all);
     *image = (airy_image){.dtype = info.dtype,
                           .ndim = 3,
-                          .shape = {count, info.height, info.width},
-                          .data = all == SIZE_MAX ? NULL : malloc(all)};
-    if (!image->data)
-        return AIRY_ERR_MEMORY;
-    for (size_t i = 0; i < count && status == AIRY_OK; i++)
-        status = airy_stack_read(stack, first + i * step, (char *)image->data + i * frame, frame);
+                          .shape = {info.frames, info.height, info.width},
+                          .data = large ? NULL : malloc(all)};
+    status = image->data ? AIRY_OK : AIRY_ERR_MEMORY;
+    for (size_t i = 0; i < info.frames && status == AIRY_OK; i++)
+        status = airy_stack_read(stack, i, (char *)image->data + i * frame, frame);
     return status;
 }
 
@@ -149,54 +141,9 @@ airy_status stack_read_image(airy_image *image, const struct common *common, con
     airy_stack *stack = NULL;
     if (!channel_of(common, path))
         return airy_image_read_real(image, path);
-    airy_stack_info info;
     airy_status status = stack_open_one(&stack, common, path);
     if (status == AIRY_OK)
-        status = airy_stack_get_info(stack, &info);
-    if (status == AIRY_OK)
-        status = stack_read_frames(image, stack, 0, info.frames, 1);
-    airy_stack_destroy(&stack);
-    return status;
-}
-
-/* An airy_log_fn with a pointer to a struct common. */
-static void print_warning(void *user, airy_log_level level, const char *text)
-{
-    const struct common *const *common = user;
-    (void)level;
-    tool_say(*common, "%s", text);
-}
-
-bool stack_states(uint8_t **mask, airy_stack *stack, const airy_stack_meta *meta,
-                  const struct common *common, const char *output)
-{
-    return airy_stack_states(mask, stack, meta, output, print_warning, &common);
-}
-
-airy_status stack_write_image(const airy_image *image, const struct common *common,
-                              airy_stack *stack, const airy_stack_meta *meta, const char *output)
-{
-    uint8_t *mask = NULL;
-    const bool known = stack_states(&mask, stack, meta, common, output);
-    const airy_status status =
-        airy_image_write_stated(image, output, common->force, known ? meta : NULL, mask);
-    free(mask);
-    return status;
-}
-
-airy_status stack_write_of_input(const airy_image *image, const struct common *common,
-                                 const char *output)
-{
-    airy_stack *stack = NULL;
-    airy_stack_meta meta;
-    const airy_stack_params params = {.channel = common->channel, .unverified = true};
-    const bool known = !airy_image_is_fits(common->inputs.items[0]) &&
-                       airy_stack_create_with(&stack, common->inputs.items, 1, &params) ==
-                           AIRY_OK &&
-                       airy_stack_get_meta(stack, &meta) == AIRY_OK;
-    const airy_status status =
-        known ? stack_write_image(image, common, stack, &meta, output)
-              : airy_image_write_stated(image, output, common->force, NULL, NULL);
+        status = read_frames(image, stack);
     airy_stack_destroy(&stack);
     return status;
 }

@@ -64,32 +64,11 @@ airy_status stack_open_one(airy_stack **stack, const struct common *common, cons
 airy_status stack_open_header(airy_stack **stack, const struct common *common, const char *path);
 /* --channel of common is one of the first input's channels. Exit code. */
 int stack_check_channel(const struct common *common);
-/* Bytes of a frame, and of so many of them; SIZE_MAX: they do not fit the address space. */
-size_t stack_frames_size(size_t *frame, const airy_stack_info *info, size_t count);
-/* Frames first, first + step, ... of a stack, in memory of their own; without data where that lacks. */
-airy_status stack_read_frames(airy_image *image, const airy_stack *stack, size_t first,
-                              size_t count, size_t step);
 /*
  * An image as airy_image_read_real gives it; of the first input, where --channel is given, the
  * frames of that channel alone.
  */
 airy_status stack_read_image(airy_image *image, const struct common *common, const char *path);
-/*
- * Whether an output of frames gets what the stack they are of states of the geometry: its format has
- * a place for it, and all files state the same, else that is printed. *mask: of the stack, malloc'ed,
- * or NULL.
- */
-bool stack_states(uint8_t **mask, airy_stack *stack, const airy_stack_meta *meta,
-                  const struct common *common, const char *output);
-/*
- * Write frames, or what became of them, with what the stack they are of states of the geometry, and
- * its mask, where the output's format has a place for it.
- */
-airy_status stack_write_image(const airy_image *image, const struct common *common,
-                              airy_stack *stack, const airy_stack_meta *meta, const char *output);
-/* The same of frames of the first input that were read without a stack. */
-airy_status stack_write_of_input(const airy_image *image, const struct common *common,
-                                 const char *output);
 /*
  * How many frames --frames takes of what has so many; all of them are there, else AIRY_EXIT_FAILED
  * after a line on stderr.

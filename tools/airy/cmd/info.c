@@ -639,7 +639,7 @@ static int info_image(const struct common *common, const char *path)
         shape[i] = image.shape[i];
     const size_t bytes = tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype);
     const int ndim = image_axes(&image);
-    const char *dtype = image_dtype_name(&image);
+    const char *dtype = airy_image_dtype_name(&image);
     json_t *json = json_pack("{s:o, s:o, s:s, s:I}", "file", tool_json_string(path), "shape",
                              shape_json(shape, ndim), "dtype", dtype, "bytes", (json_int_t)bytes);
     const int code = image.header ? fits_info(common, json, path, &image) : AIRY_EXIT_OK;

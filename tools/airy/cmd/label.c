@@ -458,9 +458,9 @@ static void read_about(const struct label_params *p, struct found *f)
 /* Labels of planes of FITS get their axes and header; false: these are not known, or cannot follow. */
 static bool add_header(const struct label_params *p, struct found *f, airy_image *labels)
 {
-    const size_t frames[3] = {f->runs.first, 0, f->runs.step};
     if (!image_is_fits_name(p->output) || f->about.ndim == 0 ||
-        !image_take_header(&f->about, frames, f->runs.chosen) ||
+        airy_image_choose_planes(&f->about, f->runs.first, f->runs.chosen, f->runs.step) !=
+            AIRY_OK ||
         tool_count(f->about.shape, f->about.ndim) != tool_count(labels->shape, labels->ndim))
         return false;
     f->about.dtype = labels->dtype;

@@ -70,12 +70,6 @@ int image_load_mask(const struct common *common, const char *what, const char *p
     return AIRY_EXIT_OK;
 }
 
-const char *image_dtype_name(const airy_image *image)
-{
-    const bool small = image->dtype == AIRY_DTYPE_F32;
-    return !image->is_complex ? airy_dtype_name(image->dtype) : small ? "complex64" : "complex128";
-}
-
 int image_axes(const airy_image *image)
 {
     return image->ndim - image->is_complex;
@@ -108,15 +102,6 @@ void image_say_odd_cards(const struct common *common, const char *path, const ai
                  "%s: header %s, which FITS does not allow%s; cards are kept as they are, and "
                  "control characters in them are read as blanks",
                  path, first, more);
-}
-
-bool image_take_header(airy_image *image, const size_t frames[3], size_t count)
-{
-    if (count > 1 && !image->header)
-        return false;
-    const airy_status status = airy_image_take_planes(image, frames[0], count, frames[2]);
-    return status == AIRY_OK || (status == AIRY_ERR_SHAPE && count == 1 &&
-                                 airy_image_take_plane(image, frames[0]) == AIRY_OK);
 }
 
 static airy_status read_of_stack(airy_image *image, struct image_plane *plane,

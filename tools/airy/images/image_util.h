@@ -61,17 +61,11 @@ int image_mask_plane(const struct common *common, const char *path, const struct
         .help = "write complex numbers as real ones with a last axis of 2, the real and the "      \
                 "imaginary part"                                                                   \
     }
-/* "float32", "complex64"; axes that an element has beside that of the parts of a complex number. */
-const char *image_dtype_name(const airy_image *image);
+/* Axes that an image has beside that of the parts of a complex number. */
 int image_axes(const airy_image *image);
 
 /* Written as FITS. */
 bool image_is_fits_name(const char *path);
-/*
- * An image without data, of FITS: shape and header of `count` of its planes from frames[0] on, every
- * frames[2]-th. False: the header cannot follow.
- */
-bool image_take_header(airy_image *image, const size_t frames[3], size_t count);
 /* Warn about cards of its header with bytes that FITS does not allow; they are kept. */
 void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image);
 /* The output is FITS without a header: where the input has one, say so. */
