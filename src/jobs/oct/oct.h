@@ -56,12 +56,11 @@ bool oct_is_stopped(struct oct_patience *patience);
 
 /* ---- raw frames (source.c) ---- */
 
-/* Frames of a file, a pipe or an array as a plan takes them. Zeroed is closed. */
+/* Frames of a file, an array or a pipe as a plan takes them. Zeroed is closed. */
 struct oct_frames {
-    const char *name; /* for sentences */
-    const char *array;
-    airy_stack *stack;    /* NULL: of an array or a ring */
-    airy_stack_info info; /* of the stack, or like one */
+    const char *name;     /* for sentences */
+    airy_stack *stack;    /* NULL: of a ring */
+    airy_stack_info info; /* of the stack */
     airy_dtype dtype;     /* of the frames that are read: u8, u16, i16 or f32 */
     size_t frame_bytes;   /* of these */
     void *stored;         /* a frame of another type, which is converted to f32; or NULL */
@@ -112,7 +111,7 @@ size_t oct_packed_bits(const airy_oct_params *plan);
 const char *oct_ring_name(const struct airy_job_source *raw);
 /* The frames come as a camera brings them. */
 bool oct_is_live(const airy_job *job);
-/* The frames come from a stack that can be read at any place: not from a camera, a pipe or an array. */
+/* The frames can be read at any place: they do not come from a camera or a pipe. */
 bool oct_is_file(const struct oct_source *source);
 
 /* ---- frames as a camera brings them (live.c) ---- */

@@ -563,7 +563,7 @@ airy_status oct_results_finish(struct oct_results *r)
     const struct oct_values *v = r->v;
     AIRY_FAIL_HINT_IF(r->frames == 0, AIRY_ERR_SHAPE, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
                       "%s: too few frames came for one result, which takes %zu",
-                      v->raw.path ? v->raw.path : "the array in memory", r->info.frames_per_result);
+                      v->raw.path ? v->raw.path : "array", r->info.frames_per_result);
     AIRY_FAIL_HINT_IF(airy_job_is_set(r->job, "frame") && v->frame >= r->frames, AIRY_ERR_PARAM,
                       AIRY_HINT_STATED, AIRY_SUBJECT_PARAMETER,
                       "%s %zu: there are %llu results, numbered from 0", "frame", v->frame,

@@ -57,36 +57,31 @@ static size_t line_width(const airy_oct_params *plan)
 }
 
 /* An array [..., lines, samples]; of two axes more lines than a frame has are several frames. */
-static airy_status open_array(struct oct_frames *f, const airy_host_view *view, size_t lines)
+static airy_status open_array(airy_stack **stack, const airy_host_view *view, size_t lines)
 {
     const int ndim = view->ndim;
-    REFUSE_IF(ndim < 2, "%s has %d axes, expected [..., lines, samples]", f->name, ndim);
-    airy_stack_info *info = &f->info;
-    *info = (airy_stack_info){.dtype = view->dtype,
-                              .frames = 1,
-                              .height = view->shape[ndim - 2],
-                              .width = view->shape[ndim - 1]};
+    AIRY_FAIL_ON_IF(ndim < 2, AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                    "%s: the array has one axis, expected [lines, samples] or [frames, lines, "
+                    "samples]",
+                    "raw");
+    size_t shape[3] = {1, view->shape[ndim - 2], view->shape[ndim - 1]};
     for (int i = 0; i + 2 < ndim; i++)
-        info->frames *= view->shape[i];
-    if (ndim == 2 && lines && info->height % lines == 0) {
-        info->frames = info->height / lines;
-        info->height = lines;
+        shape[0] *= view->shape[i];
+    if (ndim == 2 && lines && shape[1] % lines == 0) {
+        shape[0] = shape[1] / lines;
+        shape[1] = lines;
     }
-    f->array = view->data;
-    return AIRY_OK;
+    return airy_stack_create_array(stack, view->data, view->dtype, shape);
 }
 
 airy_status oct_frames_open(struct oct_frames *f, const struct airy_job_source *from,
                             const airy_stack_params *params)
 {
     const char *path = from->path;
-    *f = (struct oct_frames){.dtype = AIRY_DTYPE_F32, .name = path ? path : "the array in memory"};
-    if (from->is_array) {
-        AIRY_TRY(open_array(f, &from->view, params->npy_height));
-    } else {
-        AIRY_TRY(airy_stack_create_with(&f->stack, &path, 1, params));
-        AIRY_TRY(airy_stack_get_info(f->stack, &f->info));
-    }
+    *f = (struct oct_frames){.dtype = AIRY_DTYPE_F32, .name = path ? path : "array"};
+    AIRY_TRY(from->is_array ? open_array(&f->stack, &from->view, params->npy_height)
+                            : airy_stack_create_with(&f->stack, &path, 1, params));
+    AIRY_TRY(airy_stack_get_info(f->stack, &f->info));
     const airy_dtype stored = f->info.dtype;
     const size_t count = f->info.height * f->info.width;
     AIRY_FAIL_ON_IF(stored == AIRY_DTYPE_U64 || stored == AIRY_DTYPE_I64, AIRY_ERR_UNSUPPORTED,
@@ -103,21 +98,12 @@ airy_status oct_frames_open(struct oct_frames *f, const struct airy_job_source *
     return AIRY_OK;
 }
 
-static airy_status read_stored(const struct oct_frames *f, size_t number, void *frame, size_t size)
-{
-    if (f->stack)
-        return airy_stack_read(f->stack, number, frame, size);
-    AIRY_FAIL_IF(number >= f->info.frames, AIRY_ERR_ENDED, "%s ends", f->name);
-    memcpy(frame, f->array + number * size, size);
-    return AIRY_OK;
-}
-
 airy_status oct_frames_read(const struct oct_frames *f, size_t number, void *frame)
 {
     const size_t count = f->info.height * f->info.width;
     const airy_image one = {.dtype = f->info.dtype, .ndim = 1, .shape = {count}, .data = f->stored};
-    AIRY_TRY(read_stored(f, number, f->stored ? f->stored : frame,
-                         count * airy_dtype_size(f->info.dtype)));
+    AIRY_TRY(airy_stack_read(f->stack, number, f->stored ? f->stored : frame,
+                             count * airy_dtype_size(f->info.dtype)));
     for (size_t i = 0; i < count && f->stored; i++)
         ((float *)frame)[i] = (float)airy_image_value(&one, i);
     return AIRY_OK;
@@ -233,7 +219,7 @@ static airy_status choose_frames(struct oct_source *s)
     size_t count = SIZE_MAX;
     char advice[80] = "";
     if (there)
-        snprintf(advice, sizeof(advice), "; frames = 0:%zu takes the whole ones", there);
+        snprintf(advice, sizeof(advice), "; frames=0:%zu takes the whole ones", there);
     REFUSE_IF(info->rest_bytes && to_end,
               "%s: ends inside frame %zu, %llu of %zu bytes: the file is cut, or samples = %zu, "
               "lines = %zu, dtype or header_bytes = %llu of the plan are wrong%s",
