@@ -50,6 +50,7 @@ static const struct {
     {"reduce_stack", check_reduce_stack},
     {"job", check_job},
     {"job_convert", check_job_convert},
+    {"job_oct", check_job_oct},
     {"label", check_label},
     {"element", check_element},
     {"move", check_move},
