@@ -820,6 +820,58 @@ static airy_job *stack_job(struct check *c, const char *name, const char *input,
     return job;
 }
 
+/* A job of two that write one file; `force`: each may replace what is there. */
+struct rival {
+    struct check *c;
+    const char *input, *output;
+    bool force;
+    pthread_barrier_t *start;
+    airy_status status;
+};
+
+static void *write_stack(void *user)
+{
+    struct rival *r = user;
+    airy_job *job = stack_job(r->c, "compress", r->input, r->output);
+    if (r->force)
+        CHECK_OK(r->c, airy_job_set_flag(job, "force", true));
+    pthread_barrier_wait(r->start);
+    r->status = airy_job_run(job);
+    airy_job_destroy(&job);
+    return NULL;
+}
+
+/* Two runs of one output at the same time: one file, whole, of one of them. */
+static void check_one_output(struct check *c)
+{
+    if (!check_case(c, "job_one_output"))
+        return;
+    const char *path = check_run_path(c, "stack.h5"), *output = check_run_path(c, "one.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    for (int force = 0; force < 2; force++) {
+        struct rival rivals[2];
+        pthread_t thread;
+        pthread_barrier_t start;
+        airy_stack *stack = NULL;
+        airy_stack_info info;
+        pthread_barrier_init(&start, NULL, 2);
+        for (int i = 0; i < 2; i++)
+            rivals[i] = (struct rival){c, path, output, force, &start, AIRY_OK};
+        CHECK(c, pthread_create(&thread, NULL, write_stack, &rivals[1]) == 0);
+        (void)write_stack(&rivals[0]);
+        pthread_join(thread, NULL);
+        pthread_barrier_destroy(&start);
+        const int good = (rivals[0].status == AIRY_OK) + (rivals[1].status == AIRY_OK);
+        for (int i = 0; i < 2; i++)
+            CHECK(c, rivals[i].status == AIRY_OK || rivals[i].status == AIRY_ERR_EXISTS);
+        CHECK(c, force ? good >= 1 : good == 1);
+        CHECK_OK(c, airy_stack_create(&stack, &output, 1));
+        CHECK_OK(c, airy_stack_get_info(stack, &info));
+        CHECK(c, info.frames == FRAMES);
+        airy_stack_destroy(&stack);
+    }
+}
+
 /* What compress writes is what airy_stack_writer_fill writes, and decompress gives the pixels back. */
 static void check_compress(struct check *c)
 {
@@ -1019,6 +1071,7 @@ void check_job(struct check *c)
     check_run(c);
     check_ends(c);
     check_threads(c);
+    check_one_output(c);
     check_compress(c);
     check_compress_ends(c);
     check_densify(c);
