@@ -242,6 +242,15 @@ typedef struct airy_host_view {
  */
 AIRY_API airy_status airy_job_set_array(airy_job *job, const char *name,
                                         const airy_host_view *view);
+/**
+ * Set the parameters that a result was made with, from its configuration (airy_result_get_text(result,
+ * "configuration", ...)): those that decide its rows and values, and its geometry, but neither inputs
+ * nor outputs. Values that airy_job_set and the like have set stay; each given value of the geometry
+ * counts more than all of the result's geometry.
+ * Errors: AIRY_ERR_FORMAT (not a configuration, one of another job, or with a parameter that no result
+ *         stores), else as airy_job_set_json; then no value is set.
+ */
+AIRY_API airy_status airy_job_set_configuration(airy_job *job, const char *configuration);
 /** Go back to the default value of a parameter. AIRY_ERR_NOT_FOUND. */
 AIRY_API airy_status airy_job_reset(airy_job *job, const char *name);
 

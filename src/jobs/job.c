@@ -341,6 +341,17 @@ static airy_status set_from_json(airy_job *job, size_t row, const json_t *json)
     return AIRY_OK;
 }
 
+/* None of an object that is refused stays set. */
+static airy_status undo(airy_job *job, const bool set[AIRY_JOB_ROWS], airy_status status)
+{
+    airy_error error = {.status = AIRY_OK};
+    (void)airy_error_first(&error, status);
+    for (size_t i = 0; i < job->row_count; i++)
+        if (set[i] && job->origins[i] != AIRY_ORIGIN_GIVEN)
+            (void)airy_job_reset(job, job->rows[i]->p.name);
+    return airy_error_restore(&error);
+}
+
 static airy_status set_object(airy_job *job, json_t *object, bool set[AIRY_JOB_ROWS])
 {
     const char *name;
@@ -373,12 +384,65 @@ airy_status airy_job_set_json(airy_job *job, const char *text)
     json_decref(object);
     if (status == AIRY_OK)
         return AIRY_OK;
-    airy_error error = {.status = AIRY_OK};
-    (void)airy_error_first(&error, status);
-    for (size_t i = 0; i < job->row_count; i++)
-        if (set[i] && job->origins[i] != AIRY_ORIGIN_GIVEN)
-            (void)airy_job_reset(job, job->rows[i]->p.name);
-    return airy_error_restore(&error);
+    return undo(job, set, status);
+}
+
+/* Whether results store a parameter: it decides their values or rows, or what stands beside them. */
+static bool is_stored(const airy_parameter *p)
+{
+    return p->role != AIRY_ROLE_INPUT && p->affects != AIRY_AFFECTS_HOW &&
+           p->affects != AIRY_AFFECTS_WHERE;
+}
+
+/* "--name=text", or "--name" of a flag. */
+static airy_status set_word(airy_job *job, const json_t *word, bool set[AIRY_JOB_ROWS])
+{
+    const char *text = json_string_value(word);
+    char name[64];
+    const size_t length = text && strncmp(text, "--", 2) == 0 ? strcspn(text + 2, "=") : 0;
+    snprintf(name, sizeof(name), "%.*s", (int)length, length ? text + 2 : "");
+    const int row = length < sizeof(name) ? find_row(job, name) : NOT_THERE;
+    const airy_parameter *p = row == NOT_THERE ? NULL : &job->rows[row]->p;
+    AIRY_FAIL_IF(!p || !is_stored(p) || (p->type == AIRY_PARAMETER_FLAG) == !!text[2 + length],
+                 AIRY_ERR_FORMAT,
+                 "the configuration has '%.128s', which no result of job %s stores",
+                 text ? text : "no text", job->kind->name);
+    set[row] = true;
+    return set_or_look(job, (size_t)row,
+                       p->type == AIRY_PARAMETER_FLAG ? "on" : text + 2 + length + 1);
+}
+
+static airy_status set_words(airy_job *job, const json_t *configuration, bool set[AIRY_JOB_ROWS])
+{
+    const char *command = json_string_value(json_object_get(configuration, "command"));
+    const json_t *options = json_object_get(configuration, "options"),
+                 *geometry = json_object_get(configuration, "geometry");
+    AIRY_FAIL_IF(!command || !json_is_array(options), AIRY_ERR_FORMAT,
+                 "not the configuration of a result of this program");
+    AIRY_FAIL_IF(strcmp(command, job->kind->name) != 0, AIRY_ERR_FORMAT,
+                 "the configuration is that of a result of %.64s, not of %s", command,
+                 job->kind->name);
+    for (size_t i = 0; i < json_array_size(options); i++)
+        AIRY_TRY(set_word(job, json_array_get(options, i), set));
+    if (!job->kind->replay || !geometry)
+        return AIRY_OK;
+    char *text = json_dumps(configuration, JSON_REAL_PRECISION(17));
+    AIRY_FAIL_IF(!text, AIRY_ERR_MEMORY, "out of memory for JSON");
+    const airy_status status = job->kind->replay(job, text);
+    free(text);
+    return status;
+}
+
+airy_status airy_job_set_configuration(airy_job *job, const char *configuration)
+{
+    AIRY_FAIL_IF(!job || !configuration, AIRY_ERR_PARAM,
+                 "airy_job_set_configuration: an argument is NULL");
+    AIRY_TRY(begin_change(job, "airy_job_set_configuration"));
+    bool set[AIRY_JOB_ROWS] = {false};
+    json_t *object = json_loads(configuration, JSON_REJECT_DUPLICATES, NULL);
+    airy_status status = set_words(job, object, set);
+    json_decref(object);
+    return status == AIRY_OK ? AIRY_OK : undo(job, set, status);
 }
 
 /* ---- values out ---- */

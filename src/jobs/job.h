@@ -74,6 +74,8 @@ struct airy_job_kind {
     const airy_job_result *results;                /* name NULL behind the last */
     size_t values_size, state_size;
     airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
+    /* Take over the geometry of a result; NULL: its results have none. */
+    airy_status (*replay)(airy_job *job, const char *geometry);
     /*
      * state: what is open, zeroed before the first of these. `open` opens the inputs, computes what
      * nobody has set and fills the plan; NULL: the job has no such stage. `close` comes after the
