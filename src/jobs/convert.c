@@ -91,7 +91,7 @@ static airy_status open_stack(struct conversion *c, bool pixels)
 
 static airy_status check_format(const struct conversion *c, airy_dtype dtype, int ndim)
 {
-    return c->v->output ? airy_job_check_format(c->v->output, dtype, ndim) : AIRY_OK;
+    return airy_job_check_format("output", c->v->output, dtype, ndim);
 }
 
 /* The length of several axes. */

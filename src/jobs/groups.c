@@ -395,13 +395,14 @@ airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
     return status;
 }
 
-airy_status airy_job_check_format(const char *output, airy_dtype dtype, int ndim)
+airy_status airy_job_check_format(const char *parameter, const char *output, airy_dtype dtype,
+                                  int ndim)
 {
     airy_error error;
-    const airy_status status = airy_image_check_format(output, dtype, ndim);
+    const airy_status status = output ? airy_image_check_format(output, dtype, ndim) : AIRY_OK;
     if (status == AIRY_OK)
         return status;
-    (void)airy_about(AIRY_SUBJECT_PARAMETER, "output", status);
+    (void)airy_about(AIRY_SUBJECT_PARAMETER, parameter, status);
     airy_error_get(&error);
     if (ndim > 2 && airy_image_check_format(output, dtype, 2) == AIRY_OK)
         error.hint = AIRY_HINT_FRAME;
@@ -410,7 +411,7 @@ airy_status airy_job_check_format(const char *output, airy_dtype dtype, int ndim
 
 void airy_job_warn_header(const airy_job *job, const char *output, const char *input)
 {
-    if (input && airy_name_is_fits(output) &&
+    if (input && output && airy_name_is_fits(output) &&
         (airy_name_is_fits(input) || airy_image_is_fits(input)))
         airy_job_message(job, AIRY_LOG_WARN,
                          "%s: header and coordinates of %s cannot follow what becomes of its "

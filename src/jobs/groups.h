@@ -76,9 +76,10 @@ airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
 airy_status airy_job_fill_stack(airy_job *job, airy_stack_write_params *params,
                                 const struct airy_output_group *group, airy_stack_write_info *info);
 
-/* airy_image_check_format of the output, which is the failure's subject. */
-airy_status airy_job_check_format(const char *output, airy_dtype dtype, int ndim);
-/* Warn where an output in FITS is written without the header that its input, a file or NULL, has. */
+/* airy_image_check_format of an output, NULL: none, with the parameter as the failure's subject. */
+airy_status airy_job_check_format(const char *parameter, const char *output, airy_dtype dtype,
+                                  int ndim);
+/* Warn where an output (NULL: none) in FITS is written without the header that its input, a file or NULL, has. */
 void airy_job_warn_header(const airy_job *job, const char *output, const char *input);
 
 /*

@@ -38,6 +38,12 @@ struct airy_planes_values {
 };
 extern const struct airy_job_row airy_planes_rows[];
 
+/* Whether a file or an array was set. */
+static inline bool airy_source_is_given(const struct airy_job_source *source)
+{
+    return source->path || source->is_array;
+}
+
 /* Where an image goes. */
 struct airy_image_output {
     char *path;
@@ -104,15 +110,19 @@ airy_status airy_job_image_refuse_mask(const struct airy_job_image *d, const air
 /* Report the progress before step `done` of so many. AIRY_ERR_CANCELLED. */
 airy_status airy_job_image_begin(const struct airy_job_image *d, size_t done, size_t total);
 
-/* airy_image_check_format of a result of that dtype with its axes as they are written. */
-airy_status airy_job_image_check_format(const struct airy_job_image *d, const char *output,
-                                        airy_dtype dtype);
+/*
+ * airy_image_check_format of a result of that dtype with its axes as they are written. parameter: the
+ * one that names the output (path), which the failure is about, so that it is wrong use.
+ */
+airy_status airy_job_image_check_format(const struct airy_job_image *d, const char *parameter,
+                                        const char *path, airy_dtype dtype);
 /* Copy an array of the image's device to the host. */
 airy_status airy_job_image_pull(const struct airy_job_image *d, airy_image *image,
                                 const airy_array *array);
 /*
  * Give an image its axes and, where it has the source's shape, its header back, write it where a
- * path is named, and hand it over where it is to be kept. It is freed in any case.
+ * path is named, and hand it over where it is to be kept; of a job that has these results also `output`,
+ * and dtype and shape without the axes that were given back. It is freed in any case.
  */
 airy_status airy_job_image_put(const struct airy_job_image *d, airy_image *image,
                                const char *result, const struct airy_image_output *output);

@@ -66,7 +66,7 @@ static airy_status read_mask(struct airy_job_planes *r, bool *fits)
     const struct airy_job_source *from = &r->d.bad->mask;
     airy_image mask = {0};
     *fits = true;
-    if (!from->path && !from->is_array)
+    if (!airy_source_is_given(from))
         return AIRY_OK;
     airy_status status = airy_job_load_real(&mask, from);
     if (status == AIRY_OK)

@@ -808,6 +808,11 @@ double airy_job_seconds(const airy_job *job)
     return job ? (double)(job->ended - job->begun) / 1e9 : 0;
 }
 
+bool airy_job_gives(const airy_job *job, const char *result)
+{
+    return find_result(job, result) != NOT_THERE;
+}
+
 bool airy_job_is_wanted(const airy_job *job, const char *result)
 {
     return job->wanted[find_result(job, result)];

@@ -175,6 +175,8 @@ airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json);
 airy_status airy_job_put_object(airy_job *job, json_t *object);
 /* Hand over a table. What it points to lies in `data`, malloc'ed, which is the job's from then on. */
 void airy_job_put_table(airy_job *job, const char *result, const airy_table *table, void *data);
+/* Whether the job has a result of this name. */
+bool airy_job_gives(const airy_job *job, const char *result);
 /* Whether a result is to be kept in memory: no file is named for it, or it is wanted. */
 bool airy_job_keeps(const airy_job *job, const char *result);
 /* Whether airy_job_want was called for it. */

@@ -108,8 +108,7 @@ static airy_status open_stack(struct reduction *r)
     r->image.ndim = 2;
     r->image.shape[0] = r->info.height;
     r->image.shape[1] = r->info.width;
-    return v->output ? airy_job_check_format(v->output, r->hot ? AIRY_DTYPE_U8 : r->image.dtype, 2)
-                     : AIRY_OK;
+    return airy_job_check_format("output", v->output, r->hot ? AIRY_DTYPE_U8 : r->image.dtype, 2);
 }
 
 static airy_status reduce(struct reduction *r)

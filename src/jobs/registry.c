@@ -11,6 +11,8 @@
     JOB(decompress)                                                                                \
     JOB(densify)                                                                                   \
     JOB(stats)                                                                                     \
+    JOB(clip)                                                                                      \
+    JOB(threshold)                                                                                 \
     JOB(oct)                                                                                       \
     JOB(oct_calibrate)
 #define DECLARE(name) extern const struct airy_job_kind airy_job_##name;

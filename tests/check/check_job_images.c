@@ -156,6 +156,68 @@ static void check_stats_wide(struct check *c)
     airy_job_destroy(&job);
 }
 
+static void check_clip(struct check *c)
+{
+    if (!check_case(c, "job_clip"))
+        return;
+    const struct cube *cube = make_cube(c);
+    const size_t shape[2] = {HEIGHT, WIDTH};
+    const airy_clip_params params = {
+        .kappa_low = 1, .kappa_high = 1.5, .spread = AIRY_SPREAD_MAD, .inclusive = true};
+    const char *text = NULL;
+    for (size_t i = 0; i < PLANES; i++) {
+        airy_clip_result want;
+        char frame[8];
+        airy_job *job = open_job(c, "clip", cube, NULL);
+        snprintf(frame, sizeof(frame), "%zu", i);
+        CHECK_OK(c, airy_job_set(job, "frames", frame));
+        CHECK_OK(c, airy_job_set(job, "kappa", "1,1.5"));
+        CHECK_OK(c, airy_job_set(job, "spread", "mad"));
+        CHECK_OK(c, airy_job_set_flag(job, "inclusive", true));
+        CHECK_OK(c, airy_job_run(job));
+        CHECK_OK(c, airy_clip(c->queue, &want,
+                              check_upload(c, AIRY_DTYPE_U16, 2, shape, cube->data + i * PIXELS),
+                              NULL, &params));
+        CHECK(c, number_of(c, job, "count") == (double)want.kept.count &&
+                     number_of(c, job, "clipped") == (double)want.clipped &&
+                     number_of(c, job, "iterations") == (double)want.iterations);
+        CHECK(c, number_of(c, job, "low") == want.low && number_of(c, job, "high") == want.high &&
+                     number_of(c, job, "std") == want.kept.std);
+        CHECK(c, airy_job_get_text(job, "planes", &text) == AIRY_ERR_NOT_FOUND);
+        airy_job_destroy(&job);
+    }
+}
+
+/* In memory, and in a file of the same bits. */
+static void check_threshold(struct check *c)
+{
+    if (!check_case(c, "job_threshold"))
+        return;
+    struct cube *cube = make_cube(c);
+    const char *output = check_run_path(c, "mask.npy"), *path = write_cube(c, cube);
+    for (int to_file = 0; to_file < 2; to_file++) {
+        airy_host_view view = {.data = NULL};
+        airy_image image = {.data = NULL};
+        airy_job *job = open_job(c, "threshold", cube, to_file ? path : NULL);
+        CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "above is missing");
+        CHECK_OK(c, airy_job_set(job, "above", "250"));
+        if (to_file)
+            CHECK_OK(c, airy_job_set(job, "output", output));
+        CHECK_OK(c, airy_job_run(job));
+        CHECK(c, strstr(airy_job_summary(job), "3 x 21 x 34, uint8"));
+        const airy_status there = airy_job_get_array(job, "mask", &view);
+        CHECK(c, there == (to_file ? AIRY_ERR_NOT_FOUND : AIRY_OK));
+        if (to_file)
+            CHECK_OK(c, airy_image_read(&image, output));
+        const uint8_t *mask = to_file ? image.data : view.data;
+        for (size_t i = 0; mask && i < PLANES * PIXELS; i++)
+            if (!CHECK(c, mask[i] == (cube->data[i] > 250)))
+                break;
+        airy_image_free(&image);
+        airy_job_destroy(&job);
+    }
+}
+
 /* What every such job refuses; value NULL: an array, of the mask one of another shape. */
 struct refusal {
     const char *job, *name, *value;
@@ -172,6 +234,11 @@ static void check_refusals(struct check *c)
         {"stats", "histogram", "1.5", AIRY_ERR_PARAM, "histogram 1.5: expected"},
         {"stats", "frames", "3", AIRY_ERR_PARAM, "frames: image has 3 frames"},
         {"stats", "channel", "high", AIRY_ERR_PARAM, "channel high: an array has no channels"},
+        {"clip", "delta-dummy", "1", AIRY_ERR_PARAM, "delta-dummy goes with dummy"},
+        {"clip", "mask", NULL, AIRY_ERR_SHAPE, "mask: has 2 x 34 values"},
+        {"threshold", "channel", "1", AIRY_ERR_PARAM, "channel 1: an array has no channels"},
+        {"threshold", "output", "a.png", AIRY_ERR_UNSUPPORTED, "PNG holds one image of 2"},
+        {"threshold", "output", "a.foo", AIRY_ERR_UNSUPPORTED, "a.foo"},
         {"stats", "mask", NULL, AIRY_ERR_SHAPE, "mask: has 2 x 34 values, the image 3 x 21 x 34"},
         {"stats", "mask", "/nowhere.npy", AIRY_ERR_NOT_FOUND, "nowhere.npy"}};
     if (!check_case(c, "job_images_refused"))
@@ -183,6 +250,8 @@ static void check_refusals(struct check *c)
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         const struct refusal *r = &refusals[i];
         airy_job *job = open_job(c, r->job, cube, NULL);
+        if (strcmp(r->job, "threshold") == 0)
+            CHECK_OK(c, airy_job_set(job, "above", "1"));
         CHECK_OK(c, r->value ? airy_job_set(job, r->name, r->value)
                              : airy_job_set_array(job, r->name, &other));
         CHECK_FAILS(c, airy_job_run(job), r->status, r->sentence);
@@ -228,6 +297,8 @@ void check_job_images(struct check *c)
     check_stats_one(c);
     check_stats_planes(c);
     check_stats_wide(c);
+    check_clip(c);
+    check_threshold(c);
     check_refusals(c);
     check_dummy(c);
 }

@@ -137,15 +137,14 @@ static int print_failure(const struct job_params *p, const char *output, airy_st
     snprintf(sentence, sizeof(sentence), "%s", error.text);
     tool_name_values(common, error.text, sizeof(error.text), sentence);
     error.status = status;
-    /* The format of the output does not hold the result, which is wrong use. */
-    const bool wrong_format = status == AIRY_ERR_UNSUPPORTED &&
-                              error.subject == AIRY_SUBJECT_PARAMETER &&
-                              strcmp(error.name, "output") == 0;
-    if (wrong_format && error.hint != AIRY_HINT_FRAME && tool_has_suffix(output, ".png"))
+    /* A value that does not suit the input, as a format that does not hold the result, is wrong use. */
+    const bool wrong_use = status == AIRY_ERR_UNSUPPORTED &&
+                           error.subject == AIRY_SUBJECT_PARAMETER;
+    if (wrong_use && error.hint != AIRY_HINT_FRAME && output && tool_has_suffix(output, ".png"))
         tool_fail(common, "%s, and 'airy view' draws pictures", error.text);
     else
         tool_failed_as(common, &error);
-    return wrong_format ? AIRY_EXIT_USAGE : AIRY_EXIT_FAILED;
+    return wrong_use ? AIRY_EXIT_USAGE : AIRY_EXIT_FAILED;
 }
 
 json_t *job_results(const struct job_params *p)

@@ -519,16 +519,6 @@ json_t *json_shape(const size_t *shape, int ndim)
     return list;
 }
 
-json_t *statistics_json(const airy_statistics *s)
-{
-    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "count", (json_int_t)s->count,
-                     "nan", (json_int_t)s->nan + (json_int_t)s->infinite, "masked",
-                     (json_int_t)s->masked, "min", tool_json_number(s->min), "max",
-                     tool_json_number(s->max), "sum", tool_json_number(s->sum), "mean",
-                     tool_json_number(s->mean), "median", tool_json_number(s->median), "std",
-                     tool_json_number(s->std));
-}
-
 int device_image_no_spread(const struct common *common, const char *path)
 {
     return tool_fail(common,

@@ -110,8 +110,6 @@ void device_planes_close(struct device_planes *planes);
 
 /* A list of so many lengths. */
 json_t *json_shape(const size_t *shape, int ndim);
-/* Counts, extremes and moments as {count, nan, ...}; nan: everything that is not finite. */
-json_t *statistics_json(const airy_statistics *s);
 
 /*
  * What a clip kept may be a part of noise of few values, such as low counts: nothing or one value, or
