@@ -301,6 +301,9 @@ typedef struct airy_patterns_params {
     double empty;              /**< of a bin without pixels; default NaN */
     bool force;                /**< overwrite */
     const char *configuration; /**< JSON that goes into the file */
+    airy_progress_fn
+        progress; /**< counts rows; false ends the merge, AIRY_ERR_CANCELLED; or NULL */
+    void *user;   /**< of progress */
 } airy_patterns_params;
 
 typedef struct airy_patterns_info {

@@ -103,12 +103,16 @@ static airy_status take_fingerprint(struct merge_input *input)
 
 airy_status airy_merge_input_open(struct merge_input *input, const char *path)
 {
+    static const char *const holds[AIRY_RESULT_COUNT] = {
+        [AIRY_RESULT_SPARSE] = "holds peaks: densify makes frames of them",
+        [AIRY_RESULT_FRAMES] = "holds frames: integrate makes patterns of them",
+        [AIRY_RESULT_IMAGE] = "holds one image, expected patterns"};
     airy_result_info info;
     *input = (struct merge_input){.path = path};
     AIRY_TRY(airy_result_open(&input->result, path));
     AIRY_TRY(airy_result_get_info(input->result, &info));
-    AIRY_FAIL_ON_IF(info.kind != AIRY_RESULT_PATTERNS, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
-                    "'%s' is no result of an integration", path);
+    AIRY_FAIL_HINT_IF(info.kind != AIRY_RESULT_PATTERNS, AIRY_ERR_FORMAT, AIRY_HINT_STATED,
+                      AIRY_SUBJECT_FILE, "'%s' %s", path, holds[info.kind]);
     AIRY_FAIL_ON_IF(info.rows == 0, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "'%s' has no rows", path);
     AIRY_FAIL_HINT_IF(info.grows && !info.complete, AIRY_ERR_FORMAT, AIRY_HINT_UNFINISHED,
                       AIRY_SUBJECT_FILE, "'%s' is not complete: more rows may come", info.path);

@@ -11,10 +11,12 @@
 #include "io/result/file.h"
 #include "io/result/layout.h"
 #include "pipeline/merge_input.h"
+#include "pipeline/merge_patterns.h"
 
 struct merging {
-    const char *path, *const *inputs;
+    const char *path, *const *inputs; /* path: NULL: no file */
     size_t count;
+    struct airy_merged *merged; /* or NULL */
     const airy_patterns_params *params;
     struct merge_input *parts;      /* [count] */
     const struct merge_input *axes; /* the first */
@@ -104,6 +106,32 @@ static airy_status open_inputs(struct merging *m)
     return AIRY_OK;
 }
 
+/* Hand over the axes and frame numbers, and make room for the values. */
+static airy_status fill_merged(struct merging *m, double **radial, uint64_t **index)
+{
+    const size_t azimuth = m->axes->azimuth_bins;
+    struct airy_merged *to = m->merged;
+    size_t values = 0;
+    *to = (struct airy_merged){.rows = m->params->join ? 1 : m->rows,
+                               .bins = m->bins,
+                               .azimuth_bins = azimuth,
+                               .unit = m->axes->unit,
+                               .azimuth_unit = m->axes->azimuth_unit,
+                               .radial = *radial,
+                               .index = *index};
+    *radial = NULL;
+    *index = NULL;
+    AIRY_FAIL_IF(airy_mul_size(&values, to->rows, m->cells), AIRY_ERR_MEMORY,
+                 "out of memory for %zu patterns", to->rows);
+    for (int k = 0; k < (m->axes->errors ? AIRY_MERGED_PLANES : 1); k++)
+        AIRY_TRY(airy_memory_calloc((void **)&to->values[k], values, sizeof(float), "patterns"));
+    if (azimuth) {
+        AIRY_TRY(airy_memory_calloc((void **)&to->azimuth, azimuth, sizeof(double), "an axis"));
+        memcpy(to->azimuth, m->axes->azimuth, azimuth * sizeof(double));
+    }
+    return AIRY_OK;
+}
+
 /* Centres of bins that are joined. */
 static void join_axis(double *radial, const struct merging *m)
 {
@@ -151,7 +179,11 @@ static airy_status open_output(struct merging *m)
         .fingerprint = m->axes->fingerprint,
         .grouped = true,
     };
-    status = airy_pattern_file_create(&m->file, m->path, &spec, m->params->force, false);
+    if (m->path)
+        AIRY_TRY_OR(out,
+                    airy_pattern_file_create(&m->file, m->path, &spec, m->params->force, false));
+    if (m->merged)
+        AIRY_TRY_OR(out, fill_merged(m, &radial, &index));
 out:
     free(radial);
     free(index);
@@ -190,7 +222,9 @@ static airy_status write_row(struct merging *m, size_t row, const airy_frame_sta
         .frames = frames,
         .message = message,
     };
-    return airy_pattern_file_write(m->file, row, &data);
+    for (int k = 0; m->merged && k < (errors ? AIRY_MERGED_PLANES : 1); k++)
+        memcpy(m->merged->values[k] + row * n, m->values + (size_t)k * n, n * sizeof(float));
+    return m->file ? airy_pattern_file_write(m->file, row, &data) : AIRY_OK;
 }
 
 static airy_status take_row(struct merging *m, size_t input, size_t row, size_t to)
@@ -215,10 +249,14 @@ static airy_status take_row(struct merging *m, size_t input, size_t row, size_t 
 
 static airy_status take_rows(struct merging *m)
 {
+    const airy_patterns_params *params = m->params;
     size_t to = 0;
     for (size_t i = 0; i < m->count; i++) {
-        for (size_t row = 0; row < m->parts[i].rows; row++)
+        for (size_t row = 0; row < m->parts[i].rows; row++) {
             AIRY_TRY(take_row(m, i, row, to++));
+            AIRY_FAIL_IF(params->progress && !params->progress(params->user, to, m->rows),
+                         AIRY_ERR_CANCELLED, "stopped after %zu of %zu rows", to, m->rows);
+        }
     }
     if (!m->params->join)
         return AIRY_OK;
@@ -234,21 +272,44 @@ static airy_status merge_all(struct merging *m)
     AIRY_TRY(open_scratch(m));
     AIRY_TRY(open_output(m));
     AIRY_TRY(take_rows(m));
-    return airy_pattern_file_finish(m->file, NULL);
+    return m->file ? airy_pattern_file_finish(m->file, NULL) : AIRY_OK;
+}
+
+void airy_merged_free(struct airy_merged *merged)
+{
+    free(merged->radial);
+    free(merged->azimuth);
+    free(merged->index);
+    for (int k = 0; k < AIRY_MERGED_PLANES; k++)
+        free(merged->values[k]);
+    *merged = (struct airy_merged){.rows = 0};
 }
 
 airy_status airy_patterns_merge(const char *path, const char *const *inputs, size_t count,
                                 const airy_patterns_params *params, airy_patterns_info *info)
 {
+    AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_patterns_merge: path is NULL");
+    return airy_patterns_merge_into(NULL, path, inputs, count, params, info);
+}
+
+airy_status airy_patterns_merge_into(struct airy_merged *merged, const char *path,
+                                     const char *const *inputs, size_t count,
+                                     const airy_patterns_params *params, airy_patterns_info *info)
+{
     static const airy_patterns_params defaults;
-    AIRY_FAIL_IF(!path || !inputs || count == 0, AIRY_ERR_PARAM,
-                 "airy_patterns_merge: path or inputs is NULL, or there are none");
-    struct merging m = {
-        .path = path, .inputs = inputs, .count = count, .params = params ? params : &defaults};
+    AIRY_FAIL_IF(!inputs || count == 0, AIRY_ERR_PARAM,
+                 "airy_patterns_merge: inputs is NULL, or there are none");
+    struct merging m = {.path = path,
+                        .inputs = inputs,
+                        .count = count,
+                        .merged = merged,
+                        .params = params ? params : &defaults};
     AIRY_FAIL_ON_IF((unsigned)m.params->merge >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 to %d", "merge",
                     (int)m.params->merge, AIRY_MERGE_COUNT - 1);
     m.rebin = airy_max_size(m.params->rebin, 1);
+    if (merged)
+        *merged = (struct airy_merged){.rows = 0};
     const airy_status status = merge_all(&m);
     airy_error error = {.status = AIRY_OK};
     (void)airy_error_first(&error, status);
@@ -261,6 +322,8 @@ airy_status airy_patterns_merge(const char *path, const char *const *inputs, siz
     free(m.fewer);
     free(m.values);
     airy_accumulator_destroy(&m.sum);
+    if (status != AIRY_OK && merged)
+        airy_merged_free(merged);
     if (status != AIRY_OK)
         return airy_error_restore(&error);
     if (info)

@@ -633,7 +633,7 @@ static void check_files_refused(struct check *c)
                         rows[i].part);
         }
         CHECK_FAILS(c, airy_patterns_merge(out, &job.path, 1, NULL, NULL), AIRY_ERR_FORMAT,
-                    "no result");
+                    "holds frames: integrate makes patterns of them");
         const char *pair[2] = {good, NULL};
         airy_integrator *const integrator = job.integrator;
         job.integrator = none;

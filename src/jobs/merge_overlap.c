@@ -1,10 +1,10 @@
-#include "integrate/overlap.h"
+#include "jobs/merge_overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "airy/image.h"
-#include "result/patterns.h"
+#include "airy/provenance.h"
+#include "airy/result.h"
 
 /* Frames first, first + step, ... last of a row; rows with the same key are of the same files. */
 struct span {
@@ -14,7 +14,7 @@ struct span {
 };
 
 struct spans {
-    const struct common *common;
+    const char *const *paths;
     char **keys; /* [results] or NULL: not known what the frames are of */
     struct span *items;
     size_t count, room;
@@ -47,11 +47,12 @@ static char *key_of_inputs(const json_t *configuration)
 /* Else results are of the same frames where they are the same file. */
 static char *key_of_file(const char *path)
 {
-    int code;
-    json_t *json = tool_file_json(NULL, path, &code);
+    char *text = NULL;
+    json_t *json = airy_file_identify(&text, path) == AIRY_OK ? json_loads(text, 0, NULL) : NULL;
     const char *hash = hash_of(json);
     char *key = hash ? strdup(hash) : NULL;
     json_decref(json);
+    free(text);
     return key;
 }
 
@@ -85,31 +86,42 @@ static bool add_span(struct spans *s, struct span span)
     return true;
 }
 
-/* The spans of the good rows of a result. false: memory is short. */
-static bool add_rows(struct spans *s, size_t result, const json_t *configuration)
+/* The numbers of the frames of all rows; NULL: the result has none, or memory is short. */
+static double *read_index(airy_result *result, size_t *rows)
 {
-    const char *path = s->common->inputs.items[result],
-               *frames = json_string_value(json_object_get(configuration, "frames"));
+    airy_result_plane plane;
+    if (airy_result_find_plane(result, "frame/index", &plane) != AIRY_OK || plane.ndim ||
+        !plane.has_rows || plane.text)
+        return NULL;
+    double *index = calloc(plane.rows, sizeof(*index));
+    *rows = plane.rows;
+    if (index && airy_result_read(result, "frame/index", 0, plane.rows, AIRY_DTYPE_F64, index,
+                                  plane.rows * sizeof(*index)) == AIRY_OK)
+        return index;
+    free(index);
+    return NULL;
+}
+
+/* The spans of the good rows of a result. false: memory is short. */
+static bool add_rows(struct spans *s, size_t at, airy_result *result, const json_t *configuration)
+{
+    const char *frames = json_string_value(json_object_get(configuration, "frames"));
     unsigned long long first = 0, end = 0, step = 1;
     const uint64_t group = group_of(configuration);
-    airy_image index = {0}, status = {0};
+    size_t rows = 0;
     bool fits = true;
+    double *index = read_index(result, &rows);
     if (!frames || sscanf(frames, "%llu:%llu:%llu", &first, &end, &step) != 3 || step == 0)
         step = 1;
-    if (patterns_read_column(&index, path, "index") == AIRY_OK && index.ndim == 1 &&
-        patterns_read_column(&status, path, "status") == AIRY_OK && status.ndim == 1 &&
-        index.shape[0] == status.shape[0])
-        for (size_t i = 0; fits && i < index.shape[0]; i++) {
-            const double number = airy_image_value(&index, i);
-            if (!(number >= 0 && number < 9e15) || airy_image_value(&status, i) != 0)
-                continue;
-            const uint64_t at = (uint64_t)number;
-            uint64_t more = group == 1 || end <= at ? 0 : (end - 1 - at) / step;
-            more = group && more > group - 1 ? group - 1 : more;
-            fits = add_span(s, (struct span){s->keys[result], result, at, at + more * step, step});
-        }
-    airy_image_free(&index);
-    airy_image_free(&status);
+    for (size_t i = 0; index && fits && i < rows; i++) {
+        if (!(index[i] >= 0 && index[i] < 9e15) || airy_result_get_row(result, i) != AIRY_ROW_GOOD)
+            continue;
+        const uint64_t frame = (uint64_t)index[i];
+        uint64_t more = group == 1 || end <= frame ? 0 : (end - 1 - frame) / step;
+        more = group && more > group - 1 ? group - 1 : more;
+        fits = add_span(s, (struct span){s->keys[at], at, frame, frame + more * step, step});
+    }
+    free(index);
     return fits;
 }
 
@@ -152,7 +164,7 @@ static size_t count_shared(const struct spans *s, const struct span **a, const s
     return shared;
 }
 
-static void warn_of(const struct spans *s)
+static void warn_of(const airy_job *job, const struct spans *s)
 {
     const struct span *a = NULL, *b = NULL;
     const size_t shared = count_shared(s, &a, &b);
@@ -161,45 +173,51 @@ static void warn_of(const struct spans *s)
         return;
     if (shared > 1)
         snprintf(more, sizeof(more), " (and %zu more rows like that)", shared - 1);
-    const char *const *names = s->common->inputs.items;
-    tool_say(s->common,
-             "'%s' and '%s' both have frame %llu of the same input%s; it is in the result twice",
-             names[a->result < b->result ? a->result : b->result],
-             names[a->result < b->result ? b->result : a->result], (unsigned long long)b->first,
-             more);
+    const char *const *names = s->paths;
+    airy_job_message(
+        job, AIRY_LOG_WARN,
+        "'%s' and '%s' both have frame %llu of the same input%s; it is in the result twice",
+        names[a->result < b->result ? a->result : b->result],
+        names[a->result < b->result ? b->result : a->result], (unsigned long long)b->first, more);
 }
 
 /* The key and the rows of a result. false: memory is short. */
-static bool add_result(struct spans *s, size_t result)
+static bool add_result(struct spans *s, size_t at)
 {
-    airy_status status;
-    json_t *configuration = patterns_read_configuration(&status, s->common->inputs.items[result]);
-    s->keys[result] = key_of_inputs(configuration);
-    if (!s->keys[result])
-        s->keys[result] = key_of_file(s->common->inputs.items[result]);
-    const bool fits = !s->keys[result] || add_rows(s, result, configuration);
+    char *text = NULL;
+    airy_result *result = NULL;
+    if (airy_result_open(&result, s->paths[at]) != AIRY_OK)
+        return true;
+    json_t *configuration = airy_result_get_text(result, "configuration", &text) == AIRY_OK
+                                ? json_loads(text, 0, NULL)
+                                : NULL;
+    s->keys[at] = key_of_inputs(configuration);
+    if (!s->keys[at])
+        s->keys[at] = key_of_file(s->paths[at]);
+    const bool fits = !s->keys[at] || add_rows(s, at, result, configuration);
     json_decref(configuration);
+    free(text);
+    airy_result_close(&result);
     return fits;
 }
 
-void overlap_say(const struct common *common)
+void airy_job_warn_overlap(const airy_job *job, const char *const *paths, size_t count)
 {
-    const size_t count = common->inputs.count;
-    struct spans s = {.common = common, .keys = calloc(count, sizeof(*s.keys))};
+    struct spans s = {.paths = paths, .keys = calloc(count, sizeof(*s.keys))};
     bool fits = s.keys != NULL;
     for (size_t i = 0; fits && i < count; i++)
         fits = add_result(&s, i);
     if (fits && s.count > 1) {
         qsort(s.items, s.count, sizeof(*s.items), by_key_and_frame);
-        warn_of(&s);
+        warn_of(job, &s);
     }
     for (size_t i = 0; s.keys && i < count; i++)
         free(s.keys[i]);
     free(s.keys);
     free(s.items);
     if (!fits)
-        tool_say(common,
-                 "out of memory for the rows of %zu files: frames that two of them have are not "
-                 "looked for",
-                 count);
+        airy_job_message(job, AIRY_LOG_WARN,
+                         "out of memory for the rows of %zu files: frames that two of them have "
+                         "are not looked for",
+                         count);
 }
