@@ -689,6 +689,8 @@ static void check_own_arrays(struct check *c, airy_job *job)
     const airy_table *table = NULL;
     CHECK_OK(c, airy_job_get_table(job, "table", &table));
     CHECK(c, table->rows == 2 && *(const double *)table->column[0].data == 7);
+    CHECK_OK(c, airy_job_reset(job, "dark"));
+    CHECK(c, released == 2);
 }
 
 /* Results of every kind; arrays; hooks; a job and a context that are destroyed while they are used. */
