@@ -281,7 +281,8 @@ static int choose(const struct bench_params *p, struct choice *choice)
     if (p->pattern.error_model == AIRY_ERROR_MODEL_VARIANCE)
         return tool_usage(common, "--error-model variance needs an image: none, poisson or "
                                   "azimuthal can be timed");
-    int code = pattern_check(common, &p->pattern);
+    const airy_integrator_params params = pattern_integrator(&p->pattern);
+    int code = pattern_check(common, &params, &p->pattern.sample, false);
     if (code == AIRY_EXIT_OK)
         code = check_used(common, choice);
     return code == AIRY_EXIT_OK && p->plot ? check_plot(p, choice) : code;
@@ -306,7 +307,7 @@ static int find_geometry(struct bench *bench)
                                 bench->stack_info.height, bench->stack_info.width);
     if (code == AIRY_EXIT_OK)
         code = geometry_arrays(&bench->arrays, &bench->geometry, bench->common);
-    pattern_set_sample(&bench->geometry, &bench->params->pattern);
+    airy_geometry_set_sample(&bench->geometry, &bench->params->pattern.sample);
     return code;
 }
 

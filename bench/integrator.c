@@ -29,17 +29,11 @@ airy_status bench_mask(uint8_t **mask, const struct bench *bench)
 airy_integrator_params bench_params(const struct bench *bench, const uint8_t *mask)
 {
     const struct pattern_params *p = &bench->params->pattern;
-    airy_integrator_params params = {.bins = p->bins.radius,
-                                     .azimuth_bins = p->bins.azimuth,
-                                     .split = p->split,
-                                     .method = p->method,
-                                     .error_model = p->error_model,
-                                     .compat = (airy_compat)bench->common->compat,
-                                     .mask = mask,
-                                     .unit = p->has_unit                      ? p->unit
-                                             : bench->geometry.wavelength > 0 ? AIRY_UNIT_Q_NM
-                                                                              : AIRY_UNIT_TTH_DEG};
-    pattern_set_rings(&params, p);
+    airy_integrator_params params = pattern_integrator(p);
+    params.compat = (airy_compat)bench->common->compat;
+    params.mask = mask;
+    if (!p->has_unit)
+        params.unit = bench->geometry.wavelength > 0 ? AIRY_UNIT_Q_NM : AIRY_UNIT_TTH_DEG;
     return params;
 }
 

@@ -46,8 +46,10 @@ static void add_way(struct ways *ways, const struct pattern_params *pattern, air
     struct pattern_params *p = &way->pattern;
     p->split = split;
     p->error_model = models[model].model;
-    p->clip = (struct pattern_clip){.given = models[model].clip, .threshold = 3};
-    p->quantile = (struct pattern_quantile){.given = models[model].quantile, .percent = {50, 50}};
+    p->rings = (airy_integrator_params){.has_clip = models[model].clip,
+                                        .clip_threshold = 3,
+                                        .has_quantile = models[model].quantile,
+                                        .quantile = {0.5, 0.5}};
     snprintf(way->name, sizeof(way->name), "%s %s, %s", p->bins.azimuth ? "2-D" : "1-D",
              airy_split_name(split), models[model].name);
 }

@@ -25,15 +25,15 @@ static airy_status open_finder(struct peaks_job *job)
     const struct pattern_params *p = &job->bench->params->pattern;
     uint8_t *mask = NULL;
     airy_status status = bench_mask(&mask, job->bench);
-    airy_integrator_params params = {
-        .bins = p->bins.radius ? p->bins.radius : BINS,
-        .split = AIRY_SPLIT_NO,
-        .method = p->method,
-        .compat = (airy_compat)job->bench->common->compat,
-        .unit = job->bench->geometry.wavelength > 0 ? AIRY_UNIT_Q_NM : AIRY_UNIT_TTH_DEG,
-        .error_model = p->error_model ? p->error_model : AIRY_ERROR_MODEL_POISSON,
-        .mask = mask};
-    pattern_set_rings(&params, p);
+    airy_integrator_params params = pattern_integrator(p);
+    params.bins = p->bins.radius ? p->bins.radius : BINS;
+    params.azimuth_bins = 0;
+    params.azimuth_unit = 0;
+    params.split = AIRY_SPLIT_NO;
+    params.compat = (airy_compat)job->bench->common->compat;
+    params.unit = job->bench->geometry.wavelength > 0 ? AIRY_UNIT_Q_NM : AIRY_UNIT_TTH_DEG;
+    params.error_model = p->error_model ? p->error_model : AIRY_ERROR_MODEL_POISSON;
+    params.mask = mask;
     params.has_clip = !params.has_quantile;
     if (status == AIRY_OK)
         status = airy_integrator_create(&job->integrator, job->bench->device, &job->bench->geometry,

@@ -97,6 +97,8 @@ typedef enum airy_hint {
     AIRY_HINT_LATE,           /**< read the images of a series that began too early from its file */
     AIRY_HINT_SKIP,           /**< leave bad frames out */
     AIRY_HINT_SKIP_RESUME,    /**< as SKIP, and go on with the rows that are done */
+    AIRY_HINT_ANEW,           /**< begin anew instead of resuming */
+    AIRY_HINT_SAME_RUN,       /**< resume with the same parameters, or begin anew */
     AIRY_HINT_DETECTOR,       /**< name the detector that the frames are of, or its binning */
     AIRY_HINT_SENSOR,         /**< give the material of the sensor, or its attenuation */
     AIRY_HINT_FETCH_GEOMETRY, /**< as FETCH, or give the geometry */

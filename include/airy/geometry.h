@@ -296,6 +296,8 @@ AIRY_API airy_status airy_geometry_efficiency(const airy_geometry *geometry, dou
  * configuration. Whether it makes sense is for airy_geometry_check. AIRY_ERR_FORMAT: there is none.
  */
 AIRY_API airy_status airy_geometry_parse(airy_geometry *geometry, const char *json);
+/** Write it as such an object, released with free(). AIRY_ERR_MEMORY. */
+AIRY_API airy_status airy_geometry_print(char **json, const airy_geometry *geometry);
 
 #ifdef __cplusplus
 }

@@ -203,6 +203,16 @@ AIRY_API airy_status airy_integrator_create(airy_integrator **integrator, airy_d
                                             const airy_integrator_params *params);
 AIRY_API void airy_integrator_destroy(airy_integrator **integrator);
 /**
+ * Create one on each device, all at the same time.
+ *
+ * @param integrators  out, [count]; NULL those that failed
+ * Errors: as airy_integrator_create, of the first device that fails.
+ */
+AIRY_API airy_status airy_integrator_create_all(airy_integrator **integrators,
+                                                airy_device *const *devices, size_t count,
+                                                const airy_geometry *geometry,
+                                                const airy_integrator_params *params);
+/**
  * All bins of a plane of sums: in two dimensions those of the radius times those of chi. 0 for
  * NULL.
  */

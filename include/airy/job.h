@@ -329,6 +329,8 @@ AIRY_API airy_status airy_job_results_json(const airy_job *job, char **json);
 AIRY_API const char *airy_job_summary(const airy_job *job);
 /** Return the device that the run has used, which belongs to the context; NULL: none. */
 AIRY_API const airy_device *airy_job_device(const airy_job *job);
+/** Return one of the devices that the run has used, from 0; NULL behind the last one. */
+AIRY_API const airy_device *airy_job_device_at(const airy_job *job, size_t index);
 /** Return the seconds that the last run took, without reading inputs and writing outputs where the
  * job separates them. */
 AIRY_API double airy_job_seconds(const airy_job *job);

@@ -7,6 +7,7 @@
 
 #include "airy/peaks.h"
 #include "airy/pipeline.h"
+#include "airy/sparse.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,6 +41,24 @@ typedef struct airy_peaks_run_info {
 AIRY_API airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
                                       const airy_peak_finder *const *finders, size_t count,
                                       const airy_run_params *params, airy_peaks_run_info *info);
+
+/**
+ * Take `count` frames, which follow those of the call before. They stay during the call only. A
+ * status other than AIRY_OK ends the run with it.
+ */
+typedef airy_status (*airy_sparse_fn)(void *user, const airy_sparse_frame *frames, size_t count);
+/**
+ * Separate Bragg peaks and background of a stack, and hand the frames to a function in their order;
+ * a bad one that is skipped has a message and nothing else. No file is written.
+ *
+ * @param params  as of airy_peaks_stack; resume must not be set
+ * @param each    called on threads of the run, never on two at once
+ * Errors: as airy_peaks_stack.
+ */
+AIRY_API airy_status airy_peaks_each(const airy_stack *stack,
+                                     const airy_peak_finder *const *finders, size_t count,
+                                     const airy_run_params *params, airy_sparse_fn each, void *user,
+                                     airy_peaks_run_info *info);
 
 #ifdef __cplusplus
 }

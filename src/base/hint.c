@@ -76,6 +76,10 @@ static const char *const templates[AIRY_HINT_COUNT] = {
                               "?fetch the file again",
     [AIRY_HINT_LATE] = "images of this one come by {resume=on}, with the detector's own file as "
                        "input",
+    [AIRY_HINT_ANEW] = "{force=on} without {resume=on} starts anew|"
+                       "?remove it, or choose another name",
+    [AIRY_HINT_SAME_RUN] = "give the same options, or {force=on} without {resume=on} to start anew|"
+                           "?give the same options",
     [AIRY_HINT_DETECTOR] = "give the right {detector}, and {binning} only where pixels are binned|"
                            "?name the right detector, and a binning only where pixels are binned",
     [AIRY_HINT_SENSOR] = "give {sensor=MATERIAL,THICKNESS} or {attenuation=MU}|"

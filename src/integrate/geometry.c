@@ -161,11 +161,12 @@ static airy_status find_unit(airy_unit *unit, const char *name, bool azimuthal)
         }
         names[count++] = units[u].name;
     }
-    if (!known)
-        return airy_unknown_word(azimuthal ? "azimuthal unit" : "unit", name, names, count);
     char list[1024];
     airy_join_words(list, sizeof(list), names, count);
-    return airy_fail(AIRY_ERR_PARAM, "'%s' is no azimuthal unit; there are %s", name, list);
+    AIRY_FAIL_IF(strcmp(name, "?") == 0, AIRY_ERR_PARAM, "there are %s", list);
+    return !known
+               ? airy_unknown_word(azimuthal ? "azimuthal unit" : "unit", name, names, count)
+               : airy_fail(AIRY_ERR_PARAM, "'%s' is no azimuthal unit; there are %s", name, list);
 }
 
 airy_status airy_unit_parse(airy_unit *unit, const char *name)

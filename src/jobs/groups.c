@@ -1,3 +1,6 @@
+#include "io/stack/source.h"
+#include "base/memory.h"
+#include "base/word.h"
 #include "jobs/groups.h"
 
 #include <stdlib.h>
@@ -253,6 +256,39 @@ airy_status airy_job_open_device(airy_job *job, airy_device **device,
                       json_pack("{s:s, s:s, s:I}", "spec", info.spec, "name", info.name, "units",
                                 (json_int_t)info.units));
     return airy_job_compute(job, "device", info.spec);
+}
+
+airy_status airy_job_open_devices(airy_job *job, const struct airy_compute_values *values)
+{
+    const airy_device_params params = {.threads = (uint32_t)values->threads,
+                                       .memory_limit = values->memory_limit,
+                                       .profile = values->profile,
+                                       .background = true};
+    json_t *plan = json_array();
+    AIRY_TRY(airy_context_devices(job->context, &job->devices, &job->device_count, values->device,
+                                  &params));
+    job->device = job->devices[0];
+    for (size_t i = 0; i < job->device_count; i++) {
+        airy_device_info info;
+        AIRY_TRY(airy_device_get_info(job->devices[i], &info));
+        json_array_append_new(plan, json_pack("{s:s, s:s, s:I}", "spec", info.spec, "name",
+                                              info.name, "units", (json_int_t)info.units));
+    }
+    airy_job_put_plan(job, "devices", plan);
+    return AIRY_OK;
+}
+
+airy_status airy_job_put_devices(airy_job *job)
+{
+    char *text;
+    size_t used = 0, size = job->device_count * 80;
+    AIRY_TRY(airy_memory_calloc((void **)&text, size, 1, "a text"));
+    for (size_t i = 0; i < job->device_count; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%.70s", i ? ", " : "",
+                                 airy_device_spec(job->devices[i]));
+    const airy_status status = airy_job_put_text(job, "device", text);
+    free(text);
+    return status;
 }
 
 #define MEMBER(name) offsetof(struct airy_output_values, name)

@@ -49,6 +49,11 @@ extern const struct airy_job_row airy_device_rows[], airy_host_rows[];
 airy_status airy_job_open_device(airy_job *job, airy_device **device,
                                  const struct airy_compute_values *values);
 
+/* Open several where the parameter names them. */
+airy_status airy_job_open_devices(airy_job *job, const struct airy_compute_values *values);
+/* "gpu:0, gpu:1" as the result "device". */
+airy_status airy_job_put_devices(airy_job *job);
+
 /* A stack that is written. */
 struct airy_output_values {
     char *output;

@@ -31,6 +31,8 @@ struct airy_bad_values {
     double dummy, delta_dummy;
 };
 extern const struct airy_job_row airy_bad_rows[];
+/* False: dtype is a type of integers that has no value of the parameter dummy. */
+bool airy_job_can_be_dummy(const struct airy_bad_values *bad, airy_dtype dtype);
 
 struct airy_planes_values {
     bool each;

@@ -20,8 +20,7 @@ void airy_job_warn_cards(const struct airy_job_image *d, const airy_image *image
                          airy_job_image_name(d), first, more);
 }
 
-/* False: dtype is a type of integers that has no value of the parameter dummy. */
-static bool can_be_dummy(const struct airy_bad_values *bad, airy_dtype dtype)
+bool airy_job_can_be_dummy(const struct airy_bad_values *bad, airy_dtype dtype)
 {
     if (airy_dtype_is_float(dtype))
         return true;
@@ -40,7 +39,7 @@ void airy_job_warn_dummy(const struct airy_job_image *d, airy_dtype dtype, size_
         return;
     if (bad->delta_dummy > 0)
         snprintf(within, sizeof(within), " delta-dummy=%.15g", bad->delta_dummy);
-    if (!can_be_dummy(bad, dtype))
+    if (!airy_job_can_be_dummy(bad, dtype))
         snprintf(why, sizeof(why), "%s has no such value", airy_dtype_name(dtype));
     airy_job_message(d->job, AIRY_LOG_WARN, "dummy=%.15g%s leaves out no pixel: %s", bad->dummy,
                      within, why);

@@ -100,6 +100,8 @@ static void release_results(airy_job *job)
     }
     job->summary[0] = 0;
     job->device = NULL;
+    job->devices = NULL;
+    job->device_count = 0;
     job->begun = job->ended = 0;
 }
 
@@ -947,4 +949,11 @@ const char *airy_job_summary(const airy_job *job)
 const airy_device *airy_job_device(const airy_job *job)
 {
     return job ? job->device : NULL;
+}
+
+const airy_device *airy_job_device_at(const airy_job *job, size_t index)
+{
+    if (!job || index >= (job->device_count ? job->device_count : 1))
+        return NULL;
+    return job->device_count ? job->devices[index] : job->device;
 }

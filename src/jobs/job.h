@@ -117,7 +117,9 @@ struct airy_job {
     uint8_t origins[AIRY_JOB_ROWS];
     struct airy_job_made made[AIRY_JOB_RESULTS];
     bool wanted[AIRY_JOB_RESULTS];
-    airy_device *device; /* the context's */
+    airy_device *device; /* the context's, and the first of `devices` where there are several */
+    airy_device *const *devices;
+    size_t device_count; /* 0: `device` alone, if any */
     char summary[1024];
     uint64_t begun, ended; /* of the work, in ns */
     atomic_int stage;      /* AIRY_JOB_IDLE ... */
@@ -192,6 +194,9 @@ void airy_job_sum_up(airy_job *job, const char *format, ...) AIRY_PRINTF(2, 3);
 /* The device of these parameters, opened when it is first asked for. It is the context's. */
 airy_status airy_context_device(airy_context *context, airy_device **device, const char *spec,
                                 const airy_device_params *params);
+/* The same where the spec may name several ("gpu:all"). */
+airy_status airy_context_devices(airy_context *context, airy_device *const **devices, size_t *count,
+                                 const char *spec, const airy_device_params *params);
 /* Open it anew when it is next asked for: it has failed. */
 void airy_context_drop_device(airy_context *context, const airy_device *device);
 /* A job begins or ends to use a context, which stays as long. */

@@ -23,7 +23,9 @@ enum { CPU_BATCH = 4 /* frames that are better in caches */ };
 /* The calling thread's only, as batches are taken in turn: writer, partial, out. */
 struct job {
     struct airy_run run;
-    const char *path; /* NULL: nothing is written */
+    const char *path;    /* NULL: nothing is written */
+    airy_sparse_fn each; /* gets the frames instead; NULL: nobody */
+    void *user;          /* of each */
     const airy_peak_finder *const *finders;
     size_t count;
     airy_sparse_writer *writer;
@@ -392,6 +394,8 @@ static airy_status write_frames(struct job *job, const size_t *rows,
                                 const airy_sparse_frame *frames, size_t count)
 {
     size_t k = 0;
+    if (job->each && count > 0)
+        return job->each(job->user, frames, count);
     if (!job->writer || count == 0)
         return AIRY_OK;
     for (; k < count && rows[k] < airy_sparse_partial_end(job->partial); k++)
@@ -661,18 +665,32 @@ static void close_job(struct airy_run *run)
     free(job->again);
 }
 
+static airy_status run_job(struct job *job, const airy_stack *stack,
+                           const airy_peak_finder *const *finders, size_t count,
+                           const airy_run_params *params, airy_peaks_run_info *info)
+{
+    airy_peaks_run_info local;
+    job->out = info ? info : &local;
+    *job->out = (airy_peaks_run_info){.pixels = 0};
+    job->run =
+        (struct airy_run){.stack = stack, .params = params, .out = &job->out->run, .job = job};
+    job->finders = finders;
+    job->count = count;
+    return airy_run_do(&job->run, "airy_peaks_stack", open_job, find_all, close_job);
+}
+
 airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
                              const airy_peak_finder *const *finders, size_t count,
                              const airy_run_params *params, airy_peaks_run_info *info)
 {
-    airy_peaks_run_info local, *out = info ? info : &local;
-    *out = (airy_peaks_run_info){.pixels = 0};
-    struct job job = {
-        .run = {.stack = stack, .params = params, .out = &out->run, .job = &job},
-        .path = path,
-        .finders = finders,
-        .count = count,
-        .out = out,
-    };
-    return airy_run_do(&job.run, "airy_peaks_stack", open_job, find_all, close_job);
+    struct job job = {.path = path};
+    return run_job(&job, stack, finders, count, params, info);
+}
+
+airy_status airy_peaks_each(const airy_stack *stack, const airy_peak_finder *const *finders,
+                            size_t count, const airy_run_params *params, airy_sparse_fn each,
+                            void *user, airy_peaks_run_info *info)
+{
+    struct job job = {.each = each, .user = user};
+    return run_job(&job, stack, finders, count, params, info);
 }

@@ -1,9 +1,12 @@
 /* A geometry as JSON, which configurations of results hold. */
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "airy/geometry.h"
+#include "airy/provenance.h"
 #include "base/error.h"
 
 static bool parse_detector(airy_detector *d, const json_t *json)
@@ -62,5 +65,66 @@ airy_status airy_geometry_parse(airy_geometry *geometry, const char *json)
     const bool good = parse(geometry, inside ? inside : all);
     json_decref(all);
     AIRY_FAIL_IF(!good, AIRY_ERR_FORMAT, "the JSON has no geometry");
+    return AIRY_OK;
+}
+
+/* ---- to JSON ---- */
+
+static json_t *number_json(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* A name that is not UTF-8 is read as Latin-1. */
+static json_t *text_json(const char *text)
+{
+    char *utf8 = NULL;
+    json_t *json = airy_utf8_copy(&utf8, text) == AIRY_OK ? json_string(utf8) : NULL;
+    free(utf8);
+    return json;
+}
+
+/* Beside what geometry_json packs: what few detectors have. */
+static void add_detector_json(json_t *json, const airy_detector *d)
+{
+    if (d->file[0])
+        json_object_set_new(json, "detector_file", text_json(d->file));
+    if (d->binning1 > 1 || d->binning2 > 1)
+        json_object_set_new(json, "binning",
+                            json_pack("[i,i]", d->binning1 > 1 ? d->binning1 : 1,
+                                      d->binning2 > 1 ? d->binning2 : 1));
+    if (d->sensor.material[0] || d->sensor.attenuation > 0)
+        json_object_set_new(json, "sensor",
+                            json_pack("{s:o, s:o, s:o}", "material", text_json(d->sensor.material),
+                                      "thickness", number_json(d->sensor.thickness), "attenuation",
+                                      number_json(d->sensor.attenuation)));
+}
+
+static json_t *geometry_json(const airy_geometry *g)
+{
+    const airy_detector *d = &g->detector;
+    json_t *shape = d->height && d->width
+                        ? json_pack("[I,I]", (json_int_t)d->height, (json_int_t)d->width)
+                        : json_null();
+    json_t *wavelength = g->wavelength > 0 ? number_json(g->wavelength) : json_null();
+    json_t *json = json_pack(
+        "{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "detector",
+        text_json(d->name), "pixel1", number_json(d->pixel1), "pixel2", number_json(d->pixel2),
+        "shape", shape, "orientation", d->orientation ? d->orientation : 3, "dist",
+        number_json(g->dist), "poni1", number_json(g->poni1), "poni2", number_json(g->poni2),
+        "rot1", number_json(g->rot1), "rot2", number_json(g->rot2), "rot3", number_json(g->rot3),
+        "wavelength", wavelength, "parallax", g->parallax);
+    if (json)
+        add_detector_json(json, d);
+    return json;
+}
+
+airy_status airy_geometry_print(char **text, const airy_geometry *geometry)
+{
+    AIRY_FAIL_IF(!text || !geometry, AIRY_ERR_PARAM, "airy_geometry_print: argument is NULL");
+    json_t *json = geometry_json(geometry);
+    *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(json);
+    AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for JSON");
     return AIRY_OK;
 }

@@ -260,40 +260,11 @@ int calibrant_load(airy_calibrant *calibrant, const struct common *common, const
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
-/* Beside what geometry_json packs: what few detectors have. */
-static void add_detector_json(json_t *json, const airy_detector *d)
-{
-    if (d->file[0])
-        json_object_set_new(json, "detector_file", tool_json_string(d->file));
-    if (d->binning1 > 1 || d->binning2 > 1)
-        json_object_set_new(json, "binning",
-                            json_pack("[i,i]", d->binning1 > 1 ? d->binning1 : 1,
-                                      d->binning2 > 1 ? d->binning2 : 1));
-    if (d->sensor.material[0] || d->sensor.attenuation > 0)
-        json_object_set_new(json, "sensor",
-                            json_pack("{s:o, s:o, s:o}", "material",
-                                      tool_json_string(d->sensor.material), "thickness",
-                                      tool_json_number(d->sensor.thickness), "attenuation",
-                                      tool_json_number(d->sensor.attenuation)));
-}
-
 json_t *geometry_json(const airy_geometry *g)
 {
-    const airy_detector *d = &g->detector;
-    json_t *shape = d->height && d->width
-                        ? json_pack("[I,I]", (json_int_t)d->height, (json_int_t)d->width)
-                        : json_null();
-    json_t *wavelength = g->wavelength > 0 ? tool_json_number(g->wavelength) : json_null();
-    json_t *json = json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
-                             "detector", tool_json_string(d->name), "pixel1",
-                             tool_json_number(d->pixel1), "pixel2", tool_json_number(d->pixel2),
-                             "shape", shape, "orientation", d->orientation ? d->orientation : 3,
-                             "dist", tool_json_number(g->dist), "poni1", tool_json_number(g->poni1),
-                             "poni2", tool_json_number(g->poni2), "rot1", tool_json_number(g->rot1),
-                             "rot2", tool_json_number(g->rot2), "rot3", tool_json_number(g->rot3),
-                             "wavelength", wavelength, "parallax", g->parallax);
-    if (json)
-        add_detector_json(json, d);
+    char *text = NULL;
+    json_t *json = airy_geometry_print(&text, g) == AIRY_OK ? json_loads(text, 0, NULL) : NULL;
+    free(text);
     return json;
 }
 

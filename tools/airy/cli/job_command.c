@@ -131,7 +131,7 @@ static int print_failure(const struct job_params *p, const char *output, airy_st
     char sentence[AIRY_ERROR_TEXT];
     airy_error error;
     airy_error_get(&error);
-    if (status == AIRY_ERR_CANCELLED)
+    if (status == AIRY_ERR_CANCELLED && error.hint != AIRY_HINT_INTERRUPTED)
         return tool_fail(common, "%s, %s; start again", error.text, tool_left(common, output));
     tool_name_options(common, &error);
     snprintf(sentence, sizeof(sentence), "%s", error.text);
@@ -154,6 +154,16 @@ json_t *job_results(const struct job_params *p)
                                                                    : NULL;
     airy_job_text_free(text);
     return json;
+}
+
+static int print_profile(const struct job_params *p)
+{
+    enum { MOST = 64 };
+    const airy_device *devices[MOST];
+    size_t count = 0;
+    while (count < MOST && (devices[count] = airy_job_device_at(p->job, count)))
+        count++;
+    return tool_profile_all(&p->common, devices, count);
 }
 
 static int print_results(const struct job_params *p, const char *output)
@@ -203,7 +213,7 @@ int job_run(void *params)
     if (status < AIRY_OK)
         return print_failure(p, output, status);
     if (code == AIRY_EXIT_OK && airy_job_device(p->job))
-        code = tool_profile(common, airy_job_device(p->job));
+        code = print_profile(p);
     if (code == AIRY_EXIT_OK && common->command->show)
         code = common->command->show(p);
     if (code == AIRY_EXIT_OK && !common->compare && (common->json || !common->command->show))

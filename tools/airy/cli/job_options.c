@@ -66,9 +66,21 @@ static bool is_image(const char *job, const airy_parameter *p)
     return false;
 }
 
+/* A job that resumes looks itself whether its output is there. */
+static bool is_resumed(const char *job)
+{
+    const airy_parameter *p;
+    for (size_t i = 0; (p = airy_job_parameter_at(job, i)); i++)
+        if (strcmp(p->name, "resume") == 0)
+            return true;
+    return false;
+}
+
 static struct opt option_of(const char *job, const airy_parameter *p)
 {
-    const enum opt_use written = is_image(job, p) ? OPT_WRITTEN_IMAGE : OPT_WRITTEN;
+    const enum opt_use written = is_resumed(job)    ? OPT_WRITTEN_OWN
+                                 : is_image(job, p) ? OPT_WRITTEN_IMAGE
+                                                    : OPT_WRITTEN;
     return (struct opt){.name = p->name,
                         .letter = p->letter,
                         .type = p->type == AIRY_PARAMETER_FLAG ? OPT_FLAG : OPT_PARSED,

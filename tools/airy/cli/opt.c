@@ -388,7 +388,13 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
     static char why[128];
     const bool limited = opt->lo != 0 || opt->hi != 0; /* only both zero means no limit */
     if (opt->parameter) {
-        const airy_status status = airy_job_set(*(airy_job **)field, opt->name, text ? text : "on");
+        airy_job *job = *(airy_job **)field;
+        airy_job_origin origin = AIRY_ORIGIN_DEFAULT;
+        /* The last one counts. */
+        (void)airy_job_get_origin(job, opt->name, &origin);
+        if (origin == AIRY_ORIGIN_GIVEN && !opt->parameter->list)
+            (void)airy_job_reset(job, opt->name);
+        const airy_status status = airy_job_set(job, opt->name, text ? text : "on");
         return status == AIRY_ERR_MEMORY ? no_memory : status == AIRY_OK ? NULL : airy_last_error();
     }
     switch (opt->type) {

@@ -4,95 +4,64 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/words.h"
-
-const char *pattern_parse_bins(void *field, const char *text)
+static const char *why(airy_status status)
 {
-    const char *const wanted = "expected N or RADIUSxAZIMUTH, 1 to 1000000 each and 4194304 in all";
+    return status == AIRY_OK ? NULL : airy_last_error();
+}
+
+static const char *parse_bins(void *field, const char *text)
+{
     struct pattern_bins *bins = field;
-    uint64_t radius, azimuth = 0;
-    char first[24];
-    const char *x = strchr(text, 'x');
-    snprintf(first, sizeof(first), "%.*s", x ? (int)(x - text) : 23, text);
-    if (!opt_whole(first, &radius) || radius < 1 || radius > 1000000)
-        return wanted;
-    if (x && (!opt_whole(x + 1, &azimuth) || azimuth < 1 || azimuth > 1000000 ||
-              radius * azimuth > 1 << 22))
-        return wanted;
-    bins->radius = (size_t)radius;
-    bins->azimuth = (size_t)azimuth;
-    return NULL;
+    return why(airy_bins_parse(&bins->radius, &bins->azimuth, text));
 }
 
-/* The sentence that --unit ? is answered with. */
-static const char *list_units(bool azimuthal)
+static const char *parse_unit(void *field, const char *text)
 {
-    static char list[1024]; /* it outlives the call */
-    static const char there[] = "there are ";
-    const char *units[AIRY_UNIT_COUNT];
-    size_t count = 0;
-    for (int u = 0; u < AIRY_UNIT_COUNT; u++)
-        if (!azimuthal || airy_unit_is_azimuthal((airy_unit)u))
-            units[count++] = airy_unit_name((airy_unit)u);
-    strcpy(list, there);
-    tool_join_words(list + sizeof(there) - 1, sizeof(list) - sizeof(there) + 1, units, count);
-    return list;
+    return why(airy_unit_parse(field, text));
 }
 
-const char *pattern_parse_unit(void *field, const char *text)
+static const char *parse_azimuthal(void *field, const char *text)
 {
-    if (airy_unit_parse(field, text) == AIRY_OK)
-        return NULL;
-    return strcmp(text, "?") == 0 ? list_units(false) : airy_last_error();
-}
-
-const char *pattern_parse_azimuthal(void *field, const char *text)
-{
-    if (airy_unit_parse_azimuthal(field, text) == AIRY_OK)
-        return NULL;
-    return strcmp(text, "?") == 0 ? list_units(true) : airy_last_error();
+    return why(airy_unit_parse_azimuthal(field, text));
 }
 
 static const char *parse_method(void *field, const char *text)
 {
-    return airy_method_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+    return why(airy_method_parse(field, text));
 }
 
-const char *pattern_parse_split(void *field, const char *text)
+static const char *parse_split(void *field, const char *text)
 {
-    return airy_split_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+    return why(airy_split_parse(field, text));
 }
 
-const char *pattern_parse_error_model(void *field, const char *text)
+static const char *parse_error_model(void *field, const char *text)
 {
-    return airy_error_model_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+    return why(airy_error_model_parse(field, text));
+}
+
+/* 1 to 8 into an int. */
+static const char *parse_orientation(void *field, const char *text)
+{
+    uint64_t value;
+    if (!opt_whole(text, &value) || value < 1 || value > 8)
+        return "expected a whole number from 1 to 8";
+    *(int *)field = (int)value;
+    return NULL;
 }
 
 /* T or T,CYCLES */
-const char *pattern_parse_clip(void *field, const char *text)
+static const char *parse_clip(void *field, const char *text)
 {
-    struct pattern_clip *clip = field;
     double numbers[2];
-    const size_t n = opt_numbers(text, numbers, 2);
-    *clip = (struct pattern_clip){.given = true};
-    if (n == 0 || !(numbers[0] >= 0 && isfinite(numbers[0])))
-        return "expected T or T,CYCLES, T >= 0 (0: Chauvenet's criterion)";
-    clip->threshold = numbers[0];
-    if (n == 2 && !(numbers[1] >= 1 && numbers[1] <= 1000 && numbers[1] == floor(numbers[1])))
-        return "expected 1 to 1000 cycles";
-    clip->cycles = n == 2 ? (unsigned)numbers[1] : 0;
-    return NULL;
+    return why(airy_params_set_clip(field, numbers, opt_numbers(text, numbers, 2)));
 }
 
 static const char *parse_quantile(void *field, const char *text)
 {
-    struct pattern_quantile *quantile = field;
-    quantile->given = true;
-    if (!opt_two(text, quantile->percent) ||
-        !(quantile->percent[0] >= 0 && quantile->percent[0] <= quantile->percent[1] &&
-          quantile->percent[1] <= 100))
-        return "expected A,B with 0 <= A <= B <= 100 (50,50: the median)";
-    return NULL;
+    double percent[2] = {-1, -1};
+    (void)opt_two(text, percent);
+    return why(airy_params_set_quantile(field, percent));
 }
 
 #define FIELD(member) .offset = offsetof(struct pattern_head, pattern.member)
@@ -102,7 +71,7 @@ const struct opt pattern_options[] = {
     {.name = "bins",
      .type = OPT_PARSED,
      FIELD(bins),
-     .parse = pattern_parse_bins,
+     .parse = parse_bins,
      .argument = "N[xM]",
      .fallback = "1000",
      .help = "radial bins; with xM two dimensions, M bins of chi (or of --azimuthal)"},
@@ -110,7 +79,7 @@ const struct opt pattern_options[] = {
      .type = OPT_PARSED,
      FIELD(unit),
      .seen = offsetof(struct pattern_head, pattern.has_unit),
-     .parse = pattern_parse_unit,
+     .parse = parse_unit,
      .argument = "UNIT",
      .fallback = "q_nm^-1",
      .help =
@@ -120,21 +89,22 @@ const struct opt pattern_options[] = {
      .type = OPT_PARSED,
      FIELD(unit),
      .seen = offsetof(struct pattern_head, pattern.has_unit),
-     .parse = pattern_parse_unit,
+     .parse = parse_unit,
      .argument = "UNIT",
      .fallback = "q_nm^-1",
      .help = "the same; --radial chi_deg or chi_rad: along chi"},
     {.name = "azimuthal",
      .type = OPT_PARSED,
      FIELD(azimuthal),
-     .parse = pattern_parse_azimuthal,
+     .parse = parse_azimuthal,
      .argument = "UNIT",
      .fallback = "chi_deg",
      .help = "second axis of two dimensions: chi_deg, chi_rad, chigi_deg, qoop_nm^-1, ... "
              "(--azimuthal ? lists all)"},
     {.name = "incidence",
      .type = OPT_FLOAT,
-     FIELD(incidence_deg),
+     FIELD(sample.incidence_deg),
+     .seen = offsetof(struct pattern_head, pattern.sample.has_incidence),
      .lo = -360,
      .hi = 360,
      .argument = "A",
@@ -142,24 +112,24 @@ const struct opt pattern_options[] = {
      .help = "angle of incidence in degrees, for units at grazing incidence (qip_nm^-1, ...)"},
     {.name = "tilt",
      .type = OPT_FLOAT,
-     FIELD(tilt_deg),
+     FIELD(sample.tilt_deg),
+     .seen = offsetof(struct pattern_head, pattern.sample.has_tilt),
      .lo = -360,
      .hi = 360,
      .argument = "A",
      .fallback = "0",
      .help = "the sample's tilt about the beam in degrees, for the same"},
     {.name = "sample-orientation",
-     .type = OPT_COUNT,
-     FIELD(sample_orientation),
-     .lo = 1,
-     .hi = 8,
+     .type = OPT_PARSED,
+     FIELD(sample.orientation),
+     .parse = parse_orientation,
      .argument = "N",
      .fallback = "1",
      .help = "1 to 8 as EXIF counts: which way is up for the sample, for the same"},
     {.name = "split",
      .type = OPT_PARSED,
      FIELD(split),
-     .parse = pattern_parse_split,
+     .parse = parse_split,
      .argument = "HOW",
      .fallback = "full",
      .help = "pixel splitting: no, bbox, full; in two dimensions pseudo, too"},
@@ -174,7 +144,7 @@ const struct opt pattern_options[] = {
     {.name = "error-model",
      .type = OPT_PARSED,
      FIELD(error_model),
-     .parse = pattern_parse_error_model,
+     .parse = parse_error_model,
      .argument = "MODEL",
      .fallback = "none",
      .help = "where the errors of intensities come from. none: no errors are written, and --clip "
@@ -183,15 +153,15 @@ const struct opt pattern_options[] = {
              "spread decides what is clipped, errors are those of counting"},
     {.name = "clip",
      .type = OPT_PARSED,
-     FIELD(clip),
-     .parse = pattern_parse_clip,
+     FIELD(rings),
+     .parse = parse_clip,
      .argument = "T[,CYCLES]",
      .fallback = "off; 5 cycles",
      .help = "leave out pixels farther than T standard deviations from their bin's mean, and "
              "again; 0: Chauvenet's criterion"},
     {.name = "quantile",
      .type = OPT_PARSED,
-     FIELD(quantile),
+     FIELD(rings),
      .parse = parse_quantile,
      .argument = "A,B",
      .fallback = "off",
@@ -207,91 +177,64 @@ const struct opt pattern_options[] = {
     {0},
 };
 
-/* An option on the sample that neither axis depends on: the units that do, in one line. */
-static int check_sample(const struct common *common, const struct pattern_params *p,
-                        const char *option, unsigned flag)
+airy_integrator_params pattern_integrator(const struct pattern_params *p)
 {
-    const unsigned second = p->azimuthal ? airy_unit_sample(p->azimuthal) : 0;
-    if (!opt_given(common, option, NULL) || (airy_unit_sample(p->unit) | second) & flag)
-        return AIRY_EXIT_OK;
-    char list[512] = "";
-    for (int u = 0; u < AIRY_UNIT_COUNT; u++)
-        if (airy_unit_sample((airy_unit)u) & flag)
-            snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", *list ? ", " : "",
-                     airy_unit_name((airy_unit)u));
-    return tool_usage(common, "--%s has no effect on %s%s%s, only on %s", option,
-                      airy_unit_name(p->unit), p->azimuthal ? " and " : "",
-                      p->azimuthal ? airy_unit_name(p->azimuthal) : "", list);
+    airy_integrator_params params = p->rings;
+    params.bins = p->bins.radius;
+    params.azimuth_bins = p->bins.azimuth;
+    params.unit = p->unit;
+    params.azimuth_unit = p->azimuthal;
+    params.split = p->split;
+    params.method = p->method;
+    params.error_model = p->error_model;
+    return params;
 }
 
-int pattern_check(const struct common *common, const struct pattern_params *p)
+int pattern_check(const struct common *common, const airy_integrator_params *integrator,
+                  const airy_sample_params *sample, bool has_variance)
 {
-    if (p->clip.given && p->quantile.given)
-        return tool_usage(common, "--clip and --quantile: give one of them");
-    if (p->error_model == AIRY_ERROR_MODEL_HYBRID && !p->clip.given)
-        return tool_usage(common, "--error-model hybrid is for --clip T: azimuthal while clipping, "
-                                  "poisson after it");
-    if (p->azimuthal && !p->bins.azimuth)
-        return tool_usage(common,
-                          "--azimuthal %s is the second axis of two dimensions: --bins "
-                          "RADIUSxAZIMUTH; --radial %s has it in one",
-                          airy_unit_name(p->azimuthal), airy_unit_name(p->azimuthal));
-    int code = check_sample(common, p, "incidence", AIRY_SAMPLE_INCIDENCE);
-    if (code == AIRY_EXIT_OK)
-        code = check_sample(common, p, "tilt", AIRY_SAMPLE_TILT);
-    if (code == AIRY_EXIT_OK)
-        code = check_sample(common, p, "sample-orientation", AIRY_SAMPLE_ORIENTATION);
-    return code;
-}
-
-void pattern_set_rings(airy_integrator_params *integrator, const struct pattern_params *p)
-{
-    integrator->has_clip = p->clip.given;
-    integrator->clip_threshold = p->clip.threshold;
-    integrator->clip_cycles = p->clip.cycles;
-    integrator->has_quantile = p->quantile.given;
-    for (size_t k = 0; k < 2; k++)
-        integrator->quantile[k] = p->quantile.percent[k] / 100;
+    const airy_status status = airy_params_check(integrator, sample, has_variance);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_refused(common, status);
 }
 
 /* As the library has it when none are given. */
-static unsigned cycles_of(const struct pattern_clip *clip)
+static unsigned cycles_of(const airy_integrator_params *rings)
 {
-    return clip->cycles ? clip->cycles : 5;
+    return rings->clip_cycles ? rings->clip_cycles : 5;
+}
+
+/* As it was given: 0.55 times 100 is not 55. */
+static double percent_of(double part)
+{
+    return round(part * 1e10) / 1e8;
 }
 
 void pattern_print_rings(const struct pattern_params *p)
 {
-    const double *percent = p->quantile.percent;
-    if (p->clip.given && p->clip.threshold > 0)
+    const airy_integrator_params *r = &p->rings;
+    const double percent[2] = {percent_of(r->quantile[0]), percent_of(r->quantile[1])};
+    if (r->has_clip && r->clip_threshold > 0)
         printf("clip     farther than %g standard deviations from a bin's mean, %u times at most\n",
-               p->clip.threshold, cycles_of(&p->clip));
-    else if (p->clip.given)
+               r->clip_threshold, cycles_of(r));
+    else if (r->has_clip)
         printf("clip     Chauvenet's criterion about a bin's mean, %u times at most\n",
-               cycles_of(&p->clip));
-    if (p->quantile.given && percent[0] == percent[1])
+               cycles_of(r));
+    if (r->has_quantile && percent[0] == percent[1])
         printf("quantile %g %% of a bin's weight%s\n", percent[0],
                percent[0] == 50 ? ", the median" : "");
-    else if (p->quantile.given)
+    else if (r->has_quantile)
         printf("quantile %g to %g %% of a bin's weight\n", percent[0], percent[1]);
 }
 
 void pattern_rings_json(json_t *json, const struct pattern_params *p)
 {
-    if (p->clip.given)
-        json_object_set_new(json, "clip",
-                            json_pack("[o,I]", tool_json_number(p->clip.threshold),
-                                      (json_int_t)cycles_of(&p->clip)));
-    if (p->quantile.given)
+    const airy_integrator_params *r = &p->rings;
+    if (r->has_clip)
+        json_object_set_new(
+            json, "clip",
+            json_pack("[o,I]", tool_json_number(r->clip_threshold), (json_int_t)cycles_of(r)));
+    if (r->has_quantile)
         json_object_set_new(json, "quantile",
-                            json_pack("[o,o]", tool_json_number(p->quantile.percent[0]),
-                                      tool_json_number(p->quantile.percent[1])));
-}
-
-void pattern_set_sample(airy_geometry *geometry, const struct pattern_params *params)
-{
-    const double rad = 3.14159265358979323846 / 180;
-    geometry->incidence = params->incidence_deg * rad;
-    geometry->tilt = params->tilt_deg * rad;
-    geometry->sample_orientation = (int)params->sample_orientation;
+                            json_pack("[o,o]", tool_json_number(percent_of(r->quantile[0])),
+                                      tool_json_number(percent_of(r->quantile[1]))));
 }

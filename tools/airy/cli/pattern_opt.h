@@ -2,7 +2,7 @@
 #ifndef AIRY_TOOLS_CLI_PATTERN_OPT_H
 #define AIRY_TOOLS_CLI_PATTERN_OPT_H
 
-#include "airy/integrate.h"
+#include "airy/integrate_params.h"
 #include "cli/geometry_opt.h"
 
 struct pattern_params {
@@ -14,17 +14,8 @@ struct pattern_params {
     airy_split split;
     airy_method method;
     airy_error_model error_model;
-    struct pattern_clip {
-        bool given;
-        double threshold;
-        unsigned cycles; /* 0: as the library has it */
-    } clip;
-    struct pattern_quantile {
-        bool given;
-        double percent[2];
-    } quantile;
-    double incidence_deg, tilt_deg; /* of the sample, for units at grazing incidence */
-    size_t sample_orientation;
+    airy_integrator_params rings; /* clip and quantile */
+    airy_sample_params sample;
     bool has_unit;
 };
 
@@ -40,22 +31,12 @@ struct pattern_head {
 
 extern const struct opt pattern_options[];
 
-/* opt_parse_fns of these rows, for commands with rows of their own: into the fields named alike. */
-const char *pattern_parse_bins(void *field, const char *text);
-const char *pattern_parse_unit(void *field, const char *text);
-const char *pattern_parse_azimuthal(void *field, const char *text);
-const char *pattern_parse_split(void *field, const char *text);
-const char *pattern_parse_error_model(void *field, const char *text);
-const char *pattern_parse_clip(void *field, const char *text);
-
 /* Options that contradict each other: AIRY_EXIT_USAGE after a line on stderr. */
-int pattern_check(const struct common *common, const struct pattern_params *params);
-/* --clip and --quantile. */
-void pattern_set_rings(airy_integrator_params *integrator, const struct pattern_params *params);
-/* The same, said: a line of its own on stdout, or "clip": [T, cycles], "quantile": [A, B]. */
+int pattern_check(const struct common *common, const airy_integrator_params *integrator,
+                  const airy_sample_params *sample, bool has_variance);
+/* What the options of pattern_options say. */
+airy_integrator_params pattern_integrator(const struct pattern_params *params);
+/* --clip and --quantile: a line of its own on stdout, or "clip": [T, cycles], "quantile": [A, B]. */
 void pattern_print_rings(const struct pattern_params *params);
 void pattern_rings_json(json_t *json, const struct pattern_params *params);
-/* What the options say of the sample, for units at grazing incidence. */
-void pattern_set_sample(airy_geometry *geometry, const struct pattern_params *params);
-
 #endif

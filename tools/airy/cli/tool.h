@@ -100,6 +100,8 @@ bool tool_beside(char path[TOOL_PATH], const char *name);
 void tool_say_tuning(const struct common *common, const airy_device *device);
 /* The profile asked for by --profile: table on stderr or JSON file. 0 or exit code 1. */
 int tool_profile(const struct common *common, const airy_device *device);
+/* The same of several devices. */
+int tool_profile_all(const struct common *common, const airy_device *const *devices, size_t count);
 /* As a table on standard error. */
 airy_status tool_print_profile(const airy_device *device);
 /* Its rows as an array; NULL after a failure of the library. */

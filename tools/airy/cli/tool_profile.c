@@ -65,3 +65,34 @@ int tool_profile(const struct common *common, const airy_device *device)
     json_decref(list);
     return code;
 }
+
+int tool_profile_all(const struct common *common, const airy_device *const *devices, size_t count)
+{
+    if (count == 1)
+        return tool_profile(common, devices[0]);
+    if (!common->profile)
+        return AIRY_EXIT_OK;
+    json_t *all = json_array();
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; status == AIRY_OK && i < count; i++) {
+        const char *spec = airy_device_spec(devices[i]);
+        json_t *rows = tool_profile_rows(devices[i]), *row;
+        size_t k;
+        json_array_foreach(rows, k, row)
+        {
+            json_object_set_new(row, "device", json_string(spec));
+        }
+        if (!rows || json_array_extend(all, rows) != 0)
+            status = AIRY_ERR_MEMORY;
+        json_decref(rows);
+        if (status == AIRY_OK && !common->profile_file) {
+            fprintf(stderr, "device %s\n", spec);
+            status = tool_print_profile(devices[i]);
+        }
+    }
+    int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    if (code == AIRY_EXIT_OK && common->profile_file)
+        code = tool_write_profile(common, all);
+    json_decref(all);
+    return code;
+}

@@ -192,10 +192,10 @@ int integrate_say_choices(const struct integration *job)
                                                     : "file by file, by all readers at once");
     tool_say(common, "geometry: %s, from %s", job->geometry.detector.name, geometry_source(job));
     if (job->params->mask_only)
-        tool_say(common, "mask: --mask-only %zu pixels", job->masked[2]);
+        tool_say(common, "mask: --mask-only %zu pixels", job->pixels.masked[2]);
     else
-        tool_say(common, "mask: detector %zu, file %zu, --mask %zu pixels", job->masked[0],
-                 job->masked[1], job->masked[2]);
+        tool_say(common, "mask: detector %zu, file %zu, --mask %zu pixels", job->pixels.masked[0],
+                 job->pixels.masked[1], job->pixels.masked[2]);
     say_dummy(job);
     tool_say(common, "layout: %s, %s", layout_name(job->layout.layout), job->layout.why);
     tool_say(common, "engine: %s", matrix.engine);

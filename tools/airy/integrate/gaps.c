@@ -28,7 +28,7 @@ static size_t look(airy_stack_gaps *gaps, const struct integration *job, size_t 
                    size_t step)
 {
     *gaps = (airy_stack_gaps){.stack = job->stack,
-                              .mask = job->mask,
+                              .mask = job->pixels.mask,
                               .first = job->run.first + first * job->run.step,
                               .step = step * job->run.step,
                               .count = count,

@@ -12,13 +12,13 @@
 /* F or F,OFFSET_DEG */
 const char *integrate_parse_polarization(void *field, const char *text)
 {
-    double *pair = field;
-    pair[1] = 0;
-    if (!opt_two(text, pair) && !opt_number(text, &pair[0]))
-        return "expected a factor, or factor,offset in degrees";
-    if (!(pair[0] >= -1 && pair[0] <= 1))
-        return "expected a factor from -1 to 1";
-    return fabs(pair[1]) <= 3600 ? NULL : "expected an angle from -3600 to 3600 degrees";
+    double *pair = field, numbers[2] = {0, 0};
+    airy_integrator_params params = {.bins = 0};
+    if (airy_params_set_polarization(&params, numbers, opt_numbers(text, numbers, 2)) != AIRY_OK)
+        return airy_last_error();
+    pair[0] = params.polarization;
+    pair[1] = params.polarization_offset_deg;
+    return NULL;
 }
 
 static const char *const formats[] = {"airy", "nxazint", NULL};

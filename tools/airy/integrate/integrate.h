@@ -3,6 +3,7 @@
 #define AIRY_TOOLS_INTEGRATE_INTEGRATE_H
 
 #include "airy/pipeline.h"
+#include "airy/pixels.h"
 #include "images/bad_pixels.h"
 #include "plot/curve.h"
 #include "cli/layout.h"
@@ -73,17 +74,14 @@ struct integration {
     airy_geometry geometry;
     airy_detector_arrays *arrays; /* of its detector */
     airy_integrator_params integrator_params;
-    uint8_t *mask;
-    float *dark, *flat, *absorption, *variance;
+    airy_pixels pixels;
     double *monitor;
     struct team team;
     airy_device *device;         /* the team's first */
     airy_integrator *integrator; /* the team's first */
     airy_run_params run;
-    size_t frames;    /* that run covers */
-    size_t masked[3]; /* pixels that the detector's mask, the file's and --mask or --mask-only
-                         leave out */
-    double start;     /* of the set-up, s */
+    size_t frames; /* that run covers */
+    double start;  /* of the set-up, s */
     airy_nxazint nxazint;
     char *names[3]; /* of its instrument and source */
     airy_roi *rois;
@@ -163,8 +161,6 @@ int configuration_read(const struct common *common, const char *path, struct opt
  * Exit code.
  */
 int resume_prepare(struct integration *job);
-/* The same, but the configuration of OUT.partial goes to *configuration (free()), if there is one. */
-int resume_check(struct integration *job, char **configuration);
 /* The output of --resume is there, and no OUT.partial. */
 bool resume_is_complete(const struct integrate_params *params);
 /* Then it must be of the same run: says so, or what differs. Exit code. */

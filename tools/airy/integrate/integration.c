@@ -4,125 +4,54 @@
 #include <string.h>
 
 #include "integrate/frame_sums.h"
-#include "images/image_util.h"
 
-/* Values of a correction image that no pixel can be corrected with, by kind. */
-enum { NOT_FINITE, ZERO, NEGATIVE, KINDS };
-static const char *const kind_words[KINDS] = {"not finite", "0", "below 0"};
-
-/* The kind of a value; KINDS: none, it is of use. */
-static int kind_of(float value, bool factor, bool positive)
+static airy_pixel_params pixel_params(const struct integrate_params *p)
 {
-    if (!isfinite(value))
-        return NOT_FINITE;
-    return factor && value == 0 ? ZERO : positive && value < 0 ? NEGATIVE : KINDS;
+    return (airy_pixel_params){.mask.path = p->bad.mask,
+                               .mask_only.path = p->mask_only,
+                               .dark.path = p->dark,
+                               .flat.path = p->flat,
+                               .absorption.path = p->absorption,
+                               .variance.path = p->variance,
+                               .keep_negative = p->geometry.common.compat};
 }
 
-/* Mask the pixels that a correction image leaves out; masked ones do not count. */
-static void mask_odd(size_t odd[KINDS], const struct integration *job, const float *data,
-                     bool factor, bool positive)
+/* An airy_log_fn with a struct common. */
+static void print_warning(void *user, airy_log_level level, const char *text)
 {
-    for (size_t i = 0; i < job->info.height * job->info.width; i++) {
-        const int kind = job->mask[i] ? KINDS : kind_of(data[i], factor, positive);
-        if (kind == KINDS)
-            continue;
-        odd[kind]++;
-        job->mask[i] = 1;
-    }
+    char named[2 * AIRY_ERROR_TEXT];
+    (void)level;
+    tool_name_values(user, named, sizeof(named), text);
+    tool_say(user, "%s", named);
 }
 
-/* A correction image; says how many of its pixels are left out. factor: pixels are divided by it. */
-static int load_correction(const struct integration *job, const char *what, const char *path,
-                           bool factor, float **data)
+/* The frames' own mask, which is *own where it was read; NULL: there is none. */
+static airy_status find_file_mask(const struct integration *job, uint8_t **own,
+                                  const uint8_t **mask)
 {
-    size_t odd[KINDS] = {0}, all = 0, used = 0;
-    char why[128] = "";
-    if (!path)
-        return AIRY_EXIT_OK;
-    const int code =
-        image_load_float(job->common, what, path, job->info.height, job->info.width, data);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    /* A dark may be below 0, and the package divides by what is. */
-    mask_odd(odd, job, *data, factor, data != &job->dark && !job->common->compat);
-    for (int k = 0; k < KINDS; k++) {
-        all += odd[k];
-        if (odd[k])
-            used += (size_t)snprintf(why + used, sizeof(why) - used, "%s%zu %s %s",
-                                     used ? ", " : "", odd[k], odd[k] == 1 ? "is" : "are",
-                                     kind_words[k]);
+    if (!job->meta.has_mask || job->params->mask_only)
+        return AIRY_OK;
+    if (job->source) {
+        *mask = job->source->mask;
+        return AIRY_OK;
     }
-    if (all)
-        tool_say(job->common, "--%s %s: %zu of %zu pixels %s left out: %s", what, path, all,
-                 job->info.height * job->info.width, all == 1 ? "is" : "are", why);
-    return AIRY_EXIT_OK;
+    *mask = *own = malloc(job->info.height * job->info.width);
+    return *own ? airy_stack_mask(job->stack, *own) : AIRY_ERR_MEMORY;
 }
 
-static int load_corrections(struct integration *job)
+/* Masks and corrections. */
+static int load_pixels(struct integration *job)
 {
-    const struct integrate_params *p = job->params;
-    int code = load_correction(job, "dark", p->dark, false, &job->dark);
-    if (code == AIRY_EXIT_OK)
-        code = load_correction(job, "flat", p->flat, true, &job->flat);
-    if (code == AIRY_EXIT_OK)
-        code = load_correction(job, "absorption", p->absorption, true, &job->absorption);
-    if (code == AIRY_EXIT_OK)
-        code = load_correction(job, "variance", p->variance, false, &job->variance);
-    return code;
-}
-
-static size_t count_bad(const uint8_t *mask, size_t count)
-{
-    size_t bad = 0;
-    for (size_t i = 0; i < count; i++)
-        bad += mask[i] != 0;
-    return bad;
-}
-
-/* The detector's mask, the file's and --mask added up; or --mask-only alone. */
-static int load_masks(struct integration *job)
-{
-    const struct integrate_params *p = job->params;
-    const size_t height = job->info.height, width = job->info.width, count = height * width;
-    if (p->mask_only) {
-        const int only =
-            image_load_mask(job->common, "mask-only", p->mask_only, height, width, &job->mask);
-        job->masked[2] = only == AIRY_EXIT_OK ? count_bad(job->mask, count) : 0;
-        return only;
-    }
-    uint8_t *more = NULL;
-    job->mask = calloc(count, 1);
-    if (!job->mask)
-        return tool_fail(job->common, "out of memory for a mask of %zu pixels", count);
-    airy_status status = airy_detector_mask(&job->geometry.detector, job->mask);
-    if (status != AIRY_OK)
-        return tool_failed(job->common, status);
-    job->masked[0] = count_bad(job->mask, count);
-    int code = AIRY_EXIT_OK;
-    if (job->meta.has_mask) {
-        more = malloc(count);
-        if (!more)
-            return tool_fail(job->common, "out of memory for a mask of %zu pixels", count);
-        if (job->source)
-            memcpy(more, job->source->mask, count);
-        else
-            status = airy_stack_mask(job->stack, more);
-        for (size_t i = 0; status == AIRY_OK && i < count; i++)
-            job->mask[i] |= more[i];
-        job->masked[1] = status == AIRY_OK ? count_bad(more, count) : 0;
-        free(more);
-        more = NULL;
-        if (status != AIRY_OK)
-            return tool_failed(job->common, status);
-    }
-    if (p->bad.mask) {
-        code = image_load_mask(job->common, "mask", p->bad.mask, height, width, &more);
-        for (size_t i = 0; code == AIRY_EXIT_OK && i < count; i++)
-            job->mask[i] |= more[i];
-        job->masked[2] = code == AIRY_EXIT_OK ? count_bad(more, count) : 0;
-        free(more);
-    }
-    return code;
+    airy_pixel_params params = pixel_params(job->params);
+    uint8_t *own = NULL;
+    params.message = print_warning;
+    params.user = (void *)job->common;
+    airy_status status = find_file_mask(job, &own, &params.file_mask);
+    if (status == AIRY_OK)
+        status = airy_pixels_load(&job->pixels, &params, &job->geometry.detector, job->info.height,
+                                  job->info.width);
+    free(own);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_refused(job->common, status);
 }
 
 static int open_stack(struct integration *job)
@@ -183,40 +112,6 @@ static int choose_frames(struct integration *job)
     return AIRY_EXIT_OK;
 }
 
-/* What the library would refuse by the names of its parameters. */
-static int check_axes(const struct integrate_params *p)
-{
-    const struct common *common = &p->geometry.common;
-    const airy_unit second = p->pattern.azimuthal ? p->pattern.azimuthal : AIRY_UNIT_CHI_DEG;
-    const double *a = p->azimuth_range;
-    if (p->pattern.bins.azimuth && airy_unit_turn(p->pattern.unit) != 0)
-        return tool_usage(common, "--unit %s: expected a radial unit in two dimensions",
-                          airy_unit_name(p->pattern.unit));
-    if (p->pattern.bins.azimuth && second == p->pattern.unit)
-        return tool_usage(common, "--azimuthal %s is the unit of the first axis, too: give another",
-                          airy_unit_name(second));
-    if (p->chi_zero && airy_unit_turn(second) == 0)
-        return tool_usage(common,
-                          "--chi-zero is for chi_deg, chi_rad, chigi_deg and chigi_rad, "
-                          "--azimuthal is %s",
-                          airy_unit_name(second));
-    if (!p->has_azimuth_range)
-        return AIRY_EXIT_OK;
-    if (a[0] == a[1])
-        return tool_usage(common, "--azimuth-range %g,%g: expected two limits that differ", a[0],
-                          a[1]);
-    if (airy_unit_turn(second) == 0)
-        return a[0] < a[1] ? AIRY_EXIT_OK
-                           : tool_usage(common, "--azimuth-range %g,%g: expected A < B in %s", a[0],
-                                        a[1], airy_unit_name(second));
-    if (fabs(a[0]) > 720 || fabs(a[1]) > 720 || a[1] - a[0] > 360)
-        return tool_usage(common,
-                          "--azimuth-range %g,%g: expected degrees from -720 to 720, and 360 at "
-                          "most between them",
-                          a[0], a[1]);
-    return AIRY_EXIT_OK;
-}
-
 static void say_degrees(const struct integrate_params *p)
 {
     const airy_unit second = p->pattern.azimuthal ? p->pattern.azimuthal : AIRY_UNIT_CHI_DEG;
@@ -227,73 +122,46 @@ static void say_degrees(const struct integrate_params *p)
                  airy_unit_name(second));
 }
 
+/* But for what the frames' files say. */
+static airy_integrator_params given_params(const struct integrate_params *p)
+{
+    airy_integrator_params q = pattern_integrator(&p->pattern);
+    q.compat = (airy_compat)p->geometry.common.compat;
+    q.has_radial_range = p->has_radial_range;
+    q.has_azimuth_range = p->has_azimuth_range;
+    memcpy(q.radial_range, p->radial_range, sizeof(q.radial_range));
+    memcpy(q.azimuth_range, p->azimuth_range, sizeof(q.azimuth_range));
+    q.chi_zero = p->chi_zero;
+    q.has_polarization = p->has_polarization;
+    q.polarization = p->polarization[0];
+    q.polarization_offset_deg = p->polarization[1];
+    q.no_solid_angle = p->no_solid_angle;
+    q.sensor_efficiency = p->sensor_efficiency;
+    q.unweighted = p->unweighted;
+    q.normalization = p->has_normalization ? p->normalization : 0;
+    q.has_dummy = p->bad.has_dummy;
+    q.dummy = p->bad.dummy;
+    q.delta_dummy = p->bad.delta_dummy;
+    q.has_saturation = p->has_saturation;
+    q.saturation = p->saturation;
+    q.mask_saturated = p->mask_saturated;
+    q.has_empty = p->has_empty;
+    q.empty = p->empty;
+    return q;
+}
+
 int integration_check(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
-    if (p->bad.mask && p->mask_only)
-        return tool_usage(common, "--mask and --mask-only: give one of them");
-    if (p->variance && p->pattern.error_model != AIRY_ERROR_MODEL_NONE &&
-        p->pattern.error_model != AIRY_ERROR_MODEL_VARIANCE)
-        return tool_usage(common, "--variance goes with --error-model variance");
-    if (!p->variance && p->pattern.error_model == AIRY_ERROR_MODEL_VARIANCE)
-        return tool_usage(common, "--error-model variance needs --variance FILE");
-    if (p->has_radial_range && !(p->radial_range[0] < p->radial_range[1]))
-        return tool_usage(common, "--radial-range %g,%g: expected A < B", p->radial_range[0],
-                          p->radial_range[1]);
-    if (p->pattern.bins.azimuth == 0 && p->pattern.split == AIRY_SPLIT_PSEUDO)
-        return tool_usage(common, "--split pseudo is for two dimensions: --bins RADIUSxAZIMUTH");
+    const airy_pixel_params pixels = pixel_params(p);
+    const airy_integrator_params params = given_params(p);
+    const airy_status status = airy_pixels_check(&pixels);
+    if (status != AIRY_OK)
+        return tool_refused(common, status);
     if (bad_pixels_check(common, &p->bad) != AIRY_EXIT_OK)
         return AIRY_EXIT_USAGE;
-    int code = check_axes(p);
-    if (code == AIRY_EXIT_OK)
-        code = pattern_check(common, &p->pattern);
+    const int code = pattern_check(common, &params, &p->pattern.sample, p->variance);
     return code == AIRY_EXIT_OK ? around_check(p) : code;
-}
-
-static void fill_params(struct integration *job)
-{
-    const struct integrate_params *p = job->params;
-    airy_integrator_params *q = &job->integrator_params;
-    *q = (airy_integrator_params){
-        .bins = p->pattern.bins.radius,
-        .azimuth_bins = p->pattern.bins.azimuth,
-        .azimuth_unit = p->pattern.azimuthal,
-        .unit = p->pattern.unit,
-        .split = p->pattern.split,
-        .method = p->pattern.method,
-        .error_model = p->variance ? AIRY_ERROR_MODEL_VARIANCE : p->pattern.error_model,
-        .compat = (airy_compat)job->common->compat,
-        .has_radial_range = p->has_radial_range,
-        .has_azimuth_range = p->has_azimuth_range,
-        .chi_zero = p->chi_zero,
-        .mask = job->mask,
-        .dark = job->dark,
-        .flat = job->flat,
-        .absorption = job->absorption,
-        .variance = job->variance,
-        .has_polarization = p->has_polarization,
-        .polarization = p->polarization[0],
-        .polarization_offset_deg = p->polarization[1],
-        .no_solid_angle = p->no_solid_angle,
-        .sensor_efficiency = p->sensor_efficiency,
-        .unweighted = p->unweighted,
-        .normalization = p->has_normalization ? p->normalization : 0,
-        .has_dummy = p->bad.has_dummy,
-        .dummy = p->bad.dummy,
-        .delta_dummy = p->bad.delta_dummy,
-        .has_saturation = p->has_saturation || job->meta.has_saturation,
-        .saturation = p->has_saturation ? p->saturation : job->meta.saturation,
-        .mask_saturated = p->mask_saturated,
-        .has_empty = p->has_empty,
-        .empty = p->empty};
-    if (!p->bad.has_dummy && job->meta.has_dummy) {
-        q->has_dummy = true;
-        q->dummy = job->meta.dummy;
-        q->delta_dummy = job->meta.delta_dummy;
-    }
-    pattern_set_rings(q, &p->pattern);
-    memcpy(q->radial_range, p->radial_range, sizeof(q->radial_range));
-    memcpy(q->azimuth_range, p->azimuth_range, sizeof(q->azimuth_range));
 }
 
 /* What the first file says of the place where it was made. */
@@ -342,19 +210,6 @@ static int open_team(struct integration *job)
     return AIRY_EXIT_OK;
 }
 
-/* All pixels of an unsigned type are saturated from 0 on. */
-static int check_saturation(const struct integration *job)
-{
-    const struct integrate_params *p = job->params;
-    const airy_dtype dtype = job->info.dtype;
-    if (!p->has_saturation || p->saturation > 0 || airy_dtype_is_signed(dtype))
-        return AIRY_EXIT_OK;
-    return tool_usage(job->common,
-                      "--saturation %g: pixels are %s, so that all of them would be saturated; "
-                      "expected a value above 0",
-                      p->saturation, airy_dtype_name(dtype));
-}
-
 int integration_open(struct integration *job, const struct integrate_params *params,
                      const airy_geometry *replayed)
 {
@@ -391,29 +246,24 @@ int integration_open_source(struct integration *job, const struct integrate_para
                           given->sensor.material[0] ? "sensor" : "attenuation");
     if (code == AIRY_EXIT_OK)
         code = geometry_arrays(&job->arrays, &job->geometry, job->common);
-    pattern_set_sample(&job->geometry, &params->pattern);
+    airy_geometry_set_sample(&job->geometry, &params->pattern.sample);
     if (code == AIRY_EXIT_OK)
         code = choose_frames(job);
     if (code == AIRY_EXIT_OK)
         code = around_open(job);
     if (code == AIRY_EXIT_OK)
-        code = load_masks(job);
-    if (code == AIRY_EXIT_OK)
-        code = load_corrections(job);
-    if (code == AIRY_EXIT_OK)
-        code = check_saturation(job);
-    if (code == AIRY_EXIT_OK && params->mask_saturated && airy_dtype_is_float(job->info.dtype) &&
-        !params->has_saturation && !job->meta.has_saturation)
-        code = tool_usage(job->common,
-                          "--mask-saturated: pixels are %s and the file has no saturation; give "
-                          "--saturation V",
-                          airy_dtype_name(job->info.dtype));
+        code = load_pixels(job);
+    if (code == AIRY_EXIT_OK) {
+        job->integrator_params = given_params(params);
+        const airy_status status =
+            airy_pixels_apply(&job->integrator_params, &job->pixels, &job->meta, job->info.dtype);
+        code = status == AIRY_OK ? AIRY_EXIT_OK : tool_refused(job->common, status);
+    }
     if (code != AIRY_EXIT_OK)
         return code;
     if (!source && (!params->world || world_first(params->world)))
         if (!bad_pixels_can_be(&params->bad, job->info.dtype))
             bad_pixels_say_none(job->common, &params->bad, job->info.dtype, 0);
-    fill_params(job);
     code = open_team(job);
     if (code == AIRY_EXIT_OK)
         code = around_fit(job);
@@ -457,9 +307,5 @@ void integration_close(struct integration *job)
     for (size_t i = 0; i < 3; i++)
         free(job->names[i]);
     free(job->monitor);
-    free(job->mask);
-    free(job->dark);
-    free(job->flat);
-    free(job->absorption);
-    free(job->variance);
+    airy_pixels_free(&job->pixels);
 }

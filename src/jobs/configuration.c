@@ -1,0 +1,110 @@
+#include "jobs/configuration.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "airy/provenance.h"
+
+static bool is_in(const struct airy_job_row *rows, const char *name)
+{
+    for (; rows && rows->p.name; rows++)
+        if (strcmp(rows->p.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The text of a parameter that was set; NULL: it has none. */
+static airy_status text_of(const airy_job *job, size_t row, char **text)
+{
+    const char *name = job->rows[row]->p.name;
+    *text = NULL;
+    return airy_job_is_set(job, name) ? airy_job_get(job, name, text) : AIRY_OK;
+}
+
+/* Take a text of JSON; *json stays NULL where memory is short. */
+static void take_json(json_t **json, char *text)
+{
+    *json = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+    free(text);
+}
+
+static airy_status add_file(json_t *files, const char *name, const char *path)
+{
+    char *text = NULL;
+    json_t *json;
+    AIRY_TRY(airy_file_identify(&text, path));
+    take_json(&json, text);
+    return json_object_set_new(files, name, json) == 0
+               ? AIRY_OK
+               : airy_fail(AIRY_ERR_MEMORY, "out of memory for JSON");
+}
+
+/* "--name=text", or "--name" of a flag: as words of the command, which results hold. */
+static airy_status add_option(json_t *options, const airy_parameter *p, const char *text)
+{
+    char *utf8 = NULL;
+    if (p->type == AIRY_PARAMETER_FLAG && strcmp(text, "off") == 0)
+        return AIRY_OK;
+    AIRY_TRY(airy_utf8_copy(&utf8, text));
+    json_t *word = p->type == AIRY_PARAMETER_FLAG ? json_sprintf("--%s", p->name)
+                                                  : json_sprintf("--%s=%s", p->name, utf8);
+    free(utf8);
+    return json_array_append_new(options, word) == 0
+               ? AIRY_OK
+               : airy_fail(AIRY_ERR_MEMORY, "out of memory for JSON");
+}
+
+static airy_status add_parameters(const airy_job *job, json_t *files, json_t *options,
+                                  const struct airy_job_row *without)
+{
+    for (size_t i = 0; i < job->row_count; i++) {
+        const airy_parameter *p = &job->rows[i]->p;
+        char *text = NULL;
+        if (p->role == AIRY_ROLE_INPUT || p->affects == AIRY_AFFECTS_HOW ||
+            p->affects == AIRY_AFFECTS_WHERE)
+            continue;
+        airy_status status = text_of(job, i, &text);
+        if (status == AIRY_OK && text && p->role == AIRY_ROLE_READ)
+            status = add_file(files, p->name, text);
+        if (status == AIRY_OK && text && !is_in(without, p->name))
+            status = add_option(options, p, text);
+        airy_job_text_free(text);
+        AIRY_TRY(status);
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
+                                         const struct airy_job_list *inputs,
+                                         const airy_geometry *geometry,
+                                         const struct airy_job_row *without)
+{
+    char *text = NULL;
+    json_t *list, *pose, *files = json_object(), *options = json_array();
+    airy_status status =
+        airy_files_identify(&text, (const char *const *)inputs->items, inputs->count);
+    take_json(&list, text);
+    text = NULL;
+    if (status == AIRY_OK)
+        status = airy_geometry_print(&text, geometry);
+    take_json(&pose, text);
+    if (status == AIRY_OK)
+        status = add_parameters(job, files, options, without);
+    *json = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "program", "airy", "version",
+                      airy_version(), "command", job->kind->name, "inputs", list, "files", files,
+                      "geometry", pose, "options", options);
+    if (status != AIRY_OK)
+        json_decref(*json);
+    AIRY_TRY(status);
+    AIRY_FAIL_IF(!*json, AIRY_ERR_MEMORY, "out of memory for the configuration");
+    return AIRY_OK;
+}
+
+airy_status airy_job_end_configuration(char **text, json_t *json)
+{
+    *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(json);
+    AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for the configuration");
+    airy_json_shorten(*text);
+    return AIRY_OK;
+}

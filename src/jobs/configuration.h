@@ -1,0 +1,20 @@
+/* What a result was made of, as JSON that is kept in it (airy/resume.h compares it). */
+#ifndef AIRY_JOBS_CONFIGURATION_H
+#define AIRY_JOBS_CONFIGURATION_H
+
+#include "airy/geometry.h"
+#include "jobs/job.h"
+
+/*
+ * Begin a configuration: program, inputs, files that parameters name, the geometry, and all
+ * parameters that were set and decide rows or values, but for those of `without`, which the geometry
+ * stands for. *json is a new reference.
+ */
+airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
+                                         const struct airy_job_list *inputs,
+                                         const airy_geometry *geometry,
+                                         const struct airy_job_row *without);
+/* Its text, malloc'ed, and release it. */
+airy_status airy_job_end_configuration(char **text, json_t *json);
+
+#endif

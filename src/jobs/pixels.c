@@ -1,0 +1,163 @@
+#include "jobs/pixels.h"
+
+#include <stdlib.h>
+
+#include "airy/gaps.h"
+#include "base/memory.h"
+
+#define MEMBER(name) offsetof(struct airy_pixel_values, name)
+const struct airy_job_row airy_correction_rows[] = {
+    {{.name = "mask",
+      .type = AIRY_PARAMETER_PATH,
+      .array = true,
+      .role = AIRY_ROLE_READ,
+      .help = "leaves out the pixels where this image is not 0, beside those that the detector and "
+              "the frames' file mask",
+      .section = "Corrections"},
+     MEMBER(bad.mask),
+     NULL},
+    {{.name = "mask-only",
+      .type = AIRY_PARAMETER_PATH,
+      .array = true,
+      .role = AIRY_ROLE_READ,
+      .help = "leaves out the pixels where this image is not 0, and takes no other mask"},
+     MEMBER(mask_only),
+     NULL},
+    {{.name = "dark",
+      .type = AIRY_PARAMETER_PATH,
+      .array = true,
+      .role = AIRY_ROLE_READ,
+      .unit = "counts",
+      .help = "subtracts this image"},
+     MEMBER(dark),
+     NULL},
+    {{.name = "flat",
+      .type = AIRY_PARAMETER_PATH,
+      .array = true,
+      .role = AIRY_ROLE_READ,
+      .help = "divides by this image, the relative response of the pixels"},
+     MEMBER(flat),
+     NULL},
+    {{.name = "polarization",
+      .type = AIRY_PARAMETER_TUPLE,
+      .least = 1,
+      .most = 2,
+      .argument = "F[,DEG]",
+      .fallback = "off",
+      .computed = true,
+      .help = "corrects for polarization by this factor from -1 to 1, in a plane of this angle in "
+              "degrees"},
+     MEMBER(polarization),
+     NULL},
+    {{.name = "no-solid-angle",
+      .type = AIRY_PARAMETER_FLAG,
+      .help = "leaves out the correction for the solid angle of pixels"},
+     MEMBER(no_solid_angle),
+     NULL},
+    {{.name = "dummy",
+      .type = AIRY_PARAMETER_REAL,
+      .any = true,
+      .argument = "V",
+      .fallback = "the detector's own",
+      .computed = true,
+      .help = "leaves out pixels of this value"},
+     MEMBER(bad.dummy),
+     NULL},
+    {{.name = "delta-dummy",
+      .type = AIRY_PARAMETER_REAL,
+      .hi = 1e300,
+      .argument = "D",
+      .fallback = "0",
+      .help = "extends the value V of dummy to those from V - D to V + D",
+      .only_with = {"dummy", NULL}},
+     MEMBER(bad.delta_dummy),
+     NULL},
+    {{0}, 0, NULL}};
+#undef MEMBER
+
+/* An array is an image already; room: where it is described. */
+static airy_pixel_source source_of(const struct airy_job_source *source, airy_image *room)
+{
+    if (source->is_array && room)
+        (void)airy_job_load_image(room, source);
+    return (airy_pixel_source){.path = source->path, .image = source->is_array ? room : NULL};
+}
+
+airy_status airy_job_check_pixels(const struct airy_pixel_values *v)
+{
+    airy_image room[2];
+    const airy_pixel_params params = {.mask = source_of(&v->bad.mask, &room[0]),
+                                      .mask_only = source_of(&v->mask_only, &room[1])};
+    return airy_pixels_check(&params);
+}
+
+airy_status airy_job_correction_params(const airy_job *job, airy_integrator_params *params,
+                                       const struct airy_pixel_values *v)
+{
+    params->no_solid_angle = v->no_solid_angle;
+    params->has_dummy = airy_job_is_set(job, "dummy");
+    params->dummy = v->bad.dummy;
+    params->delta_dummy = v->bad.delta_dummy;
+    if (!v->polarization.count)
+        return AIRY_OK;
+    const airy_status status =
+        airy_params_set_polarization(params, v->polarization.values, v->polarization.count);
+    return status == AIRY_OK ? AIRY_OK
+                             : airy_about(AIRY_SUBJECT_PARAMETER, "polarization",
+                                          airy_fail_context(status, "polarization"));
+}
+
+airy_status airy_job_load_pixels(const airy_job *job, airy_pixels *pixels,
+                                 const struct airy_pixel_values *v, const airy_stack *stack,
+                                 const airy_stack_meta *meta, const airy_detector *detector,
+                                 bool compat)
+{
+    airy_image room[6];
+    uint8_t *own = NULL;
+    airy_stack_info info;
+    const bool has_mask = meta->has_mask && !v->mask_only.path && !v->mask_only.is_array;
+    AIRY_TRY(airy_stack_get_info(stack, &info));
+    if (has_mask)
+        AIRY_TRY(airy_memory_calloc((void **)&own, info.height, info.width, "a mask"));
+    airy_status status = has_mask ? airy_stack_mask(stack, own) : AIRY_OK;
+    const airy_pixel_params params = {.mask = source_of(&v->bad.mask, &room[0]),
+                                      .mask_only = source_of(&v->mask_only, &room[1]),
+                                      .dark = source_of(&v->dark, &room[2]),
+                                      .flat = source_of(&v->flat, &room[3]),
+                                      .absorption = source_of(&v->absorption, &room[4]),
+                                      .variance = source_of(&v->variance, &room[5]),
+                                      .file_mask = own,
+                                      .keep_negative = compat,
+                                      .message = airy_job_pass_message,
+                                      .user = (void *)job};
+    if (status == AIRY_OK)
+        status = airy_pixels_load(pixels, &params, detector, info.height, info.width);
+    free(own);
+    return status;
+}
+
+void airy_job_warn_stack_gaps(const airy_job *job, const airy_stack *stack, const uint8_t *mask,
+                              const size_t chosen[3], size_t count, const char *path)
+{
+    enum { LOOKS = 8 };
+    airy_stack_info info;
+    if (airy_stack_get_info(stack, &info) != AIRY_OK || airy_dtype_is_float(info.dtype))
+        return;
+    const bool is_signed = airy_dtype_is_signed(info.dtype);
+    const double largest = airy_dtype_largest(info.dtype);
+    const size_t step = chosen[2] ? chosen[2] : 1, apart = (count - 1) / (LOOKS - 1);
+    airy_stack_gaps gaps = {.stack = stack,
+                            .mask = mask,
+                            .first = chosen[0],
+                            .step = (apart ? apart : 1) * step,
+                            .count = LOOKS,
+                            .last = chosen[1] ? chosen[1] : info.frames};
+    const size_t found = airy_stack_find_gaps(&gaps);
+    if (found)
+        airy_job_message(job, AIRY_LOG_WARN,
+                         "%s: %zu pixel%s of frame %zu %s %.0f, %s, and part of the result; "
+                         "dummy=%.0f delta-dummy=%d leaves them out",
+                         path, found, found == 1 ? "" : "s", gaps.number, found == 1 ? "is" : "are",
+                         gaps.value, airy_gap_writers(info.dtype), is_signed ? -2 : largest,
+                         is_signed ? 1 : (int)(largest - airy_gap_least(info.dtype)));
+}
