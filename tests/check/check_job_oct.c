@@ -9,6 +9,7 @@
 #include "airy/oct.h"
 #include "airy/oct_calibrate.h"
 #include "check_pipeline.h"
+#include "check_stack.h"
 
 enum { SAMPLES = 64, LINES = 6, FRAMES = 5, DEPTH = SAMPLES / 2, VALUES = LINES * DEPTH };
 
@@ -219,6 +220,74 @@ static void check_camera(struct check *c)
     airy_job_destroy(&job);
 }
 
+/* What the hooks of a job hear. */
+struct heard {
+    size_t most;    /* frames after which the run is stopped; 0: it is not */
+    char last[512]; /* warning or error */
+};
+
+static bool stop_after(void *user, size_t done, size_t total)
+{
+    const struct heard *heard = user;
+    (void)total;
+    return !heard->most || done < heard->most;
+}
+
+static void hear(void *user, airy_log_level level, const char *text)
+{
+    struct heard *heard = user;
+    if (level <= AIRY_LOG_WARN)
+        snprintf(heard->last, sizeof(heard->last), "%s", text);
+}
+
+/* A camera that is stopped ends; a file that is stopped has no results. A bad frame makes NaN. */
+static void check_ends(struct check *c)
+{
+    enum { STACK_FRAMES = 23, BAD = 10 };
+    if (!check_case(c, "job_oct_ends"))
+        return;
+    const struct subject s = make_subject(c);
+    const char *spoiled = check_run_path(c, "spoiled.h5"), *plan = check_run_path(c, "open.json");
+    struct heard heard = {.most = 1};
+    const airy_job_hooks hooks = {.progress = stop_after, .message = hear, .user = &heard};
+    airy_host_view view = {.data = NULL};
+    double frames = 0;
+    airy_job *job = NULL;
+    CHECK_OK(c, airy_job_create(&job, "oct", NULL, &hooks));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    CHECK_OK(c, airy_job_set(job, "plan", s.plan));
+    CHECK_OK(c, airy_job_set(job, "raw", s.raw));
+    CHECK_OK(c, airy_job_set(job, "repeat", "1000s"));
+    CHECK_OK(c, airy_job_run(job));
+    CHECK_OK(c, airy_job_get_number(job, "frames", &frames));
+    CHECK(c, frames >= 1);
+    CHECK_OK(c, airy_job_reset(job, "repeat"));
+    const airy_status status = airy_job_run(job);
+    CHECK(c, status == AIRY_OK || status == AIRY_ERR_CANCELLED);
+    CHECK(c, (airy_job_get_array(job, "profiles", &view) == AIRY_OK) == (status == AIRY_OK));
+    airy_job_destroy(&job);
+    heard.most = 0;
+    write_text(c, plan, "{}", 2);
+    check_run_stack(c, spoiled, check_run_frames(c, STACK_FRAMES), STACK_FRAMES, BAD, FLIPPED);
+    CHECK_OK(c, airy_job_create(&job, "oct", NULL, &hooks));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    CHECK_OK(c, airy_job_set(job, "plan", plan));
+    CHECK_OK(c, airy_job_set(job, "raw", spoiled));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CORRUPT, "frame 10");
+    CHECK_OK(c, airy_job_set(job, "on-error", "skip"));
+    CHECK(c, airy_job_run(job) == AIRY_PARTLY &&
+                 strstr(heard.last, "1 of 23 frames cannot be read, which makes 1 result NaN"));
+    if (CHECK_OK(c, airy_job_get_array(job, "profiles", &view)) &&
+        CHECK_COUNT(c, view.shape[0], STACK_FRAMES)) {
+        const size_t each = view.shape[1] * view.shape[2];
+        const float *values = view.data;
+        for (size_t i = 0; i < STACK_FRAMES * each; i++)
+            if (!CHECK(c, isnan(values[i]) == (i / each == BAD)))
+                break;
+    }
+    airy_job_destroy(&job);
+}
+
 static void check_bad(struct check *c)
 {
     static const struct {
@@ -384,6 +453,7 @@ void check_job_oct(struct check *c)
     check_profiles(c);
     check_outputs(c);
     check_camera(c);
+    check_ends(c);
     check_bad(c);
     check_job_calibrate(c);
     check_job_calibrate_bad(c);

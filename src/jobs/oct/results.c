@@ -195,10 +195,16 @@ static airy_status check_path(const struct oct_results *r, const struct oct_sour
     return AIRY_OK;
 }
 
+/* A projection or a picture is asked for, in a file or in memory. */
+static bool is_asked(const airy_job *job, const char *name)
+{
+    return airy_job_is_wanted(job, name) || airy_job_is_set(job, name);
+}
+
 static airy_status open_map(struct oct_map **map, struct oct_results *r, const char *option,
                             const struct oct_map_values *v, const struct oct_source *from)
 {
-    if (!airy_job_is_set(r->job, option) && !airy_job_is_wanted(r->job, option))
+    if (!is_asked(r->job, option))
         return AIRY_OK;
     struct oct_map *m = *map = calloc(1, sizeof(*m));
     AIRY_FAIL_IF(!m, AIRY_ERR_MEMORY, "out of memory for a projection");
@@ -339,10 +345,8 @@ airy_status oct_results_check(const airy_job *job)
 airy_status oct_results_adapt(const airy_job *job, airy_oct_params *plan)
 {
     const struct oct_values *v = job->values;
-    static const char *const pictures[] = {"picture", "enface", "mip"};
-    bool drawn = is_png(v->output);
-    for (size_t i = 0; i < sizeof(pictures) / sizeof(pictures[0]); i++)
-        drawn |= airy_job_is_wanted(job, pictures[i]) || (i && airy_job_is_set(job, pictures[i]));
+    const bool drawn = is_png(v->output) || airy_job_is_wanted(job, "picture") ||
+                       is_asked(job, "enface") || is_asked(job, "mip");
     AIRY_FAIL_HINT_IF(
         plan->output == AIRY_OCT_COMPLEX && drawn, AIRY_ERR_PARAM, AIRY_HINT_STATED,
         AIRY_SUBJECT_NONE,
@@ -395,10 +399,9 @@ static airy_status open_writer(struct oct_results *r, const struct oct_results_o
 static bool keeps_all(const airy_job *job)
 {
     const struct oct_values *v = job->values;
-    const bool else_wanted = airy_job_is_wanted(job, "picture") ||
-                             airy_job_is_wanted(job, "enface") || airy_job_is_wanted(job, "mip") ||
-                             airy_job_is_set(job, "enface") || airy_job_is_set(job, "mip");
-    return airy_job_is_wanted(job, "profiles") || (!v->output && !else_wanted && !oct_is_live(job));
+    const bool others = v->output || airy_job_is_wanted(job, "picture") ||
+                        is_asked(job, "enface") || is_asked(job, "mip") || oct_is_live(job);
+    return airy_job_is_wanted(job, "profiles") || !others;
 }
 
 /* Take memory for results that are kept; of an unknown number it grows. */

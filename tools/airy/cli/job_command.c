@@ -18,8 +18,8 @@ static bool step(void *user, size_t done, size_t total)
     struct job_params *p = user;
     if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device"))
         tool_say_device(&p->common, airy_job_device(p->job));
-    p->begun = true;
-    if (total == 1) /* a bar of one step shows nothing */
+    p->begun |= airy_job_device(p->job) != NULL; /* a job may wait for a pipe before it opens one */
+    if (total == 1)                              /* a bar of one step shows nothing */
         return !tool_interrupted();
     if (total == 0 && p->common.command->watch) {
         p->common.command->watch(p);

@@ -13,7 +13,7 @@ struct job_params {
     struct common common;
     airy_job *job;
     struct progress progress;
-    bool begun;            /* progress was called */
+    bool begun;            /* progress was called, and the device named */
     airy_progress_fn step; /* of a run, with these params as user; NULL: not yet */
     airy_log_fn message;
 };

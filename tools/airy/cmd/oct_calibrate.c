@@ -122,6 +122,8 @@ static int show_calibration(void *params)
 {
     const struct calibrate_params *p = params;
     json_t *results = job_results(&p->job);
+    if (!results)
+        return tool_failed(&p->job.common, AIRY_ERR_MEMORY);
     const int code = p->plot ? draw(p, results) : AIRY_EXIT_OK;
     if (code == AIRY_EXIT_OK && !p->job.common.json)
         print_calibration(results);

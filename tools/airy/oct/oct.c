@@ -103,6 +103,8 @@ static int show_oct(void *params)
     const struct oct_params *p = params;
     const struct common *common = &p->job.common;
     json_t *results = job_results(&p->job);
+    if (!results)
+        return tool_failed(common, AIRY_ERR_MEMORY);
     if (json_object_get(results, "camera") && !common->quiet && tool_is_terminal(STDERR_FILENO))
         fprintf(stderr, "\r\033[K");
     int code = p->plot ? oct_plot(p, results) : AIRY_EXIT_OK;
