@@ -54,6 +54,18 @@ static airy_status add_option(json_t *options, const airy_parameter *p, const ch
                : airy_fail(AIRY_ERR_MEMORY, "out of memory for JSON");
 }
 
+/* A word for each item of a list. */
+static airy_status add_options(json_t *options, const airy_parameter *p, const void *field,
+                               const char *text)
+{
+    const struct airy_job_list *list = field;
+    if (!p->list)
+        return add_option(options, p, text);
+    for (size_t i = 0; i < list->count; i++)
+        AIRY_TRY(add_option(options, p, list->items[i]));
+    return AIRY_OK;
+}
+
 static airy_status add_parameters(const airy_job *job, json_t *files, json_t *options,
                                   const struct airy_job_row *without)
 {
@@ -67,11 +79,20 @@ static airy_status add_parameters(const airy_job *job, json_t *files, json_t *op
         if (status == AIRY_OK && text && p->role == AIRY_ROLE_READ)
             status = add_file(files, p->name, text);
         if (status == AIRY_OK && text && !is_in(without, p->name))
-            status = add_option(options, p, text);
+            status = add_options(options, p, job->fields[i], text);
         airy_job_text_free(text);
         AIRY_TRY(status);
     }
     return AIRY_OK;
+}
+
+/* {"array": [lengths], "dtype": NAME} of one that stands for a file. */
+static json_t *array_json(const airy_host_view *view)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < view->ndim; i++)
+        json_array_append_new(shape, json_integer((json_int_t)view->shape[i]));
+    return json_pack("{s:o, s:s}", "array", shape, "dtype", airy_dtype_name(view->dtype));
 }
 
 airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
@@ -81,10 +102,14 @@ airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
 {
     char *text = NULL;
     json_t *list, *pose, *files = json_object(), *options = json_array();
-    airy_status status =
-        airy_files_identify(&text, (const char *const *)inputs->items, inputs->count);
-    take_json(&list, text);
-    text = NULL;
+    airy_status status = AIRY_OK;
+    if (inputs->is_array) {
+        list = json_pack("[o]", array_json(&inputs->view));
+    } else {
+        status = airy_files_identify(&text, (const char *const *)inputs->items, inputs->count);
+        take_json(&list, text);
+        text = NULL;
+    }
     if (status == AIRY_OK)
         status = airy_geometry_print(&text, geometry);
     take_json(&pose, text);

@@ -355,8 +355,9 @@ airy_status airy_job_check_output(const struct airy_output_values *values)
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
         if (has_suffix(values->output, suffixes[i]))
             return AIRY_OK;
-    return airy_fail(AIRY_ERR_PARAM, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs",
-                     values->output);
+    return airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s '%s': expected a name that ends in .h5, .hdf5 or .nxs", "output",
+                        values->output);
 }
 
 /* Texts are kept before there is a file that a lack of memory would leave behind. */

@@ -10,6 +10,7 @@
     JOB(compress)                                                                                  \
     JOB(decompress)                                                                                \
     JOB(densify)                                                                                   \
+    JOB(integrate)                                                                                 \
     JOB(peaks)                                                                                     \
     JOB(merge)                                                                                     \
     JOB(stats)                                                                                     \

@@ -51,6 +51,7 @@ static const struct {
     {"job", check_job},
     {"job_convert", check_job_convert},
     {"job_oct", check_job_oct},
+    {"job_integrate", check_job_integrate},
     {"job_results", check_job_results},
     {"label", check_label},
     {"element", check_element},

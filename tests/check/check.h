@@ -132,6 +132,7 @@ void check_reduce_stack(struct check *c);
 void check_job(struct check *c);
 void check_job_convert(struct check *c);
 void check_job_oct(struct check *c);
+void check_job_integrate(struct check *c);
 void check_job_results(struct check *c);
 void check_job_images(struct check *c); /* part of check_job */
 void check_label(struct check *c);

@@ -1,0 +1,394 @@
+/* Azimuthal integration of a stack: patterns in memory or in a file. */
+#include "jobs/integrate/integrate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "airy/resume.h"
+
+static const char *const formats[] = {"airy", "nxazint", NULL},
+                         *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
+
+#define MEMBER(name) offsetof(struct airy_integrate_values, name)
+static const struct airy_job_row result_rows[] = {
+    {{.name = "output",
+      .letter = 'o',
+      .type = AIRY_PARAMETER_PATH,
+      .role = AIRY_ROLE_WRITTEN,
+      .affects = AIRY_AFFECTS_WHERE,
+      .argument = "OUT.h5",
+      .help = "writes the patterns of all frames into this NeXus file (.h5, .hdf5, .nxs)",
+      .section = "Result"},
+     MEMBER(output),
+     NULL},
+    {{.name = "format",
+      .type = AIRY_PARAMETER_WORD,
+      .affects = AIRY_AFFECTS_BESIDE,
+      .words = formats,
+      .fallback = "airy",
+      .help = "nxazint: makes the output an NXazint1d or NXazint2d file, too"},
+     MEMBER(format),
+     NULL},
+    {{.name = "instrument",
+      .type = AIRY_PARAMETER_TEXT,
+      .affects = AIRY_AFFECTS_BESIDE,
+      .argument = "NAME",
+      .fallback = "what the input says",
+      .computed = true,
+      .help = "names the beamline in the output",
+      .only_with = {"format", nxazint_words}},
+     MEMBER(instrument),
+     NULL},
+    {{.name = "source",
+      .type = AIRY_PARAMETER_TEXT,
+      .affects = AIRY_AFFECTS_BESIDE,
+      .argument = "NAME",
+      .fallback = "what the input says",
+      .computed = true,
+      .help = "names the facility in the output",
+      .only_with = {"format", nxazint_words}},
+     MEMBER(source),
+     NULL},
+    {{0}, 0, NULL}};
+
+static const struct airy_job_row correction_rows[] = {
+    {{.name = "absorption",
+      .type = AIRY_PARAMETER_PATH,
+      .array = true,
+      .role = AIRY_ROLE_READ,
+      .help = "divides by this image, a factor of the normalization of each pixel"},
+     MEMBER(pixels.absorption),
+     NULL},
+    {{.name = "variance",
+      .type = AIRY_PARAMETER_PATH,
+      .array = true,
+      .role = AIRY_ROLE_READ,
+      .unit = "counts squared",
+      .help = "takes the variance of each pixel from this image, for the error model variance"},
+     MEMBER(pixels.variance),
+     NULL},
+    {{.name = "sensor-efficiency",
+      .type = AIRY_PARAMETER_FLAG,
+      .help = "corrects for the part of the photons that the sensor absorbs at an angle"},
+     MEMBER(sensor_efficiency),
+     NULL},
+    {{.name = "normalization",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = 1e-300,
+      .hi = 1e300,
+      .argument = "F",
+      .fallback = "1",
+      .computed = true,
+      .help = "multiplies the normalization by this factor"},
+     MEMBER(normalization),
+     NULL},
+    {{.name = "monitor",
+      .type = AIRY_PARAMETER_TEXT,
+      .argument = "DATASET",
+      .help = "normalizes each frame by its value in this dataset of the files of the stack"},
+     MEMBER(monitor),
+     NULL},
+    {{.name = "saturation",
+      .type = AIRY_PARAMETER_REAL,
+      .lo = -1e300,
+      .hi = 1e300,
+      .argument = "V",
+      .fallback = "the file's, or the type's largest value",
+      .computed = true,
+      .help = "counts pixels of this value and more as saturated"},
+     MEMBER(saturation),
+     NULL},
+    {{.name = "mask-saturated",
+      .type = AIRY_PARAMETER_FLAG,
+      .help = "leaves saturated pixels out of their frame, as dummy values are"},
+     MEMBER(mask_saturated),
+     NULL},
+    {{0}, 0, NULL}};
+
+static const struct airy_job_row run_rows[] = {
+    {{.name = "average",
+      .type = AIRY_PARAMETER_WHOLE,
+      .affects = AIRY_AFFECTS_ROWS,
+      .lo = 1,
+      .hi = 1e9,
+      .words = all,
+      .argument = "N|all",
+      .fallback = "1",
+      .computed = true,
+      .help = "makes one pattern of N frames that follow one another: their weighted mean"},
+     MEMBER(average),
+     NULL},
+    {{.name = "sum",
+      .type = AIRY_PARAMETER_WHOLE,
+      .affects = AIRY_AFFECTS_ROWS,
+      .lo = 1,
+      .hi = 1e9,
+      .words = all,
+      .argument = "N|all",
+      .fallback = "1",
+      .computed = true,
+      .help = "makes one pattern of N frames that follow one another: that of their sum"},
+     MEMBER(sum),
+     NULL},
+    {{.name = "roi",
+      .type = AIRY_PARAMETER_TUPLE,
+      .list = true,
+      .affects = AIRY_AFFECTS_BESIDE,
+      .least = 2,
+      .most = 4,
+      .argument = "A,B[,CHI0,CHI1]",
+      .help = "adds the sum and the mean of a region of each pattern, in the radial unit, in two "
+              "dimensions also of a range of chi in degrees; may be given several times"},
+     MEMBER(roi),
+     NULL},
+    {{.name = "grid",
+      .type = AIRY_PARAMETER_SHAPE,
+      .affects = AIRY_AFFECTS_BESIDE,
+      .argument = "NxM",
+      .help = "adds maps of the total and of regions: the frames are a scan of N rows of M points"},
+     MEMBER(grid),
+     NULL},
+    {{.name = "zigzag",
+      .type = AIRY_PARAMETER_FLAG,
+      .affects = AIRY_AFFECTS_BESIDE,
+      .help = "turns every other row of the map around, as in a snake scan"},
+     MEMBER(zigzag),
+     NULL},
+    {{.name = "carry",
+      .type = AIRY_PARAMETER_TEXT,
+      .list = true,
+      .affects = AIRY_AFFECTS_BESIDE,
+      .argument = "DATASET|none",
+      .fallback = "what the file has one of a frame",
+      .computed = true,
+      .help =
+          "copies per-frame metadata such as motors, times and monitors into the result; may be "
+          "given several times"},
+     MEMBER(carry),
+     NULL},
+    {{.name = "batch",
+      .type = AIRY_PARAMETER_WHOLE,
+      .affects = AIRY_AFFECTS_HOW,
+      .lo = 1,
+      .hi = 65536,
+      .argument = "N",
+      .fallback = "chosen",
+      .computed = true,
+      .help = "processes so many frames together"},
+     MEMBER(batch),
+     NULL},
+    {{.name = "layout",
+      .type = AIRY_PARAMETER_WORD,
+      .affects = AIRY_AFFECTS_HOW,
+      .words = airy_integrate_layouts,
+      .fallback = "auto",
+      .help = "selects who does which part of the work: threads of a CPU, a device, or serial, one "
+              "frame at a time"},
+     MEMBER(layout),
+     NULL},
+    {{.name = "resume",
+      .type = AIRY_PARAMETER_FLAG,
+      .affects = AIRY_AFFECTS_WHERE,
+      .help = "continues OUT.partial of an interrupted run"},
+     MEMBER(resume),
+     NULL},
+    {{.name = "force",
+      .type = AIRY_PARAMETER_FLAG,
+      .affects = AIRY_AFFECTS_WHERE,
+      .help = "overwrites the output"},
+     MEMBER(force),
+     NULL},
+    {{0}, 0, NULL}};
+#undef MEMBER
+
+#define ROWS "[rows, bins], in two dimensions [rows, azimuthal, radial]: "
+static const airy_job_result results[] = {
+    {"intensity", AIRY_JOB_ARRAY, "output", ROWS "intensities, float32"},
+    {"std", AIRY_JOB_ARRAY, "output", ROWS "standard deviations, with an error model"},
+    {"sem", AIRY_JOB_ARRAY, "output", ROWS "standard errors of the mean, with an error model"},
+    {"radial", AIRY_JOB_ARRAY, "output", "[radial bins]: centres of the bins, in the unit"},
+    {"azimuthal", AIRY_JOB_ARRAY, "output",
+     "[azimuthal bins]: centres of the second axis of two dimensions"},
+    {"status", AIRY_JOB_ARRAY, "output",
+     "[rows]: 0, or the status (airy_status) of a frame that is NaN, int32"},
+    {"sum_signal", AIRY_JOB_ARRAY, "output",
+     ROWS "sums of the signal, float64; where it is wanted"},
+    {"sum_variance", AIRY_JOB_ARRAY, "output",
+     ROWS "sums of variances, with an error model; where it is wanted"},
+    {"sum_normalization", AIRY_JOB_ARRAY, "output",
+     ROWS "sums of normalizations; where it is wanted"},
+    {"count", AIRY_JOB_ARRAY, "output",
+     ROWS "pixels; a split pixel counts in parts; where it is wanted"},
+    {"output", AIRY_JOB_TEXT, NULL, "the file that was written"},
+    {"device", AIRY_JOB_TEXT, NULL, "the devices of the run"},
+    {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
+    {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
+    {"bad", AIRY_JOB_NUMBER, NULL, "those of them that are NaN"},
+    {"resumed", AIRY_JOB_NUMBER, NULL, "frames that an earlier run had done"},
+    {"seconds", AIRY_JOB_NUMBER, NULL, "the time of the run"},
+    {"setup_seconds", AIRY_JOB_NUMBER, NULL, "the time before it"},
+    {"stored_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the frames as they are stored"},
+    {"decoded_bytes", AIRY_JOB_NUMBER, NULL, "bytes of their pixels"},
+    {"configuration", AIRY_JOB_JSON, NULL, "what the patterns were made of"},
+    {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
+
+static airy_status check_around(const struct airy_integrate_values *v)
+{
+    airy_roi roi;
+    AIRY_FAIL_ON_IF(v->roi.count > MOST_ROIS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s: %zu regions, expected at most %d", "roi", v->roi.count, MOST_ROIS);
+    for (size_t i = 0; i < v->roi.count; i++) {
+        AIRY_TRY(airy_integration_roi(&roi, v->roi.items[i]));
+        AIRY_FAIL_ON_IF(roi.has_azimuth && !v->pattern.bins.azimuth, AIRY_ERR_PARAM,
+                        AIRY_SUBJECT_PARAMETER, "%s %s: a range of chi needs bins=RADIUSxAZIMUTH",
+                        "roi", v->roi.items[i]);
+    }
+    AIRY_FAIL_ON_IF(v->zigzag && !v->grid[0], AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s goes with grid", "zigzag");
+    AIRY_FAIL_ON_IF(v->grid[0] > 1000000 || v->grid[1] > 1000000 ||
+                        v->grid[0] * v->grid[1] > MOST_POINTS,
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s %zux%zu: expected 1 to 1000000 rows and columns, and 2^28 points at most",
+                    "grid", v->grid[0], v->grid[1]);
+    for (size_t i = 0; i < v->carry.count; i++)
+        AIRY_FAIL_ON_IF(strcmp(v->carry.items[i], "none") == 0 && v->carry.count > 1,
+                        AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s none: give no other dataset beside it", "carry");
+    return AIRY_OK;
+}
+
+static airy_status check(airy_job *job)
+{
+    const struct airy_integrate_values *v = job->values;
+    airy_integrator_params params;
+    airy_sample_params sample;
+    AIRY_FAIL_ON_IF(v->average && v->sum, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s and sum exclude each other", "average");
+    AIRY_FAIL_ON_IF(v->layout == LAYOUT_SERIAL && v->batch > 1, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s %zu: layout=serial does one frame at a time",
+                    "batch", v->batch);
+    AIRY_FAIL_ON_IF(v->resume && !v->output, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s needs an output: rows in memory do not outlive a run", "resume");
+    AIRY_FAIL_ON_IF(v->format == FORMAT_NXAZINT && !v->output, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s nxazint needs an output", "format");
+    if (v->output) {
+        const struct airy_output_values output = {.output = v->output};
+        AIRY_TRY(airy_job_check_output(&output));
+    }
+    AIRY_TRY(airy_job_check_pixels(&v->pixels));
+    AIRY_TRY(airy_integration_params(job, &params, &sample));
+    AIRY_TRY(airy_params_check(&params, &sample, airy_source_is_given(&v->pixels.variance)));
+    return check_around(v);
+}
+
+static airy_status replay(airy_job *job, const char *configuration)
+{
+    struct airy_integrate_values *v = job->values;
+    AIRY_TRY(airy_geometry_parse(&v->replayed, configuration));
+    v->is_replayed = true;
+    return AIRY_OK;
+}
+
+static void put_numbers(const struct airy_integration *it, const airy_run_info *info)
+{
+    airy_job *job = it->job;
+    airy_job_put_number(job, "frames", (double)info->frames);
+    airy_job_put_number(job, "bad", (double)info->bad);
+    airy_job_put_number(job, "resumed", (double)info->resumed);
+    airy_job_put_number(job, "seconds", info->seconds);
+    airy_job_put_number(job, "setup_seconds", (double)(job->begun - it->begun) * 1e-9);
+    airy_job_put_number(job, "stored_bytes", (double)info->stored_bytes);
+    airy_job_put_number(job, "decoded_bytes", (double)info->decoded_bytes);
+    airy_job_sum_up(job, "%zu frame%s in %.3g s", info->frames, info->frames == 1 ? "" : "s",
+                    info->seconds);
+}
+
+/* Texts are kept before there is a file that a lack of memory would leave behind. */
+static airy_status put_texts(const struct airy_integration *it)
+{
+    if (it->v->output)
+        AIRY_TRY(airy_job_put_text(it->job, "output", it->v->output));
+    AIRY_TRY(airy_job_put_text(it->job, "layout", airy_integrate_layouts[it->layout]));
+    AIRY_TRY(airy_job_put_json(it->job, "configuration", json_loads(it->configuration, 0, NULL)));
+    return airy_job_put_devices(it->job);
+}
+
+/* The partial file of an interrupted run was begun with this configuration, if there is one. */
+static airy_status prepare_resume(struct airy_integration *it)
+{
+    airy_configuration_change change;
+    char partial[4200], *before = NULL;
+    if (!it->v->resume)
+        return AIRY_OK;
+    snprintf(partial, sizeof(partial), "%s.partial", it->v->output);
+    const airy_status status = airy_resume_check(partial, it->configuration, &change, &before);
+    if (status == AIRY_ERR_NOT_FOUND) {
+        airy_job_message(it->job, AIRY_LOG_WARN,
+                         "resume: there is no %s, so it starts from the beginning", partial);
+        it->run.resume = false;
+        return AIRY_OK;
+    }
+    if (status == AIRY_OK && before) { /* the words of the first run stay in the file */
+        free(it->configuration);
+        it->run.configuration = it->configuration = before;
+        before = NULL;
+    }
+    free(before);
+    return status;
+}
+
+static airy_status run_integration(airy_job *job, void *state)
+{
+    struct airy_integration *it = state;
+    airy_run_info info = {0};
+    AIRY_TRY(prepare_resume(it));
+    AIRY_TRY(airy_integration_open_memory(it));
+    AIRY_TRY(put_texts(it));
+    airy_job_work_begins(job);
+    AIRY_TRY(airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
+                                  &info));
+    airy_job_work_ends(job);
+    if (info.bad)
+        airy_job_message(job, AIRY_LOG_WARN, "%zu of %zu frame%s failed, the first: %s", info.bad,
+                         info.frames + info.resumed, info.frames + info.resumed == 1 ? "" : "s",
+                         info.first_error);
+    if (info.empty)
+        airy_job_message(job, AIRY_LOG_WARN,
+                         "no valid pixel is left in %zu of %zu frame%s, the first is frame %zu; "
+                         "saturated, dummy and masked pixels are left out",
+                         info.empty, info.frames, info.frames == 1 ? "" : "s", info.first_empty);
+    put_numbers(it, &info);
+    AIRY_TRY(airy_integration_put_arrays(it));
+    return info.bad ? AIRY_PARTLY : AIRY_OK;
+}
+
+extern const struct airy_job_kind airy_job_integrate;
+const struct airy_job_kind airy_job_integrate = {
+    .name = "integrate",
+    .summary = "azimuthal integration: a stack of frames to radial patterns",
+    .details = "The usual places of data, pixel mask and geometry are found by themselves. Without "
+               "a PONI file and given values the geometry is the file's own; given values override "
+               "what a PONI file or the file says. Eiger and Pilatus detectors leave out their "
+               "dummy values unless dummy is given. An output appears when it is complete; a run "
+               "that was cancelled leaves OUT.partial, which resume continues. Without an output "
+               "the patterns stay in memory.",
+    .groups = {{airy_stack_rows, offsetof(struct airy_integrate_values, stack)},
+               {airy_geometry_rows, offsetof(struct airy_integrate_values, geometry)},
+               {airy_pattern_rows, offsetof(struct airy_integrate_values, pattern)},
+               {airy_compat_rows, offsetof(struct airy_integrate_values, pattern)},
+               {result_rows, 0},
+               {airy_correction_rows, offsetof(struct airy_integrate_values, pixels)},
+               {correction_rows, 0},
+               {airy_frames_rows, offsetof(struct airy_integrate_values, frames)},
+               {run_rows, 0},
+               {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
+               {airy_host_rows, offsetof(struct airy_integrate_values, compute)}},
+    .results = results,
+    .values_size = sizeof(struct airy_integrate_values),
+    .state_size = sizeof(struct airy_integration),
+    .check = check,
+    .replay = replay,
+    .open = airy_integration_open,
+    .run = run_integration,
+    .close = airy_integration_close,
+};

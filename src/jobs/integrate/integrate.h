@@ -1,0 +1,80 @@
+/* Azimuthal integration as a job: what its files share. */
+#ifndef AIRY_JOBS_INTEGRATE_INTEGRATE_H
+#define AIRY_JOBS_INTEGRATE_INTEGRATE_H
+
+#include "airy/pipeline.h"
+#include "jobs/geometry.h"
+#include "jobs/groups.h"
+#include "jobs/pattern.h"
+#include "jobs/pixels.h"
+
+enum { MOST_ROIS = 64, MOST_POINTS = 1 << 28 };
+enum airy_integrate_format { FORMAT_AIRY, FORMAT_NXAZINT };
+enum airy_integrate_layout { LAYOUT_AUTO, LAYOUT_SERIAL, LAYOUT_THREADS, LAYOUT_DEVICE };
+
+struct airy_integrate_values {
+    struct airy_stack_values stack;
+    struct airy_geometry_values geometry;
+    struct airy_pattern_values pattern;
+    struct airy_pixel_values pixels;
+    struct airy_frames_values frames;
+    struct airy_compute_values compute;
+    char *output, *instrument, *source, *monitor;
+    int format, layout;
+    bool sensor_efficiency, mask_saturated, zigzag, resume, force;
+    double normalization, saturation;
+    size_t average, sum, batch, grid[2];
+    struct airy_job_list roi, carry;
+    airy_geometry replayed; /* of airy_job_set_configuration */
+    bool is_replayed;
+};
+
+extern const char *const airy_integrate_layouts[];
+
+/* What is open. */
+struct airy_integration {
+    airy_job *job;
+    const struct airy_integrate_values *v;
+    uint64_t begun; /* ns */
+    airy_stack *stack;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    airy_geometry geometry;
+    airy_detector_arrays *arrays;
+    airy_integrator_params params;
+    airy_pixels pixels;
+    double *monitor;
+    airy_integrator **integrators; /* one a device of the job */
+    size_t count;                  /* of these */
+    airy_run_params run;
+    size_t frames, rows; /* of the run, and of its result */
+    airy_roi *rois;
+    airy_frame_values *carried;
+    size_t carried_count;
+    airy_nxazint nxazint;
+    char *names[3]; /* of instrument and source */
+    char *configuration;
+    int layout;
+    /* Rows in memory, each NULL or [rows, bins]. */
+    airy_row_arrays memory;
+};
+
+/* What sentences call the frames. */
+static inline const char *airy_integration_name(const struct airy_integration *it)
+{
+    return airy_job_stack_name(&it->v->stack);
+}
+
+/* A region from its text, which the row has taken. */
+airy_status airy_integration_roi(airy_roi *roi, const char *text);
+/* The integrator's parameters, as far as no file decides them. */
+airy_status airy_integration_params(const airy_job *job, airy_integrator_params *params,
+                                    airy_sample_params *sample);
+/* The stages `open` and `close` of the kind. */
+airy_status airy_integration_open(airy_job *job, void *state);
+void airy_integration_close(void *state);
+/* Room for the rows that stay in memory; handing them over to the job. */
+airy_status airy_integration_open_memory(struct airy_integration *it);
+airy_status airy_integration_put_arrays(struct airy_integration *it);
+
+#endif
