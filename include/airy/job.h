@@ -112,9 +112,10 @@ typedef struct airy_parameter {
     const char *help;         /**< what it does, without unit and default value */
     const char *section; /**< heading of the section that begins here; NULL: the section goes on */
     airy_parameter_condition only_with;
-    bool open;  /**< the numbers lo and hi themselves are refused */
-    bool array; /**< of PATH: an array in memory may stand for the file (airy_job_set_array) */
-    bool any;   /**< of REAL: "nan" and "inf" are values, which are strings in JSON */
+    bool open;       /**< the numbers lo and hi themselves are refused */
+    bool array;      /**< of PATH: an array in memory may stand for the file (airy_job_set_array) */
+    bool any;        /**< of REAL: "nan" and "inf" are values, which are strings in JSON */
+    uint32_t dtypes; /**< of an image that is written: bit 1 << AIRY_DTYPE_U8 and so on; 0: any */
 } airy_parameter;
 
 /** The kind of a result. */

@@ -188,6 +188,13 @@ void airy_job_warn_spread(const struct airy_job_image *d);
  */
 bool airy_job_warn_mask(const struct airy_job_image *d, const airy_stack *opened);
 /*
+ * What a clip kept may be a part of noise of few values, such as low counts: nothing or one value, or
+ * whole numbers of a deviation that is not large beside their steps.
+ */
+bool airy_clip_may_be_coarse(const airy_statistics *kept);
+/* Fail because the standard deviation of the image overflows. */
+airy_status airy_job_image_no_spread(const struct airy_job_image *d);
+/*
  * Where a result has a larger share of NaN than the image with its bad pixels. advice NULL: gaps were
  * left out, so that any NaN has a warning.
  */

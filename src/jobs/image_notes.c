@@ -213,6 +213,22 @@ bool airy_job_warn_mask(const struct airy_job_image *d, const airy_stack *opened
     return count > 0;
 }
 
+bool airy_clip_may_be_coarse(const airy_statistics *kept)
+{
+    return kept->count == 0 || kept->min == kept->max ||
+           (kept->std < 2 && kept->median == floor(kept->median) && kept->min == floor(kept->min) &&
+            kept->max == floor(kept->max));
+}
+
+airy_status airy_job_image_no_spread(const struct airy_job_image *d)
+{
+    return airy_hinted(AIRY_HINT_STATED,
+                       airy_fail(AIRY_ERR_PARAM,
+                                 "%s: the standard deviation is not finite, for the squares of its "
+                                 "values are too large; scale the image down",
+                                 airy_job_image_name(d)));
+}
+
 json_t *airy_json_real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();

@@ -16,6 +16,7 @@
     JOB(stats)                                                                                     \
     JOB(clip)                                                                                      \
     JOB(threshold)                                                                                 \
+    JOB(label)                                                                                     \
     JOB(oct)                                                                                       \
     JOB(oct_calibrate)
 #define DECLARE(name) extern const struct airy_job_kind airy_job_##name;

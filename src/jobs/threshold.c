@@ -24,6 +24,7 @@ static const struct airy_job_row rows[] = {
       .role = AIRY_ROLE_WRITTEN,
       .affects = AIRY_AFFECTS_WHERE,
       .argument = "MASK",
+      .dtypes = 1u << AIRY_DTYPE_U8,
       .help = "writes the mask into this file, an image of 8 bits with 0 and 1"},
      offsetof(struct values, output.path),
      NULL},

@@ -8,6 +8,7 @@
 #include "airy/error.h"
 #include "airy/image.h"
 #include "airy/job.h"
+#include "airy/label.h"
 #include "airy/reduce.h"
 #include "check_pipeline.h"
 
@@ -218,6 +219,56 @@ static void check_threshold(struct check *c)
     }
 }
 
+/* Labels, counts and measures are those of airy_label for each plane, in memory and in a table. */
+static void check_labels(struct check *c)
+{
+    if (!check_case(c, "job_label"))
+        return;
+    const struct cube *cube = make_cube(c);
+    const size_t shape[2] = {HEIGHT, WIDTH};
+    const airy_label_params params = {
+        .connectivity = 8, .has_above = true, .above = 400, .min_count = 2};
+    airy_host_view labels = {.data = NULL};
+    const airy_table *table = NULL;
+    const char *text = NULL;
+    size_t row = 0;
+    airy_job *job = open_job(c, "label", cube, NULL);
+    CHECK_OK(c, airy_job_set(job, "above", "400"));
+    CHECK_OK(c, airy_job_set(job, "connectivity", "8"));
+    CHECK_OK(c, airy_job_set(job, "min-area", "2"));
+    CHECK_OK(c, airy_job_set_flag(job, "each", true));
+    CHECK_OK(c, airy_job_run(job));
+    CHECK(c, airy_job_get_array(job, "image", &labels) == AIRY_ERR_NOT_FOUND &&
+                 airy_job_get_table(job, "table", &table) == AIRY_ERR_NOT_FOUND);
+    CHECK_OK(c, airy_job_want(job, "image"));
+    CHECK_OK(c, airy_job_want(job, "table"));
+    CHECK_OK(c, airy_job_run(job));
+    CHECK_OK(c, airy_job_get_array(job, "image", &labels));
+    CHECK_OK(c, airy_job_get_table(job, "table", &table));
+    CHECK_OK(c, airy_job_get_text(job, "labels", &text));
+    CHECK(c, labels.dtype == AIRY_DTYPE_I32 && labels.ndim == 3 && labels.shape[0] == PLANES);
+    CHECK(c, table && table->columns > 4 && strcmp(table->column[0].name, "plane") == 0 &&
+                 strcmp(table->column[3].name, "sum") == 0);
+    json_t *counts = json_loads(text, 0, NULL);
+    for (size_t i = 0; i < PLANES && table; i++) {
+        airy_array *want = check_output(c, AIRY_DTYPE_I32, 2, shape);
+        airy_region *regions = NULL;
+        size_t count = 0;
+        CHECK_OK(c, airy_label(c->queue, want,
+                               check_upload(c, AIRY_DTYPE_U16, 2, shape, cube->data + i * PIXELS),
+                               &params, &count, &regions));
+        CHECK(c, count > 0 && json_integer_value(json_array_get(counts, i)) == (json_int_t)count);
+        check_array(c, want, (const int32_t *)labels.data + i * PIXELS, NULL);
+        for (size_t k = 0; k < count && row < table->rows; k++, row++)
+            CHECK(c, ((const uint32_t *)table->column[0].data)[row] == i &&
+                         ((const double *)table->column[3].data)[row] == regions[k].sum);
+        airy_regions_free(regions);
+    }
+    CHECK(c, table && row == table->rows);
+    json_decref(counts);
+    airy_job_destroy(&job);
+}
+
 /* What every such job refuses; value NULL: an array, of the mask one of another shape. */
 struct refusal {
     const char *job, *name, *value;
@@ -236,6 +287,12 @@ static void check_refusals(struct check *c)
         {"stats", "channel", "high", AIRY_ERR_PARAM, "channel high: an array has no channels"},
         {"clip", "delta-dummy", "1", AIRY_ERR_PARAM, "delta-dummy goes with dummy"},
         {"clip", "mask", NULL, AIRY_ERR_SHAPE, "mask: has 2 x 34 values"},
+        {"label", "delta-dummy", "1", AIRY_ERR_PARAM, "delta-dummy goes with dummy"},
+        {"label", "connectivity", "5", AIRY_ERR_PARAM, "connectivity 5: expected 4 or 8, in 3-D"},
+        {"label", "connectivity", "8", AIRY_ERR_UNSUPPORTED, "connectivity 8: expected 6, 18 or"},
+        {"label", "table", "t.txt", AIRY_ERR_PARAM, "table t.txt: expected a name that ends in"},
+        {"label", "output", "a.png", AIRY_ERR_UNSUPPORTED, "PNG holds uint8 and uint16"},
+        {"label", "output", "a.cbf", AIRY_ERR_UNSUPPORTED, "CBF holds one image of 2"},
         {"threshold", "channel", "1", AIRY_ERR_PARAM, "channel 1: an array has no channels"},
         {"threshold", "output", "a.png", AIRY_ERR_UNSUPPORTED, "PNG holds one image of 2"},
         {"threshold", "output", "a.foo", AIRY_ERR_UNSUPPORTED, "a.foo"},
@@ -299,6 +356,7 @@ void check_job_images(struct check *c)
     check_stats_wide(c);
     check_clip(c);
     check_threshold(c);
+    check_labels(c);
     check_refusals(c);
     check_dummy(c);
 }

@@ -76,6 +76,15 @@ static bool is_resumed(const char *job)
     return false;
 }
 
+/* 1 + the dtype of the images that a parameter names; 0: of any. */
+static int held_by(const airy_parameter *p)
+{
+    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
+        if (p->dtypes == 1u << dtype)
+            return 1 + dtype;
+    return 0;
+}
+
 static struct opt option_of(const char *job, const airy_parameter *p)
 {
     const enum opt_use written = is_resumed(job)    ? OPT_WRITTEN_OWN
@@ -89,6 +98,7 @@ static struct opt option_of(const char *job, const airy_parameter *p)
                         .use = p->role == AIRY_ROLE_WRITTEN ? written
                                : p->role == AIRY_ROLE_READ  ? OPT_READ
                                                             : OPT_NO_FILE,
+                        .holds = held_by(p),
                         .argument = p->type == AIRY_PARAMETER_FLAG ? NULL : argument_of(p),
                         .fallback = p->fallback,
                         .help = help_of(p),

@@ -258,43 +258,12 @@ static const struct catalog_member region_members[] = {
     MEMBER("theta", "rad", "pos.posAng;instr.det", "angle of a against x, towards y", F64, theta),
 };
 
-static const struct catalog_member depth_members[] = {
-    MEMBER("peak_z", "pix", Z_UCD, "plane of the largest pixel, from 0", U64, max_at[0]),
-    MEMBER("com_z", "pix", Z_UCD, "center of mass, from 0", F64, center[0]),
-    MEMBER("zmin", "pix", Z_UCD ";stat.min", "box, ends included", U64, first[0]),
-    MEMBER("zmax", "pix", Z_UCD ";stat.max", "box, ends included", U64, last[0]),
-};
-
 bool catalog_add_regions(struct catalog *catalog, const airy_region *regions)
 {
     const bool good = catalog_add_label(catalog);
     catalog_add_members(catalog, region_members, sizeof(region_members) / sizeof(region_members[0]),
                         regions, sizeof(*regions));
     return good;
-}
-
-bool catalog_add_planes(struct catalog *catalog, const airy_region *regions, const size_t *counts,
-                        size_t planes, size_t first, size_t step)
-{
-    uint32_t *plane = own(catalog, sizeof(*plane));
-    for (size_t i = 0, row = 0; plane && i < planes; i++)
-        for (size_t k = 0; k < counts[i]; k++)
-            plane[row++] = (uint32_t)(first + i * step);
-    add(catalog, &(airy_column){.name = "plane",
-                                .ucd = Z_UCD,
-                                .description = "plane of the cube, from 0",
-                                .dtype = AIRY_DTYPE_U32,
-                                .data = plane});
-    const bool good = add_labels(catalog, counts, planes);
-    catalog_add_members(catalog, region_members, sizeof(region_members) / sizeof(region_members[0]),
-                        regions, sizeof(*regions));
-    return good && plane;
-}
-
-void catalog_add_depth(struct catalog *catalog, const airy_region *regions)
-{
-    catalog_add_members(catalog, depth_members, sizeof(depth_members) / sizeof(depth_members[0]),
-                        regions, sizeof(*regions));
 }
 
 int catalog_check_name(const struct common *common, const char *option, const char *path)

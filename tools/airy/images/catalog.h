@@ -23,7 +23,6 @@ struct catalog_member {
     }
 #define X_UCD "pos.cartesian.x;instr.det"
 #define Y_UCD "pos.cartesian.y;instr.det"
-#define Z_UCD "pos.cartesian.z;instr.det"
 
 struct catalog {
     char unit[AIRY_CARD_VALUE]; /* of the pixels, BUNIT; "" where none is known */
@@ -62,10 +61,6 @@ int catalog_add_sky(struct catalog *catalog, const struct common *common, const 
                     const void *y, size_t step);
 /* The columns of `airy label`, without those of z. */
 bool catalog_add_regions(struct catalog *catalog, const airy_region *regions);
-/* The same of many planes first, first + step, ...; counts: regions of each. */
-bool catalog_add_planes(struct catalog *catalog, const airy_region *regions, const size_t *counts,
-                        size_t planes, size_t first, size_t step);
-void catalog_add_depth(struct catalog *catalog, const airy_region *regions);
 
 /* The f64 of a row, of structs of `step` bytes. */
 double catalog_value(const void *column, size_t step, size_t row);

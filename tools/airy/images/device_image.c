@@ -34,8 +34,8 @@ static int fill_from_mask(uint8_t *bad, const struct device_image *d, const stru
     return code;
 }
 
-int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
-                          const struct common *common, const struct bad_pixels *bad)
+static int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
+                                 const struct common *common, const struct bad_pixels *bad)
 {
     const size_t all = tool_count(d->image.shape, d->image.ndim);
     if (!bad || (!bad->mask && !bad->has_dummy))
@@ -80,12 +80,6 @@ static airy_status restore_axes(const struct device_image *d, airy_image *image,
     const bool same = image->ndim == d->image.ndim &&
                       memcmp(image->shape, d->image.shape, (size_t)image->ndim * sizeof(size_t)) ==
                           0;
-    if (d->folded && image->ndim == 3) {
-        memmove(image->shape + 2, image->shape + 1, 2 * sizeof(size_t));
-        image->shape[1] = image->shape[0] / d->folded;
-        image->shape[0] = d->folded;
-        image->ndim = 4;
-    }
     const int back = axes_back(d, image->ndim, output);
     memmove(image->shape + back, image->shape, (size_t)image->ndim * sizeof(size_t));
     for (int i = 0; i < back; i++)
@@ -94,19 +88,7 @@ static airy_status restore_axes(const struct device_image *d, airy_image *image,
     return same && d->image.header ? airy_image_copy_header(image, &d->image) : AIRY_OK;
 }
 
-/* Of four axes the first two become one. */
-static void fold_axes(struct device_image *d)
-{
-    airy_image *image = &d->image;
-    if (image->ndim != 4)
-        return;
-    d->folded = image->shape[0];
-    image->shape[0] *= image->shape[1];
-    memmove(image->shape + 1, image->shape + 2, 2 * sizeof(size_t));
-    image->ndim = 3;
-}
-
-int device_image_open_queue(struct device_image *d, const struct common *common)
+static int device_image_open_queue(struct device_image *d, const struct common *common)
 {
     airy_status status = tool_device(common, &d->device);
     if (status == AIRY_OK)
@@ -129,7 +111,7 @@ static int fail_push(const struct device_image *d, const struct common *common, 
     return tool_failed_as(common, &error);
 }
 
-int device_image_push(struct device_image *d, const struct common *common, uint8_t *is_bad)
+static int device_image_push(struct device_image *d, const struct common *common, uint8_t *is_bad)
 {
     const airy_image *image = &d->image;
     airy_status status = airy_array_create_over(&d->src, d->queue, image->dtype, image->ndim,
@@ -146,13 +128,11 @@ void device_image_begin(const struct device_image *d, const struct common *commo
     compare_begin(common, d->queue);
 }
 
-/* The image is read: device, copy, mask. cube: folded, which a mask's axes do not know. */
+/* The image is read: device, copy, mask. */
 static int push_image(struct device_image *d, const struct common *common,
-                      const struct bad_pixels *bad, bool cube)
+                      const struct bad_pixels *bad)
 {
     int code = device_image_find_bad(&d->is_bad, d, common, bad);
-    if (cube)
-        fold_axes(d);
     if (code == AIRY_EXIT_OK)
         code = device_image_open_queue(d, common);
     if (code == AIRY_EXIT_OK)
@@ -169,20 +149,6 @@ static int read_image(struct device_image *d, const struct common *common, const
     image_say_odd_cards(common, path, &d->image);
     drop_axes(d);
     return AIRY_EXIT_OK;
-}
-
-int device_image_open(struct device_image *d, const struct common *common, const char *path,
-                      const struct bad_pixels *bad)
-{
-    const int code = read_image(d, common, path);
-    return code == AIRY_EXIT_OK ? push_image(d, common, bad, false) : code;
-}
-
-int device_image_open_cube(struct device_image *d, const struct common *common, const char *path,
-                           const struct bad_pixels *bad)
-{
-    const int code = read_image(d, common, path);
-    return code == AIRY_EXIT_OK ? push_image(d, common, bad, true) : code;
 }
 
 static void put_number(void *data, airy_dtype dtype, size_t i, double value)
@@ -252,13 +218,13 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
         image->ndim--;
         memmove(image->shape, image->shape + 1, (size_t)image->ndim * sizeof(size_t));
     }
-    return push_image(d, common, bad, false);
+    return push_image(d, common, bad);
 }
 
 int device_image_check_format(const struct device_image *d, const struct common *common,
                               const char *output, airy_dtype dtype)
 {
-    const int ndim = d->image.ndim + (d->folded > 0);
+    const int ndim = d->image.ndim;
     return tool_check_format(common, output, dtype, ndim + axes_back(d, ndim, output));
 }
 
@@ -445,60 +411,6 @@ bool device_image_say_mask(const struct common *common, const struct bad_pixels 
     free(bad);
     airy_stack_destroy(&stack);
     return count > 0;
-}
-
-airy_status device_plane_view(airy_array **view, const airy_array *array, size_t i, size_t count)
-{
-    const int ndim = airy_array_ndim(array);
-    size_t start[AIRY_MAX_DIMS] = {0}, shape[AIRY_MAX_DIMS];
-    memcpy(shape, airy_array_shape(array), (size_t)ndim * sizeof(size_t));
-    for (int k = ndim - 3; k >= 0 && count > 1; k--) {
-        start[k] = i % shape[k];
-        i /= shape[k];
-        shape[k] = 1;
-    }
-    return airy_array_view(view, array, start, shape);
-}
-
-int device_planes_open(struct device_planes *planes, const struct device_image *d,
-                       const struct common *common, bool each)
-{
-    const airy_image *image = &d->image;
-    *planes = (struct device_planes){.count = 0};
-    if (each && image->ndim < 2)
-        return tool_fail(common, "--each: %s has one dimension of %zu values, expected planes",
-                         common->inputs.items[0], image->shape[0]);
-    const size_t count = each ? tool_count(image->shape, image->ndim - 2) : 1;
-    planes->srcs = calloc(count, sizeof(airy_array *));
-    planes->masks = d->mask ? calloc(count, sizeof(airy_array *)) : NULL;
-    if (!planes->srcs || (d->mask && !planes->masks))
-        return tool_fail(common, "out of memory for %zu planes", count);
-    airy_status status = AIRY_OK;
-    for (planes->count = 0; planes->count < count && status == AIRY_OK; planes->count++) {
-        status = device_plane_view(&planes->srcs[planes->count], d->src, planes->count, count);
-        if (status == AIRY_OK && d->mask)
-            status =
-                device_plane_view(&planes->masks[planes->count], d->mask, planes->count, count);
-    }
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
-}
-
-void device_planes_close(struct device_planes *planes)
-{
-    for (size_t i = 0; i < planes->count; i++) {
-        airy_array_destroy(&planes->srcs[i]);
-        if (planes->masks)
-            airy_array_destroy(&planes->masks[i]);
-    }
-    free(planes->srcs);
-    free(planes->masks);
-}
-
-int device_image_profile(struct device_image *d, const struct common *common)
-{
-    compare_end(common);
-    const airy_status status = airy_queue_finish(d->queue);
-    return status == AIRY_OK ? tool_profile(common, d->device) : tool_failed(common, status);
 }
 
 void device_image_close(struct device_image *d)

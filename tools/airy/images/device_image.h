@@ -13,39 +13,23 @@ struct device_image {
     airy_image image; /* as read; leading axes of length 1 are dropped where FITS has them */
     int dropped;      /* that many; device_image_write puts them back, of a plane into FITS alone */
     struct image_plane plane; /* the one that was taken; planes 0: all of them were */
-    size_t folded; /* length of the first of four axes, which is one with the second; 0: none is */
     airy_array *src, *mask;
 };
 
 /*
- * Read FILE, open the device of --device and copy the image there, and a mask where there are bad
- * pixels (NULL: the command has none). Exit code; close it in any case.
- */
-int device_image_open(struct device_image *d, const struct common *common, const char *path,
-                      const struct bad_pixels *bad);
-/*
- * The same of one plane, whatever the number of axes: frame NULL where none was named, which a cube
- * refuses; planes are counted from 0 in the order of the file. Of a mask of each plane it is that one.
+ * Read a plane of FILE, whatever the number of axes, open the device of --device and copy it there, with a
+ * mask where there are bad pixels (NULL: the command has none). frame NULL where none was named, which a
+ * cube refuses; planes are counted from 0 in the order of the file. Of a mask of each plane it is that one.
+ * Exit code; close it in any case.
  */
 int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
                             const struct bad_pixels *bad, const size_t *frame);
-/* The same of planes by themselves: of four axes the first two become one, until it is written. */
-int device_image_open_cube(struct device_image *d, const struct common *common, const char *path,
-                           const struct bad_pixels *bad);
 /*
  * The same without the copy: the image is taken tile by tile. Where options name bad pixels these
  * are NaN in it, for which integers become dtype, f32 or f64.
  */
 int device_image_open_host(struct device_image *d, const struct common *common, const char *path,
                            const struct bad_pixels *bad, airy_dtype dtype);
-/*
- * Steps of these, for who brings images by itself: the device; what is bad of the image, NULL where
- * no option says it; d->image, and what is bad of it unless that is NULL, to src and mask.
- */
-int device_image_open_queue(struct device_image *d, const struct common *common);
-int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
-                          const struct common *common, const struct bad_pixels *bad);
-int device_image_push(struct device_image *d, const struct common *common, uint8_t *is_bad);
 /*
  * Nothing is left to refuse, and the work begins: which device it is done on is said, and the clock of
  * a comparison starts.
@@ -92,21 +76,7 @@ void device_image_say_nan(const struct device_image *d, const struct common *com
  */
 bool device_image_say_mask(const struct common *common, const struct bad_pixels *given,
                            const airy_stack *opened);
-/* Waits for the work, which the profile counts only then, and tells the profile. Exit code. */
-int device_image_profile(struct device_image *d, const struct common *common);
 void device_image_close(struct device_image *d);
-
-/* An image as one, or the planes of one of two axes or more, in the order of the file. */
-struct device_planes {
-    size_t count;
-    airy_array **srcs, **masks; /* views; masks NULL: there are none */
-};
-/* Number i of `count` planes of an array, with as many dimensions: those in front have length 1. */
-airy_status device_plane_view(airy_array **view, const airy_array *array, size_t i, size_t count);
-/* Exit code; close them in any case. */
-int device_planes_open(struct device_planes *planes, const struct device_image *d,
-                       const struct common *common, bool each);
-void device_planes_close(struct device_planes *planes);
 
 /* A list of so many lengths. */
 json_t *json_shape(const size_t *shape, int ndim);

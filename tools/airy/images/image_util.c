@@ -81,16 +81,6 @@ bool image_is_fits_name(const char *path)
            tool_has_suffix(path, ".fts");
 }
 
-void image_say_header(const struct common *common, const char *output)
-{
-    const char *input = common->inputs.items[0];
-    if (image_is_fits_name(output) && (image_is_fits_name(input) || airy_image_is_fits(input)))
-        tool_say(common,
-                 "%s: header and coordinates of %s cannot follow what becomes of its frames, and "
-                 "are left out",
-                 output, input);
-}
-
 void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image)
 {
     char first[AIRY_CARD_VALUE], more[64] = "";

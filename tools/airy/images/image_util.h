@@ -68,7 +68,5 @@ int image_axes(const airy_image *image);
 bool image_is_fits_name(const char *path);
 /* Warn about cards of its header with bytes that FITS does not allow; they are kept. */
 void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image);
-/* The output is FITS without a header: where the input has one, say so. */
-void image_say_header(const struct common *common, const char *output);
 
 #endif
