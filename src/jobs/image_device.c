@@ -7,27 +7,6 @@
 #include "io/file/format.h"
 #include "jobs/image_group.h"
 
-/* "5 x 16 x 20" */
-static const char *shape_text(char text[96], const airy_image *image)
-{
-    size_t used = 0;
-    for (int i = 0; i < image->ndim && used < 96; i++)
-        used += (size_t)snprintf(text + used, 96 - used, i ? " x %zu" : "%zu", image->shape[i]);
-    return text;
-}
-
-airy_status airy_job_image_refuse_mask(const struct airy_job_image *d, const airy_image *mask,
-                                       const airy_image *image)
-{
-    const char *path = d->bad->mask.path;
-    char got[96], want[96];
-    return airy_hinted(AIRY_HINT_STATED,
-                       airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
-                                    "%s%s%s: has %s values, the image %s; give one of that shape",
-                                    "mask", path ? " " : "", path ? path : "",
-                                    shape_text(got, mask), shape_text(want, image)));
-}
-
 /* What a mask says of each pixel of the image, of its shape or of one frame for all. */
 static airy_status fill_from_mask(uint8_t *bad, const struct airy_job_image *d,
                                   const airy_image *mask)
@@ -127,7 +106,9 @@ airy_status airy_job_image_find_bad(struct airy_job_image *d, uint8_t **is_bad)
     if (!airy_job_image_finds_bad(d))
         return AIRY_OK;
     AIRY_TRY(airy_memory_calloc((void **)is_bad, all, 1, "a mask"));
-    if (airy_source_is_given(&d->bad->mask)) {
+    if (airy_source_is_given(&d->bad->mask) && d->plane.planes) {
+        AIRY_TRY(airy_job_image_mask_plane(d, *is_bad));
+    } else if (airy_source_is_given(&d->bad->mask)) {
         airy_status status = airy_job_load_real(&mask, &d->bad->mask);
         if (status == AIRY_OK)
             status = fill_from_mask(*is_bad, d, &mask);
@@ -201,6 +182,33 @@ airy_status airy_job_image_open(struct airy_job_image *d)
 airy_status airy_job_image_open_cube(struct airy_job_image *d)
 {
     return open_image(d, true);
+}
+
+airy_status airy_job_image_open_plane(struct airy_job_image *d, const size_t *frame)
+{
+    struct airy_image_plane *plane = &d->plane;
+    airy_image *image = &d->image;
+    const char *name = airy_job_image_name(d);
+    plane->number = frame ? *frame : 0;
+    d->borrowed = d->from->image.is_array;
+    AIRY_TRY(airy_read_plane(image, plane, &d->from->image, name, d->from->channel));
+    AIRY_FAIL_HINT_IF(plane->planes != 1 && !frame, AIRY_ERR_SHAPE, AIRY_HINT_STATED,
+                      AIRY_SUBJECT_NONE,
+                      "%s: has %zu x %zu x %zu values, which are %zu planes; choose one with "
+                      "frame=N",
+                      name, plane->planes, plane->height, plane->width, plane->planes);
+    AIRY_FAIL_HINT_IF(!image->data, AIRY_ERR_PARAM, AIRY_HINT_STATED, AIRY_SUBJECT_PARAMETER,
+                      "%s %zu: %s has %zu plane%s, numbered from 0", "frame", plane->number, name,
+                      plane->planes, plane->planes == 1 ? "" : "s");
+    airy_job_warn_cards(d, image);
+    drop_axes(d);
+    while (image->ndim > 2) { /* of a format whose axes have no meaning of their own */
+        image->ndim--;
+        memmove(image->shape, image->shape + 1, (size_t)image->ndim * sizeof(size_t));
+    }
+    AIRY_TRY(airy_job_image_find_bad(d, &d->is_bad));
+    AIRY_TRY(airy_job_image_open_queue(d));
+    return airy_job_image_push(d, d->is_bad);
 }
 
 static void put_number(void *data, airy_dtype dtype, size_t i, double value)
@@ -333,7 +341,7 @@ static airy_status put_facts(const struct airy_job_image *d, const airy_image *i
         AIRY_TRY(airy_job_put_text(d->job, "output", output->path));
     AIRY_TRY(airy_job_put_text(d->job, "dtype", dtype));
     airy_job_put_numbers(d->job, "shape", shape, (size_t)image->ndim);
-    airy_job_sum_up(d->job, "%s, %s", shape_text(text, image), dtype);
+    airy_job_sum_up(d->job, "%s, %s", airy_shape_text(text, image), dtype);
     return AIRY_OK;
 }
 

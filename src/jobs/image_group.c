@@ -1,6 +1,7 @@
 #include "jobs/image_group.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define MEMBER(name) offsetof(struct airy_image_values, name)
 const struct airy_job_row airy_image_rows[] = {
@@ -71,6 +72,26 @@ const char *airy_job_image_name(const struct airy_job_image *d)
 bool airy_job_image_finds_bad(const struct airy_job_image *d)
 {
     return d->bad && (airy_source_is_given(&d->bad->mask) || airy_job_is_set(d->job, "dummy"));
+}
+
+const char *airy_shape_text(char text[96], const airy_image *image)
+{
+    size_t used = 0;
+    for (int i = 0; i < image->ndim && used < 96; i++)
+        used += (size_t)snprintf(text + used, 96 - used, i ? " x %zu" : "%zu", image->shape[i]);
+    return text;
+}
+
+airy_status airy_job_image_refuse_mask(const struct airy_job_image *d, const airy_image *mask,
+                                       const airy_image *image)
+{
+    const char *path = d->bad->mask.path;
+    char got[96], want[96];
+    return airy_hinted(AIRY_HINT_STATED,
+                       airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
+                                    "%s%s%s: has %s values, the image %s; give one of that shape",
+                                    "mask", path ? " " : "", path ? path : "",
+                                    airy_shape_text(got, mask), airy_shape_text(want, image)));
 }
 
 airy_status airy_job_load_real(airy_image *image, const struct airy_job_source *source)

@@ -79,6 +79,8 @@ struct airy_job_image {
 const char *airy_job_image_name(const struct airy_job_image *d);
 /* Whether parameters name bad pixels. */
 bool airy_job_image_finds_bad(const struct airy_job_image *d);
+/* "5 x 16 x 20" */
+const char *airy_shape_text(char text[96], const airy_image *image);
 /* The product of so many lengths. */
 size_t airy_shape_count(const size_t *shape, int ndim);
 
@@ -86,6 +88,20 @@ size_t airy_shape_count(const size_t *shape, int ndim);
 airy_status airy_job_image_open(struct airy_job_image *d);
 /* The same for work on single planes: of four axes the first two become one until it is written. */
 airy_status airy_job_image_open_cube(struct airy_job_image *d);
+/*
+ * The same of one plane, whatever the number of axes: frame NULL where none was named, which a cube
+ * refuses; planes are counted from 0 in the order of the file. Of a mask of each plane it is that one.
+ */
+airy_status airy_job_image_open_plane(struct airy_job_image *d, const size_t *frame);
+/*
+ * Its steps. Read plane->number with its header where it is FITS, and leading axes of length 1 as it may
+ * have them; the rest of plane is filled. A number that is none of them leaves image->data NULL. Unload
+ * the image in any case. name: of the source, for sentences. And mark what the mask says of d->plane.
+ */
+airy_status airy_read_plane(airy_image *image, struct airy_image_plane *plane,
+                            const struct airy_job_source *source, const char *name,
+                            const char *channel);
+airy_status airy_job_image_mask_plane(const struct airy_job_image *d, uint8_t *bad);
 /*
  * Read the image and open the device, for those who copy the image tile by tile. Bad pixels become
  * NaN, for which integers become dtype, f32 or f64.

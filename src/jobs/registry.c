@@ -17,6 +17,7 @@
     JOB(clip)                                                                                      \
     JOB(threshold)                                                                                 \
     JOB(label)                                                                                     \
+    JOB(sources)                                                                                   \
     JOB(oct)                                                                                       \
     JOB(oct_calibrate)
 #define DECLARE(name) extern const struct airy_job_kind airy_job_##name;

@@ -5,11 +5,13 @@
 
 #include <jansson.h>
 
+#include "airy/background.h"
 #include "airy/error.h"
 #include "airy/image.h"
 #include "airy/job.h"
 #include "airy/label.h"
 #include "airy/reduce.h"
+#include "airy/sources.h"
 #include "check_pipeline.h"
 
 enum { PLANES = 3, HEIGHT = 21, WIDTH = 34, PIXELS = HEIGHT * WIDTH };
@@ -269,6 +271,94 @@ static void check_labels(struct check *c)
     airy_job_destroy(&job);
 }
 
+enum { SKY = 96 };
+
+/* Noise and some points. */
+static float *make_sky(struct check *c)
+{
+    float *sky = check_alloc(c, SKY * SKY * sizeof(*sky));
+    for (size_t i = 0; i < SKY * SKY; i++)
+        sky[i] = (float)check_normal(c);
+    for (size_t k = 0; k < 9; k++)
+        for (size_t i = 0; i < 25; i++) {
+            const double y = (double)(i / 5) - 2, x = (double)(i % 5) - 2;
+            sky[(12 + 30 * (k / 3) + i / 5) * SKY + 12 + 30 * (k % 3) + i % 5] +=
+                (float)(200 * exp(-(x * x + y * y) / 3));
+        }
+    return sky;
+}
+
+static airy_job *find_sources(struct check *c, const float *sky, const char *method)
+{
+    const airy_host_view view = {
+        .data = sky, .dtype = AIRY_DTYPE_F32, .ndim = 2, .shape = {SKY, SKY}};
+    airy_job *job = NULL;
+    CHECK_OK(c, airy_job_create(&job, "sources", NULL, NULL));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    CHECK_OK(c, airy_job_set(job, "method", method));
+    CHECK_OK(c, airy_job_set_array(job, "image", &view));
+    CHECK_OK(c, airy_job_want(job, "segmentation"));
+    CHECK_OK(c, airy_job_want(job, "image"));
+    CHECK_OK(c, airy_job_run(job));
+    return job;
+}
+
+/* Both methods find what their operations find; flux is column 6 of the full one. */
+static void check_sources_job(struct check *c)
+{
+    if (!check_case(c, "job_sources"))
+        return;
+    const size_t shape[2] = {SKY, SKY};
+    const float *sky = make_sky(c);
+    const airy_table *table = NULL;
+    airy_host_view labels = {.data = NULL}, image = {.data = NULL};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, sky),
+               *flat = check_output(c, AIRY_DTYPE_F32, 2, shape),
+               *level = check_output(c, AIRY_DTYPE_F32, 2, shape),
+               *noise = check_output(c, AIRY_DTYPE_F32, 2, shape),
+               *of_sources = check_output(c, AIRY_DTYPE_U32, 2, shape),
+               *of_labels = check_output(c, AIRY_DTYPE_I32, 2, shape);
+    airy_background *background = NULL;
+    airy_background_info info;
+    airy_source *sources = NULL;
+    size_t count = 0;
+    CHECK_OK(c, airy_background_create(&background, c->queue, src, NULL,
+                                       &(airy_background_params){.mesh = {0, 0}}, &info));
+    CHECK_OK(c, airy_background_subtract(c->queue, background, flat, src, noise));
+    CHECK_OK(c, airy_background_map(c->queue, background, level, NULL));
+    const airy_sources_params params = {.sigma = 5, .noise_map = noise, .background = level};
+    CHECK_OK(c, airy_sources_find(c->queue, &sources, &count, of_sources, flat, &params));
+    airy_job *job = find_sources(c, sky, "full");
+    CHECK(c, count >= 9 && number_of(c, job, "sources") == (double)count);
+    CHECK(c, number_of(c, job, "noise") == info.noise &&
+                 number_of(c, job, "background") == info.level);
+    CHECK_OK(c, airy_job_get_table(job, "catalog", &table));
+    CHECK(c, table && table->rows == count && strcmp(table->column[6].name, "flux") == 0);
+    for (size_t i = 0; table && i < count; i++)
+        CHECK(c, ((const double *)table->column[6].data)[i] == sources[i].flux);
+    CHECK_OK(c, airy_job_get_array(job, "segmentation", &labels));
+    check_array(c, of_sources, labels.data, NULL);
+    CHECK_OK(c, airy_job_get_array(job, "image", &image));
+    CHECK(c, image.data != sky && memcmp(image.data, sky, SKY * SKY * sizeof(*sky)) == 0);
+    airy_job_destroy(&job);
+    airy_sources_free(sources);
+    airy_background_destroy(&background);
+
+    airy_clip_result clip;
+    CHECK_OK(c, airy_clip(c->queue, &clip, src, NULL, NULL));
+    const airy_label_params above = {
+        .connectivity = 4, .has_above = true, .above = 5 * clip.kept.std};
+    CHECK_OK(c, airy_label(c->queue, of_labels, src, &above, &count, NULL));
+    job = find_sources(c, sky, "simple");
+    CHECK(c, number_of(c, job, "sources") == (double)count &&
+                 number_of(c, job, "threshold") == above.above);
+    CHECK_OK(c, airy_job_get_array(job, "segmentation", &labels));
+    check_array(c, of_labels, labels.data, NULL);
+    CHECK_FAILS(c, airy_job_get_array(job, "noise_image", &image), AIRY_ERR_NOT_FOUND,
+                "has not made");
+    airy_job_destroy(&job);
+}
+
 /* What every such job refuses; value NULL: an array, of the mask one of another shape. */
 struct refusal {
     const char *job, *name, *value;
@@ -293,6 +383,12 @@ static void check_refusals(struct check *c)
         {"label", "table", "t.txt", AIRY_ERR_PARAM, "table t.txt: expected a name that ends in"},
         {"label", "output", "a.png", AIRY_ERR_UNSUPPORTED, "PNG holds uint8 and uint16"},
         {"label", "output", "a.cbf", AIRY_ERR_UNSUPPORTED, "CBF holds one image of 2"},
+        {"sources", "mesh", "32.5", AIRY_ERR_PARAM, "mesh 32.5: expected whole numbers"},
+        {"sources", "connectivity", "5", AIRY_ERR_PARAM, "connectivity 5: expected 4 or 8"},
+        {"sources", "regions", "a.txt", AIRY_ERR_PARAM, "regions a.txt: expected a name that"},
+        {"sources", "catalog", "a.txt", AIRY_ERR_PARAM, "catalog a.txt: expected a name that"},
+        {"sources", "frame", "3", AIRY_ERR_PARAM, "frame 3: image has 3 planes"},
+        {"sources", "noise", "a.cbf", AIRY_ERR_UNSUPPORTED, "CBF holds integers"},
         {"threshold", "channel", "1", AIRY_ERR_PARAM, "channel 1: an array has no channels"},
         {"threshold", "output", "a.png", AIRY_ERR_UNSUPPORTED, "PNG holds one image of 2"},
         {"threshold", "output", "a.foo", AIRY_ERR_UNSUPPORTED, "a.foo"},
@@ -357,6 +453,7 @@ void check_job_images(struct check *c)
     check_clip(c);
     check_threshold(c);
     check_labels(c);
+    check_sources_job(c);
     check_refusals(c);
     check_dummy(c);
 }

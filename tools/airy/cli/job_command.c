@@ -216,7 +216,8 @@ int job_run(void *params)
         code = print_profile(p);
     if (code == AIRY_EXIT_OK && common->command->show)
         code = common->command->show(p);
-    if (code == AIRY_EXIT_OK && !common->compare && (common->json || !common->command->show))
+    if (code == AIRY_EXIT_OK && !common->compare &&
+        (common->json || common->command->prints_json || !common->command->show))
         code = print_results(p, output);
     return code == AIRY_EXIT_OK && status == AIRY_PARTLY ? AIRY_EXIT_PARTLY : code;
 }

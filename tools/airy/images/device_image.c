@@ -43,9 +43,7 @@ static int device_image_find_bad(uint8_t **is_bad, const struct device_image *d,
     *is_bad = calloc(all, 1);
     if (!*is_bad)
         return tool_fail(common, "out of memory for a mask of %zu values", all);
-    const int code = !bad->mask        ? AIRY_EXIT_OK
-                     : d->plane.planes ? image_mask_plane(common, bad->mask, &d->plane, *is_bad)
-                                       : fill_from_mask(*is_bad, d, common, bad->mask);
+    const int code = bad->mask ? fill_from_mask(*is_bad, d, common, bad->mask) : AIRY_EXIT_OK;
     if (code == AIRY_EXIT_OK)
         bad_pixels_say_none(common, bad, d->image.dtype,
                             bad_pixels_mark(*is_bad, bad, &d->image, all));
@@ -63,24 +61,19 @@ static void drop_axes(struct device_image *d)
     }
 }
 
-/*
- * Axes that an image of so many gets back: where a plane was taken, FITS alone has them, for their
- * coordinates.
- */
-static int axes_back(const struct device_image *d, int ndim, const char *output)
+/* Axes that an image of so many gets back. */
+static int axes_back(const struct device_image *d, int ndim)
 {
-    const bool wanted = ndim + d->dropped <= AIRY_MAX_DIMS &&
-                        (!d->plane.planes || (output && image_is_fits_name(output)));
-    return wanted ? d->dropped : 0;
+    return ndim + d->dropped <= AIRY_MAX_DIMS ? d->dropped : 0;
 }
 
 /* The axes as they were, and the source's header where the pixels are still the same ones. */
-static airy_status restore_axes(const struct device_image *d, airy_image *image, const char *output)
+static airy_status restore_axes(const struct device_image *d, airy_image *image)
 {
     const bool same = image->ndim == d->image.ndim &&
                       memcmp(image->shape, d->image.shape, (size_t)image->ndim * sizeof(size_t)) ==
                           0;
-    const int back = axes_back(d, image->ndim, output);
+    const int back = axes_back(d, image->ndim);
     memmove(image->shape + back, image->shape, (size_t)image->ndim * sizeof(size_t));
     for (int i = 0; i < back; i++)
         image->shape[i] = 1;
@@ -96,48 +89,10 @@ static int device_image_open_queue(struct device_image *d, const struct common *
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
-/* Where several planes were too large together, there are ways to take fewer. */
-static int fail_push(const struct device_image *d, const struct common *common, airy_status status)
-{
-    airy_error error;
-    airy_error_get(&error);
-    const bool each = opt_has(common->command, "each"), some = opt_has(common->command, "frames");
-    if (status != AIRY_ERR_MEMORY || d->image.ndim < 3 || d->image.shape[0] == 1 || !(each || some))
-        return tool_failed(common, status);
-    const size_t used = strlen(error.text);
-    snprintf(error.text + used, sizeof(error.text) - used,
-             "; take fewer planes at a time by %s%s%s", each ? "--each" : "",
-             each && some ? " or " : "", some ? "--frames" : "");
-    return tool_failed_as(common, &error);
-}
-
-static int device_image_push(struct device_image *d, const struct common *common, uint8_t *is_bad)
-{
-    const airy_image *image = &d->image;
-    airy_status status = airy_array_create_over(&d->src, d->queue, image->dtype, image->ndim,
-                                                image->shape, image->data);
-    if (status == AIRY_OK && is_bad)
-        status = airy_array_create_over(&d->mask, d->queue, AIRY_DTYPE_U8, image->ndim,
-                                        image->shape, is_bad);
-    return status == AIRY_OK ? AIRY_EXIT_OK : fail_push(d, common, status);
-}
-
 void device_image_begin(const struct device_image *d, const struct common *common)
 {
     tool_say_device(common, d->device);
     compare_begin(common, d->queue);
-}
-
-/* The image is read: device, copy, mask. */
-static int push_image(struct device_image *d, const struct common *common,
-                      const struct bad_pixels *bad)
-{
-    int code = device_image_find_bad(&d->is_bad, d, common, bad);
-    if (code == AIRY_EXIT_OK)
-        code = device_image_open_queue(d, common);
-    if (code == AIRY_EXIT_OK)
-        code = device_image_push(d, common, d->is_bad);
-    return code;
 }
 
 static int read_image(struct device_image *d, const struct common *common, const char *path)
@@ -195,44 +150,18 @@ int device_image_open_host(struct device_image *d, const struct common *common, 
     return code;
 }
 
-int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
-                            const struct bad_pixels *bad, const size_t *frame)
-{
-    struct image_plane *plane = &d->plane;
-    airy_image *image = &d->image;
-    *d = (struct device_image){.plane.number = frame ? *frame : 0};
-    const int code = image_read_plane(common, path, plane, image);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    if (plane->planes != 1 && !frame)
-        return tool_fail(common,
-                         "%s: has %zu x %zu x %zu values, which are %zu planes; choose one with "
-                         "--frame",
-                         path, plane->planes, plane->height, plane->width, plane->planes);
-    if (!image->data)
-        return tool_fail(common, "--frame %zu: %s has %zu plane%s, numbered from 0", plane->number,
-                         path, plane->planes, tool_s(plane->planes));
-    image_say_odd_cards(common, path, image);
-    drop_axes(d);
-    while (image->ndim > 2) { /* of a format whose axes have no meaning of their own */
-        image->ndim--;
-        memmove(image->shape, image->shape + 1, (size_t)image->ndim * sizeof(size_t));
-    }
-    return push_image(d, common, bad);
-}
-
 int device_image_check_format(const struct device_image *d, const struct common *common,
                               const char *output, airy_dtype dtype)
 {
     const int ndim = d->image.ndim;
-    return tool_check_format(common, output, dtype, ndim + axes_back(d, ndim, output));
+    return tool_check_format(common, output, dtype, ndim + axes_back(d, ndim));
 }
 
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
                       const char *output)
 {
     compare_end(common);
-    airy_status status = restore_axes(d, result, output);
+    airy_status status = restore_axes(d, result);
     if (status == AIRY_OK && d->image.header && !result->header && tool_has_suffix(output, ".fits"))
         tool_say(common, /* of airy convolve alone */
                  "%s has another shape than the image, so that its header and coordinates are left "
@@ -242,23 +171,6 @@ int device_image_save(const struct device_image *d, const struct common *common,
         status = airy_image_write(result, output, common->force);
     airy_image_free(result);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
-}
-
-int device_image_write(struct device_image *d, const struct common *common, const airy_array *array,
-                       const char *output)
-{
-    airy_image image = {.dtype = airy_array_dtype(array), .ndim = airy_array_ndim(array)};
-    memcpy(image.shape, airy_array_shape(array), (size_t)image.ndim * sizeof(size_t));
-    image.data = malloc(airy_array_size(array));
-    if (!image.data)
-        return tool_fail(common, "%s: out of memory for %zu bytes", output, airy_array_size(array));
-    airy_status status = airy_array_pull(d->queue, image.data, airy_array_size(array), array);
-    if (status == AIRY_OK)
-        status = airy_queue_finish(d->queue);
-    if (status == AIRY_OK)
-        return device_image_save(d, common, &image, output);
-    airy_image_free(&image);
-    return tool_failed(common, status);
 }
 
 /* A whole number in digits; the largest of 64 bits is one more as f64. */
@@ -286,20 +198,6 @@ static void say_gap(const struct common *common, airy_dtype dtype, double value,
              common->inputs.items[0], whole_text(found_text, value), how, airy_gap_writers(dtype),
              whole_text(dummy_text, is_signed ? -2 : airy_dtype_largest(dtype)),
              is_signed || airy_dtype_size(dtype) == 2 ? 1 : 2, leaves_out(common));
-}
-
-void device_image_say_gaps(const struct device_image *d, const struct common *common,
-                           const struct bad_pixels *bad, const airy_statistics *found, size_t count,
-                           size_t stride)
-{
-    const airy_dtype dtype = d->image.dtype;
-    double value = (double)NAN;
-    for (size_t i = 0; i < count; i++) {
-        const airy_statistics *s = (const void *)((const char *)found + i * stride);
-        value = airy_dtype_is_signed(dtype) ? fmin(value, s->min) : fmax(value, s->max);
-    }
-    if (!bad->mask && !bad->has_dummy && airy_gap_is(dtype, value, false))
-        say_gap(common, dtype, value, "counted");
 }
 
 #define EXTREME(name, type, op)                                                                    \
@@ -415,8 +313,6 @@ bool device_image_say_mask(const struct common *common, const struct bad_pixels 
 
 void device_image_close(struct device_image *d)
 {
-    airy_array_destroy(&d->src);
-    airy_array_destroy(&d->mask);
     airy_queue_destroy(&d->queue);
     airy_device_destroy(&d->device);
     airy_image_free(&d->image);
@@ -429,19 +325,4 @@ json_t *json_shape(const size_t *shape, int ndim)
     for (int i = 0; i < ndim; i++)
         json_array_append_new(list, json_integer((json_int_t)shape[i]));
     return list;
-}
-
-int device_image_no_spread(const struct common *common, const char *path)
-{
-    return tool_fail(common,
-                     "%s: the standard deviation is not finite, for the squares of its values are "
-                     "too large; scale the image down",
-                     path);
-}
-
-bool device_image_may_be_coarse(const airy_statistics *kept)
-{
-    return kept->count == 0 || kept->min == kept->max ||
-           (kept->std < 2 && kept->median == floor(kept->median) && kept->min == floor(kept->min) &&
-            kept->max == floor(kept->max));
 }

@@ -75,12 +75,6 @@ int image_axes(const airy_image *image)
     return image->ndim - image->is_complex;
 }
 
-bool image_is_fits_name(const char *path)
-{
-    return tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".fit") ||
-           tool_has_suffix(path, ".fts");
-}
-
 void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image)
 {
     char first[AIRY_CARD_VALUE], more[64] = "";
@@ -149,8 +143,14 @@ static int read_of_fits(airy_image *image, struct image_plane *plane, const stru
     return code;
 }
 
-int image_read_plane(const struct common *common, const char *path, struct image_plane *plane,
-                     airy_image *image)
+/*
+ * Plane plane->number of whatever a file is, with its header where it is FITS, and leading axes of
+ * length 1 as it may have them. Others are read only where the format leaves no choice. plane: the
+ * rest is filled; a number that is none of them leaves image->data NULL. Exit code; free the image
+ * in any case.
+ */
+static int read_plane(const struct common *common, const char *path, struct image_plane *plane,
+                      airy_image *image)
 {
     airy_stack *stack = NULL;
     size_t size = 0;
@@ -207,11 +207,11 @@ int image_mask_plane(const struct common *common, const char *path, const struct
 {
     struct image_plane of = {.number = plane->number};
     airy_image mask = {0};
-    int code = image_read_plane(common, path, &of, &mask);
+    int code = read_plane(common, path, &of, &mask);
     if (code == AIRY_EXIT_OK && of.planes == 1 && of.number > 0) { /* one for all */
         of.number = 0;
         airy_image_free(&mask);
-        code = image_read_plane(common, path, &of, &mask);
+        code = read_plane(common, path, &of, &mask);
     }
     if (code == AIRY_EXIT_OK && (of.height != plane->height || of.width != plane->width ||
                                  (of.planes != 1 && of.planes != plane->planes))) {
@@ -256,7 +256,7 @@ static int load_of_image(struct loading *l, const struct common *common)
 {
     struct image_frame *picture = l->picture;
     struct image_plane plane = {.number = l->number};
-    const int code = image_read_plane(common, l->path, &plane, &l->image);
+    const int code = read_plane(common, l->path, &plane, &l->image);
     picture->height = plane.height;
     picture->width = plane.width;
     picture->frames = plane.planes;

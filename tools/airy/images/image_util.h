@@ -39,14 +39,6 @@ int image_percentiles(const struct common *common, const double *values, size_t 
 struct image_plane {
     size_t number, planes, height, width;
 };
-/*
- * Plane plane->number of whatever a file is, with its header where it is FITS, and leading axes of
- * length 1 as it may have them. Others are read only where the format leaves no choice. plane: the
- * rest is filled; a number that is none of them leaves image->data NULL. Exit code; free the image
- * in any case.
- */
-int image_read_plane(const struct common *common, const char *path, struct image_plane *plane,
-                     airy_image *image);
 /* A mask of another shape than the image, which is said. Exit code. */
 int image_refuse_mask(const struct common *common, const char *path, const airy_image *mask,
                       const airy_image *image);
@@ -64,8 +56,6 @@ int image_mask_plane(const struct common *common, const char *path, const struct
 /* Axes that an image has beside that of the parts of a complex number. */
 int image_axes(const airy_image *image);
 
-/* Written as FITS. */
-bool image_is_fits_name(const char *path);
 /* Warn about cards of its header with bytes that FITS does not allow; they are kept. */
 void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image);
 

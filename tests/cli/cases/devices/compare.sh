@@ -13,7 +13,7 @@ $airy threshold a.npy --above 4 -o m.npy --compare cpu,cpu; echo $?
 $airy view a.npy -o v.png --compare cpu,cpu; echo $?
 $airy blur a.npy --sigma 1 -o d.h5::/g/image --compare cpu,cpu | grep -e '"output"' -e '"name"' -e '"ulp"' && ls -A | grep -e h5
 $airy blur a.npy --sigma 1 -o d.h5::/g/image --compare cpu,cpu; echo $?; ls -A | grep -e h5
-for o in "--catalog s.fits" "--plot s.png"; do $airy sources y.npy $o --compare cpu,cpu; echo $?; done
+for o in "--catalog s.fits" "--plot s.png"; do $airy sources y.npy $o --compare cpu,cpu --quiet >/dev/null; echo $?; done; ls s.*
 # what is said is said once, and of the output's own name
 $airy sources y.npy --compare cpu,cpu 2>&1 >/dev/null | grep -c -e ' above '
 $airy sources y.npy --compare cpu,cpu --quiet 2>&1 >/dev/null | grep -c .

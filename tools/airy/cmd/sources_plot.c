@@ -2,8 +2,41 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cmd/sources.h"
 #include "plot/gnuplot.h"
-#include "images/found.h"
+
+double sources_value(const airy_column *column, size_t row)
+{
+    const size_t step = column->step ? column->step : airy_dtype_size(column->dtype);
+    const airy_image one = {.dtype = column->dtype,
+                            .data = (char *)(void *)column->data + row * step};
+    return airy_image_value(&one, 0);
+}
+
+airy_ellipse sources_outline(const struct sources_shown *s, size_t row)
+{
+    return (airy_ellipse){.x = sources_value(s->x, row),
+                          .y = sources_value(s->y, row),
+                          .a = fmax(2 * sources_value(s->a, row), 1),
+                          .b = fmax(2 * sources_value(s->b, row), 1),
+                          .theta = sources_value(s->theta, row)};
+}
+
+size_t sources_brightest(size_t top[SOURCES_TOP], const struct sources_shown *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->table->rows; i++) {
+        const double flux = sources_value(s->flux, i);
+        if (isnan(flux) ||
+            (count == SOURCES_TOP && !(flux > sources_value(s->flux, top[SOURCES_TOP - 1]))))
+            continue;
+        size_t at = count < SOURCES_TOP ? count++ : SOURCES_TOP - 1;
+        for (; at > 0 && flux > sources_value(s->flux, top[at - 1]); at--)
+            top[at] = top[at - 1];
+        top[at] = i;
+    }
+    return count;
+}
 
 enum {
     MOST_PIXELS = 1200, /* of a side; larger images are drawn in boxes of their mean */
@@ -47,7 +80,8 @@ static double box_mean(const airy_image *image, size_t step, size_t row, size_t 
  * Logarithmic far above the noise and linear within it, as asinh is; colours run from two noises
  * below the background to the brightest box.
  */
-static bool make_picture(struct picture *p, const airy_image *image, const struct found *found)
+static bool make_picture(struct picture *p, const airy_image *image,
+                         const struct sources_shown *shown)
 {
     const size_t longer = image->shape[0] > image->shape[1] ? image->shape[0] : image->shape[1];
     p->step = (longer + MOST_PIXELS - 1) / MOST_PIXELS;
@@ -56,8 +90,8 @@ static bool make_picture(struct picture *p, const airy_image *image, const struc
     p->values = malloc(p->height * p->width * sizeof(float));
     if (!p->values)
         return false;
-    p->center = found->background;
-    p->scale = found->noise > 0 ? found->noise : 1;
+    p->center = shown->background;
+    p->scale = shown->noise > 0 ? shown->noise : 1;
     double most = p->center + p->scale;
     for (size_t y = 0; y < p->height; y++)
         for (size_t x = 0; x < p->width; x++) {
@@ -101,11 +135,11 @@ static void write_ticks(FILE *s, const struct picture *p)
     fprintf(s, "'' %.9g)\n", p->lo);
 }
 
-static void write_sources(FILE *s, const struct found *found, double least)
+static void write_sources(FILE *s, const struct sources_shown *shown, double least)
 {
     fputs("$sources << EOD\n", s);
-    for (size_t i = 0; i < found->count; i++) {
-        const airy_ellipse e = found_outline(found, i);
+    for (size_t i = 0; i < shown->table->rows; i++) {
+        const airy_ellipse e = sources_outline(shown, i);
         if (isfinite(e.x + e.y + e.a + e.b + e.theta))
             fprintf(s, "%.9g %.9g %.9g %.9g %.9g\n", e.x, e.y, 2 * fmax(e.a, least),
                     2 * fmax(e.b, least), e.theta * 180 / 3.14159265358979323846);
@@ -114,15 +148,15 @@ static void write_sources(FILE *s, const struct found *found, double least)
 }
 
 /* The numbers of the brightest: above them, or where that is outside below, and between the sides. */
-static void write_names(FILE *s, const struct found *found, double least, const size_t *shape,
-                        bool below)
+static void write_names(FILE *s, const struct sources_shown *shown, double least,
+                        const size_t *shape, bool below)
 {
-    size_t top[FOUND_TOP];
-    const size_t count = found_brightest(top, found);
+    size_t top[SOURCES_TOP];
+    const size_t count = sources_brightest(top, shown);
     const double height = (double)shape[0], width = (double)shape[1];
     fprintf(s, "$%s << EOD\n", below ? "below" : "above");
     for (size_t k = 0; k < count; k++) {
-        const airy_ellipse e = found_outline(found, top[k]);
+        const airy_ellipse e = sources_outline(shown, top[k]);
         const double a = fmax(e.a, least);
         /* half of the text: a digit takes 0.014 of the longer side, `least` is 0.004 of it */
         const double half = fmin(2 * least * snprintf(NULL, 0, "%zu", top[k] + 1), 0.5 * width);
@@ -133,8 +167,7 @@ static void write_names(FILE *s, const struct found *found, double least, const 
     fputs("NaN NaN 0\nEOD\n", s);
 }
 
-static void write_script(FILE *s, const struct sources_params *p, const struct found *found,
-                         const struct catalog *catalog, const struct picture *picture,
+static void write_script(FILE *s, const struct sources_shown *shown, const struct picture *picture,
                          const size_t *shape)
 {
     const double step = (double)picture->step;
@@ -143,9 +176,9 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
                  width = across * picture->width, height = down * picture->height;
     const double dx = step / (double)across, dy = step / (double)down;
     fputs("set title ", s);
-    gnuplot_text(s, p->common.inputs.items[0]);
+    gnuplot_text(s, shown->common->inputs.items[0]);
     fputs("\nset cblabel ", s);
-    gnuplot_text(s, *catalog->unit ? catalog->unit : "pixel value");
+    gnuplot_text(s, *shown->unit ? shown->unit : "pixel value");
     fprintf(s,
             " offset 1.5\nset rmargin 13\nset xlabel 'x (pixels)'\nset ylabel 'y "
             "(pixels)'\nset size ratio -1\n"
@@ -159,9 +192,9 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
     gnuplot_whole_ticks(s, "y", shape[0]);
     write_ticks(s, picture);
     const double least = 0.004 * (double)(shape[0] > shape[1] ? shape[0] : shape[1]);
-    write_sources(s, found, least);
-    write_names(s, found, least, shape, false);
-    write_names(s, found, least, shape, true);
+    write_sources(s, shown, least);
+    write_names(s, shown, least, shape, false);
+    write_names(s, shown, least, shape, true);
     fprintf(s,
             "plot '-' binary array=(%zu,%zu) format='%%float' origin=(%.9g,%.9g) dx=%.9g dy=%.9g "
             "with image notitle, "
@@ -174,18 +207,21 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
                s);
 }
 
-int found_plot(const struct sources_params *p, const struct found *found,
-               const struct catalog *catalog, const airy_image *image)
+int sources_plot(const struct sources_shown *shown)
 {
+    const airy_host_view *view = &shown->image;
+    const size_t *shape = view->shape;
+    const airy_image image = {
+        .dtype = view->dtype, .ndim = 2, .shape = {shape[0], shape[1]}, .data = (void *)view->data};
     struct gnuplot plot;
     struct picture picture = {0};
-    if (!make_picture(&picture, image, found))
-        return tool_fail(&p->common, "%s: out of memory for the picture", p->plot);
-    const double ratio = (double)image->shape[0] / (double)image->shape[1];
-    int code = gnuplot_begin(&plot, &p->common, p->plot, fmin(fmax(0.86 * ratio, 0.3), 2));
+    if (!make_picture(&picture, &image, shown))
+        return tool_fail(shown->common, "%s: out of memory for the picture", shown->plot);
+    const double ratio = (double)shape[0] / (double)shape[1];
+    int code = gnuplot_begin(&plot, shown->common, shown->plot, fmin(fmax(0.86 * ratio, 0.3), 2));
     if (code == AIRY_EXIT_OK) {
         gnuplot_palette(&plot, colormap_find("viridis"));
-        write_script(plot.script, p, found, catalog, &picture, image->shape);
+        write_script(plot.script, shown, &picture, shape);
         code = gnuplot_end(&plot);
     }
     free(picture.values);
