@@ -11,6 +11,8 @@
 #define AIRY_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdint.h>
 
 #include "airy/status.h"
@@ -70,6 +72,17 @@ AIRY_API airy_status airy_file_commit(int fd, char *partial, const char *path, b
  * The sentence begins with "PATH: ". Any thread.
  */
 AIRY_API airy_status airy_file_open_text(int *fd, const char *path);
+
+/**
+ * Read the next line of a text without its line feed.
+ *
+ * @param line   out, [size]; a longer comment, whose first mark is '#', is cut
+ * @param bytes  out, those of the line with its line feed; 0: the text has ended
+ *
+ * Errors: AIRY_ERR_FORMAT (a byte 0, a carriage return without a line feed, a line that does not
+ * fit), AIRY_ERR_IO; the sentence does not name the file. Any thread.
+ */
+AIRY_API airy_status airy_file_read_line(char *line, size_t size, size_t *bytes, FILE *file);
 
 /** Remove a file that has not got its name, if it is there. Any thread. */
 AIRY_API void airy_file_remove(const char *partial);

@@ -227,3 +227,13 @@ const char *airy_number_text(char text[AIRY_NUMBER_TEXT], double value, bool is_
     }
     return memcpy(text, made, sizeof(made));
 }
+
+const char *airy_bytes_text(char text[AIRY_NUMBER_TEXT], double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+    for (; bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+        bytes /= 1000;
+    snprintf(text, AIRY_NUMBER_TEXT, unit ? "%.3g %s" : "%.0f %s", bytes, units[unit]);
+    return text;
+}

@@ -26,4 +26,7 @@ enum { AIRY_NUMBER_TEXT = 32 };
  */
 const char *airy_number_text(char text[AIRY_NUMBER_TEXT], double value, bool is_float);
 
+/* "17.9 MB", in decimal units. Returns text. */
+const char *airy_bytes_text(char text[AIRY_NUMBER_TEXT], double bytes);
+
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "airy/stack_write.h"
+#include "base/number.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/size.h"
@@ -135,16 +136,6 @@ static void report_others(const struct output *out)
     free(path);
 }
 
-static const char *bytes_text(char text[32], double bytes)
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    size_t unit = 0;
-    for (; bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
-        bytes /= 1000;
-    snprintf(text, 32, unit ? "%.3g %s" : "%.0f %s", bytes, units[unit]);
-    return text;
-}
-
 /*
  * How large the chunks are, beside the plain frames, or where these are plain beside what they were
  * read from.
@@ -177,12 +168,13 @@ static void sum_up(const struct output *out)
     if (info->files)
         snprintf(files, sizeof(files), " in %zu file%s", info->files, info->files == 1 ? "" : "s");
     info->decoded_bytes = (uint64_t)good * f->height * f->width * airy_dtype_size(f->dtype);
-    snprintf(info->summary, sizeof(info->summary),
-             "%zu frame%s of %zu x %zu %s%s, %s a frame (%s), %.1f frames/s, %s/s", f->frames,
-             f->frames == 1 ? "" : "s", f->height, f->width, airy_dtype_name(f->dtype), files,
-             bytes_text(text[0], (double)info->fill.stored_bytes / (double)airy_max_size(good, 1)),
-             size_text(size, out, (double)good), (double)good / info->seconds,
-             bytes_text(text[1], (double)info->decoded_bytes / info->seconds));
+    snprintf(
+        info->summary, sizeof(info->summary),
+        "%zu frame%s of %zu x %zu %s%s, %s a frame (%s), %.1f frames/s, %s/s", f->frames,
+        f->frames == 1 ? "" : "s", f->height, f->width, airy_dtype_name(f->dtype), files,
+        airy_bytes_text(text[0], (double)info->fill.stored_bytes / (double)airy_max_size(good, 1)),
+        size_text(size, out, (double)good), (double)good / info->seconds,
+        airy_bytes_text(text[1], (double)info->decoded_bytes / info->seconds));
 }
 
 static airy_status write_file(struct output *out, airy_stack_writer **writer)
