@@ -1078,4 +1078,5 @@ void check_job(struct check *c)
     check_compress_ends(c);
     check_densify(c);
     check_job_images(c);
+    check_job_peaks(c);
 }
