@@ -215,6 +215,12 @@ int bench_need_space(struct bench *bench, double bytes);
 /* Cases in order, NULL behind the last; the parser of --case fills bool[BENCH_MAX_CASES]. */
 const char *bench_case_name(size_t index);
 const char *bench_parse_cases(void *field, const char *text);
+/*
+ * Run the job simulate-diffraction with the parameters of a JSON object, and a curve of this level
+ * above 0. geometry: out, of the frames. Exit code.
+ */
+int bench_simulate(const struct bench *bench, const char *path, const char *json, double level,
+                   airy_geometry *geometry);
 /* Write a case's stack into the folder; bench->geometry is its. Exit code. */
 int bench_make_case(struct bench *bench, char path[4096], size_t index);
 

@@ -6,11 +6,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "airy/job.h"
 #include "bench.h"
 #include "cli/memory_limits.h"
 #include "cli/words.h"
-#include "simulate/simulated.h"
-#include "cli/stack_out.h"
 
 /* The curve is 100/(1+q^2), or level. */
 struct bench_case {
@@ -128,18 +127,6 @@ int bench_need_space(struct bench *bench, double bytes)
                            tool_bytes(text[1], bytes));
 }
 
-/* Counts a pixel on average, [pixels]. */
-static airy_status make_means(double *mean, const struct bench_case *made,
-                              const airy_geometry *geometry)
-{
-    const airy_integrator_params params = {.unit = AIRY_UNIT_Q_NM};
-    double q[SIMULATED_POINTS], curve[SIMULATED_POINTS];
-    simulated_curve(q, curve);
-    for (size_t i = 0; i < SIMULATED_POINTS && made->level > 0; i++)
-        curve[i] = made->level;
-    return airy_image_from_pattern(mean, geometry, &params, q, curve, SIMULATED_POINTS);
-}
-
 /* Frames whose chunks together are larger than the memory that the page cache can have. */
 static size_t frames_beyond_memory(double frame_bytes)
 {
@@ -151,64 +138,83 @@ static size_t frames_beyond_memory(double frame_bytes)
     return (size_t)(1.25 * memory / frame_bytes) + 1;
 }
 
-static int write_case(struct bench *bench, const char *path, const struct bench_case *made,
-                      struct simulated *s, size_t frames)
+/* An airy_log_fn with a struct progress. */
+static void say_message(void *user, airy_log_level level, const char *text)
 {
-    struct stack_out out = {
-        .common = bench->common,
-        .path = path,
-        .writer = {.dtype = made->dtype,
-                   .frames = frames,
-                   .height = bench->geometry.detector.height,
-                   .width = bench->geometry.detector.width,
-                   .codec = {.codec = AIRY_CODEC_BSLZ4,
-                             .elem_size = (uint32_t)airy_dtype_size(made->dtype)},
-                   .geometry = &bench->geometry},
-        .fill = {.make = simulated_frame, .source = s, .period = simulated_period(s)},
-        .passing = true};
-    return stack_out_run(&out);
+    const struct progress *progress = user;
+    if (level <= AIRY_LOG_WARN)
+        tool_say(progress->common, "%s", text);
+}
+
+/* Who is stopped says so itself. */
+static int run_job(airy_job *job, const struct common *common)
+{
+    const airy_status status = airy_job_run(job);
+    if (status == AIRY_ERR_CANCELLED)
+        return AIRY_EXIT_FAILED;
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+int bench_simulate(const struct bench *bench, const char *path, const char *json, double level,
+                   airy_geometry *geometry)
+{
+    const struct common *common = bench->common;
+    const double points[2][2] = {{0, level}, {1, level}};
+    const airy_host_view curve = {
+        .data = points, .dtype = AIRY_DTYPE_F64, .ndim = 2, .shape = {2, 2}};
+    char poni[4096];
+    struct progress progress;
+    const airy_job_hooks hooks = {
+        .progress = progress_step, .message = say_message, .user = &progress};
+    airy_job *job = NULL;
+    bench_name(poni, bench, "geometry.poni");
+    airy_status status = airy_job_create(&job, "simulate-diffraction", NULL, &hooks);
+    if (status == AIRY_OK)
+        status = airy_job_set_json(job, json);
+    if (status == AIRY_OK)
+        status = airy_job_set(job, "output", path);
+    if (status == AIRY_OK)
+        status = airy_job_set(job, "write-poni", poni);
+    if (status == AIRY_OK && level > 0)
+        status = airy_job_set_array(job, "curve", &curve);
+    if (status == AIRY_OK)
+        status = airy_job_set_number(job, "threads", tool_threads(common));
+    tool_catch_interrupts(); /* from here on there are partial files */
+    progress_begin(&progress, common, "frames");
+    int code = status == AIRY_OK ? run_job(job, common) : tool_failed(common, status);
+    progress_end(&progress);
+    airy_job_destroy(&job);
+    if (code == AIRY_EXIT_OK && (status = airy_geometry_read(geometry, poni)) != AIRY_OK)
+        code = tool_failed(common, status);
+    return code;
 }
 
 int bench_make_case(struct bench *bench, char path[4096], size_t index)
 {
     const struct bench_case *made = &cases[index];
     const struct bench_params *p = bench->params;
-    airy_geometry *geometry = &bench->geometry;
-    struct simulated s;
-    memset(geometry, 0, sizeof(*geometry));
-    airy_status status = airy_detector_find(&geometry->detector, made->detector);
+    airy_detector detector;
+    char json[512], increment[64] = "", distinct[64] = "";
+    const airy_status status = airy_detector_find(&detector, made->detector);
     if (status != AIRY_OK)
         return tool_failed(bench->common, status);
-    geometry->wavelength = 1e-10;
-    simulated_distance(geometry);
-    simulated_begin(&s, made->dtype, geometry);
-    s.increment = made->increment;
-    s.distinct = made->distinct;
-    s.incompressible = made->incompressible;
-    const double frame_bytes = (double)(s.pixels * airy_dtype_size(made->dtype)) / made->ratio;
+    const double frame_bytes =
+        (double)(detector.height * detector.width * airy_dtype_size(made->dtype)) / made->ratio;
     const size_t frames = p->beyond_memory ? frames_beyond_memory(frame_bytes)
                           : p->has_frames  ? p->frames
                                            : made->frames;
-    int code = bench_need_space(bench, frame_bytes * (double)frames + 1e6);
+    const int code = bench_need_space(bench, frame_bytes * (double)frames + 1e6);
     if (code != AIRY_EXIT_OK)
         return code;
     bench_name(path, bench, "stack.h5");
-    double *mean = malloc(s.pixels * sizeof(double));
-    uint32_t *base = malloc(s.pixels * sizeof(uint32_t));
-    if (!mean || !base)
-        code = tool_fail(bench->common, "out of memory for %zu pixels", s.pixels);
-    else if (!s.incompressible)
-        status = make_means(mean, made, geometry);
-    s.mean = mean;
-    if (code == AIRY_EXIT_OK && status == AIRY_OK && s.distinct == 1) {
-        status = simulated_draw(&s, base, tool_threads(bench->common));
-        s.base = base;
-    }
-    if (status != AIRY_OK)
-        code = tool_failed(bench->common, status);
-    if (code == AIRY_EXIT_OK)
-        code = write_case(bench, path, made, &s, frames);
-    free(mean);
-    free(base);
-    return code;
+    if (made->increment)
+        snprintf(increment, sizeof(increment), ", \"increment\": %zu", made->increment);
+    if (made->distinct)
+        snprintf(distinct, sizeof(distinct), ", \"distinct\": %zu", made->distinct);
+    snprintf(json, sizeof(json),
+             "{\"detector\": \"%s\", \"dtype\": \"%s\", \"frames\": %zu, \"force\": true, "
+             "\"incompressible\": %s%s%s}",
+             made->detector, airy_dtype_name(made->dtype), frames,
+             made->incompressible ? "true" : "false", increment, distinct);
+    return bench_simulate(bench, path, json, made->level, &bench->geometry);
 }

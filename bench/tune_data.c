@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulate/simulated.h"
-#include "cli/stack_out.h"
 #include "tune.h"
 
 enum {
@@ -20,60 +18,22 @@ enum {
 };
 
 /* The case "4M" of `airy bench`, for any detector. */
-static int write_stack(struct tune_data *d)
-{
-    double q[SIMULATED_POINTS], curve[SIMULATED_POINTS];
-    const size_t pixels = d->geometry.detector.height * d->geometry.detector.width;
-    struct simulated made;
-    double *mean = malloc(pixels * sizeof(*mean));
-    uint32_t *base = malloc(pixels * sizeof(*base));
-    int code = AIRY_EXIT_FAILED;
-    airy_status status = mean && base ? AIRY_OK : AIRY_ERR_MEMORY;
-    simulated_begin(&made, AIRY_DTYPE_U32, &d->geometry);
-    simulated_curve(q, curve);
-    const airy_integrator_params params = {.unit = AIRY_UNIT_Q_NM};
-    if (status == AIRY_OK)
-        status = airy_image_from_pattern(mean, &d->geometry, &params, q, curve, SIMULATED_POINTS);
-    made.mean = mean;
-    made.distinct = 1;
-    made.increment = 500;
-    if (status == AIRY_OK)
-        status = simulated_draw(&made, base, tool_threads(d->common));
-    made.base = base;
-    struct stack_out out = {
-        .common = d->common,
-        .path = d->path,
-        .writer = {.dtype = AIRY_DTYPE_U32,
-                   .frames = STACK_FRAMES,
-                   .height = d->geometry.detector.height,
-                   .width = d->geometry.detector.width,
-                   .codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4},
-                   .geometry = &d->geometry},
-        .fill = {.make = simulated_frame, .source = &made, .period = simulated_period(&made)},
-        .passing = true};
-    if (status == AIRY_OK)
-        code = stack_out_run(&out);
-    else
-        tool_failed(d->common, status);
-    free(mean);
-    free(base);
-    return code;
-}
-
 int tune_data_make(struct tune_data *d, const struct common *common, const char *detector)
 {
+    char json[512];
     d->common = common;
     d->bench.common = common;
-    d->geometry.wavelength = 1e-10;
-    const airy_status status = airy_detector_find(&d->geometry.detector, detector);
+    airy_status status = airy_detector_find(&d->geometry.detector, detector);
     if (status != AIRY_OK)
         return tool_failed(common, status);
-    simulated_distance(&d->geometry);
     const int code = bench_folder(&d->bench);
     if (code != AIRY_EXIT_OK)
         return code;
     bench_name(d->path, &d->bench, "tune.h5");
-    return write_stack(d);
+    snprintf(json, sizeof(json),
+             "{\"detector\": \"%s\", \"frames\": %d, \"same-frame\": true, \"increment\": 500}",
+             d->geometry.detector.name, STACK_FRAMES);
+    return bench_simulate(&d->bench, d->path, json, 0, &d->geometry);
 }
 
 void tune_data_remove(struct tune_data *d)

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "airy/stack_write.h"
 #include "bench.h"
-#include "cli/stack_out.h"
 
 enum {
     MAX_THREADS = 64,
@@ -105,22 +105,28 @@ static airy_status remove_files(void *user)
 static airy_status write_stack(void *user)
 {
     struct write_job *job = user;
+    const struct common *common = job->bench->common;
     const airy_stack_info *info = &job->bench->stack_info;
-    struct stack_out out = {
-        .common = job->bench->common,
-        .path = job->path,
-        .writer = {.dtype = info->dtype,
+    struct progress progress;
+    const airy_stack_write_params params = {
+        .format = {.dtype = info->dtype,
                    .frames = job->frames,
                    .height = info->height,
                    .width = info->width,
                    .codec = job->codec,
+                   .force = common->force,
                    .frames_per_file = job->files ? job->frames / job->files : 0},
-        .fill = {.lend = lend_frame, .source = job},
-        .passing = true};
-    if (stack_out_run(&out) == AIRY_EXIT_OK)
-        return AIRY_OK;
-    atomic_store(&job->bench->said, true); /* by stack_out_run */
-    return AIRY_ERR_CANCELLED;
+        .fill = {.lend = lend_frame,
+                 .source = job,
+                 .threads = tool_threads(common),
+                 .memory_limit = common->memory_limit,
+                 .progress = progress_step,
+                 .user = &progress}};
+    tool_catch_interrupts(); /* from here on there are partial files */
+    progress_begin(&progress, common, "frames");
+    const airy_status status = airy_stack_write_file(job->path, &params, NULL);
+    progress_end(&progress);
+    return status;
 }
 
 /* The same bytes as they are into a file of its own, each worker by one thread. */

@@ -74,13 +74,12 @@ LAYERS = {
     "tools/airy/cli": [],
     "tools/airy/plot": ["cli"],
     "tools/airy/images": ["cli", "plot"],
-    "tools/airy/simulate": ["cli", "images"],
     "tools/airy/result": ["cli", "plot"],
     "tools/airy/stream": ["cli", "plot"],
     "tools/airy/integrate": ["cli", "plot", "images", "result"],
     "tools/airy/oct": ["cli", "plot", "images", "integrate"],
-    "tools/airy/cmd": ["cli", "plot", "images", "simulate", "result", "integrate", "oct"],
-    "bench": ["cli", "plot", "simulate"],
+    "tools/airy/cmd": ["cli", "plot", "images", "result", "integrate", "oct"],
+    "bench": ["cli", "plot"],
     "tools/airy": ["cli", "cmd", "result", "stream", "integrate", "oct"],
 }
 

@@ -326,20 +326,8 @@ const struct airy_job_row airy_stack_output_rows[] = {
     {{0}, 0, NULL}};
 #undef MEMBER
 
-const airy_job_result airy_stack_output_results[] = {
-    {"output", AIRY_JOB_TEXT, NULL, "the file that was written"},
-    {"files", AIRY_JOB_NUMBER, NULL, "data files, where the file is a master that links to them"},
-    {"frames", AIRY_JOB_NUMBER, NULL, "frames of the stack"},
-    {"bad", AIRY_JOB_NUMBER, NULL, "frames that were left out"},
-    {"shape", AIRY_JOB_NUMBERS, NULL, "frames, height and width"},
-    {"dtype", AIRY_JOB_TEXT, NULL, "of the pixels"},
-    {"codec", AIRY_JOB_TEXT, NULL, "of the chunks"},
-    {"stored_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the chunks"},
-    {"decoded_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the pixels of these frames"},
-    {"bytes_per_frame", AIRY_JOB_NUMBER, NULL, "stored_bytes of a frame on average"},
-    {"ratio", AIRY_JOB_NUMBER, NULL, "decoded_bytes / stored_bytes"},
-    {"seconds", AIRY_JOB_NUMBER, NULL, "the time that writing took"},
-    {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
+const airy_job_result airy_stack_output_results[] = {AIRY_STACK_OUTPUT_RESULTS,
+                                                     {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
 static bool has_suffix(const char *path, const char *suffix)
 {
@@ -379,7 +367,6 @@ static void put_numbers(airy_job *job, const airy_stack_writer_params *format,
     if (info->files)
         airy_job_put_number(job, "files", (double)info->files);
     airy_job_put_number(job, "frames", shape[0]);
-    airy_job_put_number(job, "bad", (double)fill->bad);
     airy_job_put_numbers(job, "shape", shape, 3);
     airy_job_put_number(job, "stored_bytes", stored);
     airy_job_put_number(job, "decoded_bytes", decoded);
@@ -403,10 +390,12 @@ airy_status airy_job_fill_stack(airy_job *job, airy_stack_write_params *params,
     }
     params->format.force = to->force;
     params->format.frames_per_file = to->frames_per_file;
-    params->fill.first = from->frames[0];
-    params->fill.last = from->frames[1];
-    params->fill.step = from->frames[2];
-    params->fill.skip_bad = from->on_error;
+    if (from) {
+        params->fill.first = from->frames[0];
+        params->fill.last = from->frames[1];
+        params->fill.step = from->frames[2];
+        params->fill.skip_bad = from->on_error;
+    }
     params->fill.threads = (unsigned)how->threads;
     params->fill.memory_limit = how->memory_limit;
     params->fill.device = device;
@@ -429,6 +418,8 @@ airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,
     const airy_status status = airy_job_fill_stack(job, params, group, &info);
     if (status >= AIRY_OK)
         put_numbers(job, &params->format, &info);
+    if (status >= AIRY_OK && group->frames)
+        airy_job_put_number(job, "bad", (double)info.fill.bad);
     return status;
 }
 

@@ -62,12 +62,29 @@ struct airy_output_values {
 };
 extern const struct airy_job_row airy_stack_output_rows[];
 extern const airy_job_result airy_stack_output_results[];
+/* Its rows, for jobs that have further results. */
+#define AIRY_STACK_OUTPUT_RESULTS                                                                  \
+    {"output", AIRY_JOB_TEXT, NULL, "the file that was written"},                                  \
+        {"files", AIRY_JOB_NUMBER, NULL,                                                           \
+         "data files, where the file is a master that links to them"},                             \
+        {"frames", AIRY_JOB_NUMBER, NULL, "frames of the stack"},                                  \
+        {"bad", AIRY_JOB_NUMBER, NULL, "frames that were left out"},                               \
+        {"shape", AIRY_JOB_NUMBERS, NULL, "frames, height and width"},                             \
+        {"dtype", AIRY_JOB_TEXT, NULL, "of the pixels"},                                           \
+        {"codec", AIRY_JOB_TEXT, NULL, "of the chunks"},                                           \
+        {"stored_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the chunks"},                            \
+        {"decoded_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the pixels of these frames"},           \
+        {"bytes_per_frame", AIRY_JOB_NUMBER, NULL, "stored_bytes of a frame on average"},          \
+        {"ratio", AIRY_JOB_NUMBER, NULL, "decoded_bytes / stored_bytes"},                          \
+    {                                                                                              \
+        "seconds", AIRY_JOB_NUMBER, NULL, "the time that writing took"                             \
+    }
 /* There is an output, and its name is one of HDF5. */
 airy_status airy_job_check_output(const struct airy_output_values *values);
 /* The values of a job that writes a stack. */
 struct airy_output_group {
     const struct airy_output_values *output;
-    const struct airy_frames_values *frames;
+    const struct airy_frames_values *frames; /* NULL: all that the source makes */
     const struct airy_compute_values *compute;
 };
 /* Write it as these say, and hand over its results; params has the format and the source. */

@@ -5,6 +5,11 @@
 #include "jobs/job.h"
 
 #define JOBS(JOB)                                                                                  \
+    JOB(simulate_kernel)                                                                           \
+    JOB(simulate_diracs)                                                                           \
+    JOB(simulate_oct)                                                                              \
+    JOB(simulate_sky)                                                                              \
+    JOB(simulate_diffraction)                                                                      \
     JOB(reduce)                                                                                    \
     JOB(convert)                                                                                   \
     JOB(compress)                                                                                  \

@@ -5,7 +5,7 @@
 
 #include "airy/image.h"
 #include "golden.h"
-#include "simulate/simulated_sky.h"
+#include "jobs/simulate/simulated_sky.h"
 
 struct image {
     size_t height, width;
@@ -28,10 +28,10 @@ static bool simulate(struct golden *g, struct image *image, const char *name)
         return false;
     }
     const json_t *first = json_array_get(json_object_get(p, "explicit"), 0);
-    const struct sky_source source = {number(first, "x0"), number(first, "y0"), number(first, "A"),
-                                      number(first, "w"),  number(first, "sh"), number(first, "el"),
-                                      number(first, "R")};
-    const struct sky_model model = {
+    const struct airy_sky_source source = {
+        number(first, "x0"), number(first, "y0"), number(first, "A"), number(first, "w"),
+        number(first, "sh"), number(first, "el"), number(first, "R")};
+    const struct airy_sky_model model = {
         .seed = (uint64_t)number(p, "seed"),
         .height = (size_t)number(p, "h"),
         .width = (size_t)number(p, "w"),
@@ -48,7 +48,7 @@ static bool simulate(struct golden *g, struct image *image, const char *name)
     *image = (struct image){model.height, model.width,
                             malloc(model.height * model.width * sizeof(float))};
     json_decref(p);
-    const bool made = image->pixels && simulated_sky(image->pixels, &model);
+    const bool made = image->pixels && airy_simulated_sky(image->pixels, &model);
     if (!made)
         golden_complain(g, "no memory for a sky");
     return made;

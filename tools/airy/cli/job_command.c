@@ -67,7 +67,7 @@ static airy_status set_common(struct job_params *p)
                          *written = job_role(p, AIRY_ROLE_WRITTEN);
     char size[32];
     airy_status status = AIRY_OK;
-    for (size_t i = 0; input && i < c->inputs.count && status == AIRY_OK; i++)
+    for (size_t i = 0; i < c->inputs.count && status == AIRY_OK; i++)
         status = airy_job_set(p->job, job_is_written(c, i) ? written->name : input->name,
                               c->inputs.items[i]);
     snprintf(size, sizeof(size), "%llu", (unsigned long long)c->memory_limit);
@@ -98,7 +98,8 @@ static int check_output(const struct job_params *p)
         return tool_usage(c, "unexpected argument '%s' beside -%c %s",
                           c->inputs.items[c->inputs.count - 1], output->letter, option);
     if (!find_output(p) && c->command->writes)
-        return tool_usage(c, "no output: give %s behind the input", output->argument);
+        return tool_usage(c, "no output: give %s%s", output->argument,
+                          c->command->writes > 1 ? " behind the input" : "");
     return find_output(p) || c->command->optional_output
                ? AIRY_EXIT_OK
                : tool_usage(c, "no output: give -%c %s", output->letter, output->argument);
@@ -203,7 +204,7 @@ int job_run(void *params)
     p->step = step;
     p->message = print_message;
     /* What takes frames asks between them; another job is ended by the signal itself. */
-    if (find_parameter(p, "on-error"))
+    if (find_parameter(p, "on-error") || find_parameter(p, "frames"))
         tool_catch_interrupts();
     if (common->explain)
         return explain(p);

@@ -40,4 +40,4 @@ tr '\000' '#' </dev/zero | head -c 3000000 >endless.dat
 refuses 'an endless line is reported' 'endless.dat line 1: longer than 1 MB' plot endless.dat -o p.png
 # numbers one a line
 seq 1 64 | sed 's/^9$/9@0/' | tr '@' '\000' >n.txt
-refuses 'a byte 0 in a list is reported' 'n.txt line 9: a byte of value 0' simulate oct m.raw --samples 64 --lines 2 --frames 1 --quiet --wavelengths n.txt
+refuses 'a byte 0 in a list is reported' "'n.txt': neither NPY nor text" simulate oct m.raw --samples 64 --lines 2 --frames 1 --quiet --wavelengths n.txt

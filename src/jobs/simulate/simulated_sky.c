@@ -1,4 +1,4 @@
-#include "simulate/simulated_sky.h"
+#include "jobs/simulate/simulated_sky.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,13 +21,13 @@ static double draw_unit(uint64_t seed, uint64_t index)
     return (double)(draw(seed, index) >> 11) * 0x1p-53;
 }
 
-static struct sky_source random_source(const struct sky_model *m, uint64_t number)
+static struct airy_sky_source random_source(const struct airy_sky_model *m, uint64_t number)
 {
     double u[8];
     for (uint64_t j = 0; j < 8; j++)
         u[j] = draw_unit(m->seed ^ 0xA5A5A5A5A5A5A5A5u, 8 * number + j);
     const double amplitude = m->amplitude[0] / (1.0 - u[2]);
-    return (struct sky_source){
+    return (struct airy_sky_source){
         .x = u[0] * (double)m->width,
         .y = u[1] * (double)m->height,
         .amplitude = amplitude > m->amplitude[1] ? m->amplitude[1] : amplitude,
@@ -44,7 +44,7 @@ static long clamp(double v, long most)
 }
 
 /* Up to 12 widths around the centre; what lies farther out is left away. */
-static void add_source(double *sum, const struct sky_model *m, const struct sky_source *s)
+static void add_source(double *sum, const struct airy_sky_model *m, const struct airy_sky_source *s)
 {
     const double half = floor(s->radius + 12.0 * s->width) + 1, cx = floor(s->x), cy = floor(s->y);
     const long right = (long)m->width - 1, bottom = (long)m->height - 1;
@@ -69,7 +69,7 @@ static void add_source(double *sum, const struct sky_model *m, const struct sky_
 }
 
 /* Sums of twelve 16-bit numbers, twice, less their mean: a standard deviation of 2^17. */
-static void draw_noise(int64_t *noise, const struct sky_model *m)
+static void draw_noise(int64_t *noise, const struct airy_sky_model *m)
 {
     const size_t count = m->height * m->width;
     for (size_t p = 0; p < count; p++) {
@@ -107,14 +107,14 @@ static void blur_columns(int64_t *out, const int64_t *in, size_t height, size_t 
         }
 }
 
-static bool is_blank(const struct sky_model *m, size_t x, size_t y, double r2)
+static bool is_blank(const struct airy_sky_model *m, size_t x, size_t y, double r2)
 {
     const bool bar = y >= m->height / 3 && y < m->height / 3 + 3 && x >= m->width / 4 &&
                      x < m->width / 4 + m->width / 5;
     return m->blank != 0.0 && (4.0 * r2 > m->blank || bar);
 }
 
-static void add_up(float *pixels, const struct sky_model *m, const int64_t *noise,
+static void add_up(float *pixels, const struct airy_sky_model *m, const int64_t *noise,
                    const double *sum)
 {
     for (size_t y = 0; y < m->height; y++)
@@ -131,7 +131,7 @@ static void add_up(float *pixels, const struct sky_model *m, const int64_t *nois
         }
 }
 
-bool simulated_sky(float *pixels, const struct sky_model *m)
+bool airy_simulated_sky(float *pixels, const struct airy_sky_model *m)
 {
     const size_t count = m->height * m->width;
     double *sum = calloc(count, sizeof(*sum));
@@ -142,7 +142,7 @@ bool simulated_sky(float *pixels, const struct sky_model *m)
         for (size_t i = 0; i < m->count; i++)
             add_source(sum, m, &m->sources[i]);
         for (size_t i = 0; i < m->random; i++) {
-            const struct sky_source source = random_source(m, i);
+            const struct airy_sky_source source = random_source(m, i);
             add_source(sum, m, &source);
         }
         draw_noise(noise, m);

@@ -1,10 +1,10 @@
-#include "cli/exact_math.h"
+#include "jobs/simulate/exact_math.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-double exact_exp(double x)
+double airy_exact_exp(double x)
 {
     /* ln 2 = high + low; high has 33 bits, so that its product with an exponent is exact. */
     static const double high = 0x1.62e42feep-1, low = 0x1.a39ef35793c76p-33;
@@ -19,7 +19,7 @@ double exact_exp(double x)
     return sum * power;
 }
 
-void exact_turn(double t, double *c, double *s)
+void airy_exact_turn(double t, double *c, double *s)
 {
     static const double two_pi = 6.283185307179586;
     t -= floor(t + 0.5);
@@ -86,7 +86,7 @@ static void step_four(double *to_re, double *to_im, const double *re, const doub
     }
 }
 
-void exact_transform(double *re, double *im, size_t n, const double *table, double *work)
+void airy_exact_transform(double *re, double *im, size_t n, const double *table, double *work)
 {
     double *from[2] = {re, im}, *to[2] = {work, work + n};
     size_t step = 1, left = n;

@@ -1,4 +1,4 @@
-#include "simulate/simulated.h"
+#include "jobs/simulate/simulated.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -6,7 +6,7 @@
 
 #include "airy/gaps.h"
 #include "airy/random.h"
-#include "images/image_util.h"
+#include "base/thread.h"
 
 enum { PIECE = 4096 }; /* pixels made at a time */
 
@@ -61,7 +61,7 @@ static void store_counts(airy_dtype dtype, void *frame, size_t i, const uint32_t
 }
 
 /* Poisson counts of n pixels from pixel i on; n <= PIECE. */
-static airy_status draw_counts(const struct simulated *s, uint64_t stream, size_t i, size_t n,
+static airy_status draw_counts(const struct airy_simulated *s, uint64_t stream, size_t i, size_t n,
                                uint32_t *counts)
 {
     double values[PIECE];
@@ -73,7 +73,7 @@ static airy_status draw_counts(const struct simulated *s, uint64_t stream, size_
 }
 
 /* Random bits; floats stay finite: sign, six bits of the exponent and the mantissa are random. */
-static void make_noise(const struct simulated *s, uint64_t stream, void *frame)
+static void make_noise(const struct airy_simulated *s, uint64_t stream, void *frame)
 {
     const size_t size = airy_dtype_size(s->dtype);
     uint32_t words[PIECE];
@@ -89,7 +89,7 @@ static void make_noise(const struct simulated *s, uint64_t stream, void *frame)
     }
 }
 
-static airy_status make_counts(const struct simulated *s, size_t index, uint64_t stream,
+static airy_status make_counts(const struct airy_simulated *s, size_t index, uint64_t stream,
                                void *frame)
 {
     const uint32_t add = s->increment ? (uint32_t)(index % s->increment) : 0;
@@ -124,7 +124,7 @@ static double load(airy_dtype dtype, const void *frame, size_t i)
  * Spots of 20 to 2,000 counts in the middle, weak ones more often, some 2 pixels wide. Nothing but
  * IEEE operations, so that they are the same on every machine.
  */
-static airy_status add_spots(const struct simulated *s, size_t index, void *frame)
+static airy_status add_spots(const struct airy_simulated *s, size_t index, void *frame)
 {
     enum { REACH = 4, SIDE = 2 * REACH + 1, WORDS = 3 };
     const uint64_t places = (uint64_t)1 << 62 | index, counts = (uint64_t)1 << 63 | index;
@@ -158,9 +158,9 @@ static airy_status add_spots(const struct simulated *s, size_t index, void *fram
     return AIRY_OK;
 }
 
-airy_status simulated_frame(void *user, size_t index, void *frame)
+airy_status airy_simulated_frame(void *user, size_t index, void *frame)
 {
-    const struct simulated *s = user;
+    const struct airy_simulated *s = user;
     const uint64_t stream = s->distinct ? index % s->distinct : index;
     if (s->incompressible) {
         make_noise(s, stream, frame);
@@ -180,56 +180,58 @@ airy_status simulated_frame(void *user, size_t index, void *frame)
     return AIRY_OK;
 }
 
-size_t simulated_period(const struct simulated *s)
+size_t airy_simulated_period(const struct airy_simulated *s)
 {
     if (s->spots)
         return 0;
     return s->increment == 0 ? s->distinct : s->distinct == 1 ? s->increment : 0;
 }
 
-void simulated_begin(struct simulated *s, airy_dtype dtype, const airy_geometry *geometry)
+void airy_simulated_begin(struct airy_simulated *s, airy_dtype dtype, const airy_geometry *geometry)
 {
-    *s = (struct simulated){.dtype = dtype,
-                            .width = geometry->detector.width,
-                            .pixels = geometry->detector.height * geometry->detector.width};
+    *s = (struct airy_simulated){.dtype = dtype,
+                                 .width = geometry->detector.width,
+                                 .pixels = geometry->detector.height * geometry->detector.width};
     /* Detectors keep the top three values of unsigned types for pixels that are not good. */
     s->limit = airy_dtype_is_float(dtype)    ? UINT32_MAX
                : airy_dtype_is_signed(dtype) ? (uint32_t)airy_dtype_largest(dtype)
                                              : (uint32_t)airy_dtype_largest(dtype) - 3;
 }
 
-/* Pieces are taken in turn; what is drawn depends on the pixel alone. */
+/* What is drawn depends on the pixel alone. */
 struct draw {
-    const struct simulated *s;
+    const struct airy_simulated *s;
     uint32_t *counts;
-    atomic_size_t next; /* pixel */
-    atomic_int status;  /* of a piece that failed */
+    atomic_int status; /* of a piece that failed */
 };
 
-static void *draw_pieces(void *user)
+static void draw_piece(void *arg, size_t index, unsigned worker)
 {
-    struct draw *draw = user;
-    const size_t pixels = draw->s->pixels;
-    for (;;) {
-        const size_t i = atomic_fetch_add(&draw->next, PIECE);
-        if (i >= pixels)
-            return NULL;
-        const airy_status status =
-            draw_counts(draw->s, 0, i, pixels - i < PIECE ? pixels - i : PIECE, draw->counts + i);
-        if (status != AIRY_OK)
-            atomic_store(&draw->status, (int)status);
-    }
+    struct draw *draw = arg;
+    const size_t i = index * PIECE, left = draw->s->pixels - i;
+    (void)worker;
+    const airy_status status =
+        draw_counts(draw->s, 0, i, left < PIECE ? left : PIECE, draw->counts + i);
+    if (status != AIRY_OK)
+        atomic_store(&draw->status, (int)status);
 }
 
-airy_status simulated_draw(const struct simulated *s, uint32_t *counts, unsigned threads)
+airy_status airy_simulated_draw(const struct airy_simulated *s, uint32_t *counts, unsigned threads)
 {
     struct draw draw = {.s = s, .counts = counts};
-    tool_work(threads, draw_pieces, &draw);
-    return (airy_status)atomic_load(&draw.status);
+    airy_pool *pool = NULL;
+    AIRY_TRY(airy_pool_create(&pool, threads));
+    airy_pool_run(pool, (s->pixels + PIECE - 1) / PIECE, draw_piece, &draw);
+    airy_pool_destroy(&pool);
+    const airy_status status = (airy_status)atomic_load(&draw.status);
+    AIRY_FAIL_IF(status != AIRY_OK, status, "counts could not be drawn (%s)",
+                 airy_status_name(status));
+    return AIRY_OK;
 }
 
-airy_status simulated_rings(double *mean, const airy_geometry *geometry,
-                            const airy_calibrant *calibrant, const struct simulated_rings *rings)
+airy_status airy_simulated_rings(double *mean, const airy_geometry *geometry,
+                                 const airy_calibrant *calibrant,
+                                 const struct airy_simulated_rings *rings)
 {
     const airy_status status = airy_geometry_centers(geometry, AIRY_UNIT_TTH_RAD, mean);
     if (status != AIRY_OK)
@@ -259,9 +261,9 @@ airy_status simulated_rings(double *mean, const airy_geometry *geometry,
     return AIRY_OK;
 }
 
-void simulated_curve(double q[SIMULATED_POINTS], double curve[SIMULATED_POINTS])
+void airy_simulated_curve(double q[AIRY_SIMULATED_POINTS], double curve[AIRY_SIMULATED_POINTS])
 {
-    for (size_t i = 0; i < SIMULATED_POINTS; i++) {
+    for (size_t i = 0; i < AIRY_SIMULATED_POINTS; i++) {
         q[i] = (double)i;
         curve[i] = 100 / (1 + q[i] * q[i]);
     }
@@ -272,7 +274,7 @@ void simulated_curve(double q[SIMULATED_POINTS], double curve[SIMULATED_POINTS])
  * default curve compresses 7.4 times as the stack does that others measure with; other detectors
  * at a distance that shows the same angles.
  */
-void simulated_distance(airy_geometry *geometry)
+void airy_simulated_distance(airy_geometry *geometry)
 {
     const airy_detector *d = &geometry->detector;
     const double diagonal = hypot((double)d->height * d->pixel1, (double)d->width * d->pixel2);

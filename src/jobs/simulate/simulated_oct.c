@@ -1,11 +1,11 @@
-#include "simulate/simulated_oct.h"
+#include "jobs/simulate/simulated_oct.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "airy/random.h"
-#include "cli/exact_math.h"
+#include "jobs/simulate/exact_math.h"
 
 static double *numbers(size_t count)
 {
@@ -19,8 +19,8 @@ static double *numbers(size_t count)
  */
 static double kernel(double x)
 {
-    const double half = 0.5 * OCT_TAPS, u = 1 - x * x / (half * half);
-    return u > 0 ? exact_exp(2.3 * OCT_TAPS * (sqrt(u) - 1)) : 0;
+    const double half = 0.5 * AIRY_SIMULATED_TAPS, u = 1 - x * x / (half * half);
+    return u > 0 ? airy_exact_exp(2.3 * AIRY_SIMULATED_TAPS * (sqrt(u) - 1)) : 0;
 }
 
 /* Its Fourier transform at a frequency in 1/grid step: the trapezoidal rule. */
@@ -29,38 +29,38 @@ static double kernel_spectrum(double frequency)
     enum { STEPS = 256 };
     double sum = 0.5;
     for (int i = 1; i < STEPS; i++) {
-        const double x = 0.5 * OCT_TAPS * i / STEPS;
+        const double x = 0.5 * AIRY_SIMULATED_TAPS * i / STEPS;
         double c, s;
-        exact_turn(frequency * x, &c, &s);
+        airy_exact_turn(frequency * x, &c, &s);
         sum += kernel(x) * c;
     }
-    return 2 * sum * (0.5 * OCT_TAPS / STEPS);
+    return 2 * sum * (0.5 * AIRY_SIMULATED_TAPS / STEPS);
 }
 
 /* The grid and what repeats of it at both ends; the last place is the grid's end itself. */
-static size_t field_row(const struct simulated_oct *m)
+static size_t field_row(const struct airy_simulated_oct *m)
 {
-    return m->grid + OCT_TAPS + 1;
+    return m->grid + AIRY_SIMULATED_TAPS + 1;
 }
 
-static void make_transform(struct simulated_oct *m)
+static void make_transform(struct airy_simulated_oct *m)
 {
     const double grid = (double)m->grid;
     for (size_t i = 0; i < m->grid; i++)
-        exact_turn((double)i / grid, &m->table[2 * i], &m->table[2 * i + 1]);
+        airy_exact_turn((double)i / grid, &m->table[2 * i], &m->table[2 * i + 1]);
     for (size_t d = 0; d < m->phantom.depth; d++)
         m->apodise[d] = 1 / kernel_spectrum(((double)d - (double)(m->phantom.depth / 2)) / grid);
     for (size_t i = 0; i < m->samples; i++) {
-        const double at = m->place[i] * grid, first = floor(at) - OCT_TAPS / 2 + 1;
-        /* The field is stored from OCT_TAPS / 2 steps in front of 0 on. */
-        m->base[i] = (uint32_t)(first + OCT_TAPS / 2);
-        for (int t = 0; t < OCT_TAPS; t++)
-            m->taps[i * OCT_TAPS + (size_t)t] = kernel(at - first - t);
+        const double at = m->place[i] * grid, first = floor(at) - AIRY_SIMULATED_TAPS / 2 + 1;
+        /* The field is stored from AIRY_SIMULATED_TAPS / 2 steps in front of 0 on. */
+        m->base[i] = (uint32_t)(first + AIRY_SIMULATED_TAPS / 2);
+        for (int t = 0; t < AIRY_SIMULATED_TAPS; t++)
+            m->taps[i * AIRY_SIMULATED_TAPS + (size_t)t] = kernel(at - first - t);
     }
 }
 
 /* Phase that the plan's dispersion takes away, in turns, at a place. */
-static double dispersed(const struct simulated_oct *m, double place)
+static double dispersed(const struct airy_simulated_oct *m, double place)
 {
     const double *d = m->dispersion;
     const double t = place * (double)m->samples / (double)(m->samples - 1);
@@ -68,20 +68,20 @@ static double dispersed(const struct simulated_oct *m, double place)
 }
 
 /* Add a reflector's field: its phase falls with k as the resampled line's does. */
-static void add_reflector(const struct simulated_oct *m, const struct oct_reflector *r,
+static void add_reflector(const struct airy_simulated_oct *m, const struct airy_oct_reflector *r,
                           double depth_um, double *h)
 {
-    const double amplitude = exact_exp(r->db * 0.11512925464970229); /* ln(10) / 20 */
+    const double amplitude = airy_exact_exp(r->db * 0.11512925464970229); /* ln(10) / 20 */
     const double bins = 2e-6 * depth_um * m->span, start = -2e-6 * depth_um / m->ends[0];
     for (size_t i = 0; i < m->samples; i++) {
         double c, s;
-        exact_turn(bins * m->place[i] + start - dispersed(m, m->place[i]), &c, &s);
+        airy_exact_turn(bins * m->place[i] + start - dispersed(m, m->place[i]), &c, &s);
         h[i] += amplitude * c;
         h[m->samples + i] += amplitude * s;
     }
 }
 
-static void make_places(struct simulated_oct *m)
+static void make_places(struct airy_simulated_oct *m)
 {
     const double kmax = 1 / m->ends[0], kmin = 1 / m->ends[1];
     m->span = kmax - kmin;
@@ -91,14 +91,14 @@ static void make_places(struct simulated_oct *m)
 }
 
 /* Electrons of the reference arm, with the pixels' own gain. */
-static void make_electrons(struct simulated_oct *m)
+static void make_electrons(struct airy_simulated_oct *m)
 {
     double most = 0;
     for (size_t i = 0; i < m->samples; i++) {
         const double lambda = 1 / (1 / m->ends[0] - m->place[i] * m->span),
                      x = (lambda - m->center) / m->width;
         /* 4 ln 2 */
-        m->electrons[i] = m->spectrum ? m->spectrum[i] : exact_exp(-2.772588722239781 * x * x);
+        m->electrons[i] = m->spectrum ? m->spectrum[i] : airy_exact_exp(-2.772588722239781 * x * x);
         most = m->electrons[i] > most ? m->electrons[i] : most;
     }
     for (size_t i = 0; i < m->samples; i++) {
@@ -113,23 +113,23 @@ static void make_electrons(struct simulated_oct *m)
     }
 }
 
-bool simulated_oct_begin(struct simulated_oct *m)
+bool airy_simulated_oct_begin(struct airy_simulated_oct *m)
 {
     const size_t n = m->samples;
     for (m->grid = 2; m->grid < n; m->grid *= 2)
         continue;
     const size_t places = m->frames / m->repeats + (m->frames % m->repeats != 0);
-    m->phantom = (struct phantom){.seed = m->seed,
-                                  .depth = n / 2,
-                                  .lines = m->lines,
-                                  .places = places,
-                                  .beam = m->beam,
-                                  .flow = m->flow * 0.15915494309189535};
+    m->phantom = (struct airy_phantom){.seed = m->seed,
+                                       .depth = n / 2,
+                                       .lines = m->lines,
+                                       .places = places,
+                                       .beam = m->beam,
+                                       .flow = m->flow * 0.15915494309189535};
     m->place = numbers(n);
     m->electrons = numbers(n);
     m->still = numbers(2 * n);
     m->turn = numbers(2 * n);
-    m->taps = numbers(n * OCT_TAPS);
+    m->taps = numbers(n * AIRY_SIMULATED_TAPS);
     m->base = calloc(n, sizeof(uint32_t));
     m->apodise = numbers(n / 2 + 1);
     m->table = numbers(2 * m->grid);
@@ -141,7 +141,7 @@ bool simulated_oct_begin(struct simulated_oct *m)
     make_transform(m);
     for (size_t i = 0; i < n; i++) {
         const double middle = (double)(m->phantom.depth / 2) * m->place[i];
-        exact_turn(middle - dispersed(m, m->place[i]), &m->turn[i], &m->turn[n + i]);
+        airy_exact_turn(middle - dispersed(m, m->place[i]), &m->turn[i], &m->turn[n + i]);
     }
     for (size_t r = 0; r < m->count; r++)
         if (m->reflectors[r].slope_um == 0)
@@ -149,7 +149,7 @@ bool simulated_oct_begin(struct simulated_oct *m)
     return true;
 }
 
-void simulated_oct_end(struct simulated_oct *m)
+void airy_simulated_oct_end(struct airy_simulated_oct *m)
 {
     free(m->place);
     free(m->electrons);
@@ -161,7 +161,7 @@ void simulated_oct_end(struct simulated_oct *m)
     free(m->table);
 }
 
-bool simulated_oct_scratch(const struct simulated_oct *m, struct oct_scratch *s)
+bool airy_simulated_oct_scratch(const struct airy_simulated_oct *m, struct airy_oct_scratch *s)
 {
     const size_t n = m->samples;
     memset(s, 0, sizeof(*s));
@@ -172,12 +172,12 @@ bool simulated_oct_scratch(const struct simulated_oct *m, struct oct_scratch *s)
     s->words = malloc(4 * n * sizeof(uint32_t));
     s->codes = malloc(n * sizeof(uint16_t));
     return s->field && s->work && s->h && s->counts && s->words && s->codes &&
-           (m->count || phantom_begin(&s->phantom, &m->phantom));
+           (m->count || airy_phantom_begin(&s->phantom, &m->phantom));
 }
 
-void simulated_oct_release(struct oct_scratch *s)
+void airy_simulated_oct_release(struct airy_oct_scratch *s)
 {
-    phantom_end(&s->phantom);
+    airy_phantom_end(&s->phantom);
     free(s->field);
     free(s->work);
     free(s->h);
@@ -186,49 +186,50 @@ void simulated_oct_release(struct oct_scratch *s)
     free(s->codes);
 }
 
-size_t simulated_oct_line_bytes(const struct simulated_oct *m)
+size_t airy_simulated_oct_line_bytes(const struct airy_simulated_oct *m)
 {
     return m->packing ? m->samples * (size_t)m->bits / 8 : m->samples * airy_dtype_size(m->dtype);
 }
 
-double simulated_oct_bin(const struct simulated_oct *m, double depth_um)
+double airy_simulated_oct_bin(const struct airy_simulated_oct *m, double depth_um)
 {
     return 2e-6 * depth_um * m->span;
 }
 
 /* Where the beam is while a line is recorded. */
-static struct phantom_line find_line(const struct simulated_oct *m, size_t frame, size_t line)
+static struct airy_phantom_line find_line(const struct airy_simulated_oct *m, size_t frame,
+                                          size_t line)
 {
     const double count = (double)m->lines;
     const bool back = m->bidirectional && frame % 2 == 1;
     double x = (double)(back ? m->lines - 1 - line : line);
     if (m->sinusoidal) { /* airy_oct_params.sinusoidal, the other way round */
         double c, s;
-        exact_turn(0.5 * x / count, &c, &s);
+        airy_exact_turn(0.5 * x / count, &c, &s);
         x = 0.5 * count * (1 - c);
     }
-    return (struct phantom_line){.x = x,
-                                 .place = frame / m->repeats,
-                                 .time = (uint64_t)frame * m->lines + line,
-                                 .frame = frame};
+    return (struct airy_phantom_line){.x = x,
+                                      .place = frame / m->repeats,
+                                      .time = (uint64_t)frame * m->lines + line,
+                                      .frame = frame};
 }
 
 /* The phantom's bins to the places of the samples. */
-static void spread(const struct simulated_oct *m, struct oct_scratch *s,
-                   const struct phantom_line *line)
+static void spread(const struct airy_simulated_oct *m, struct airy_oct_scratch *s,
+                   const struct airy_phantom_line *line)
 {
-    enum { HALF = OCT_TAPS / 2 };
+    enum { HALF = AIRY_SIMULATED_TAPS / 2 };
     const size_t n = m->samples, grid = m->grid, depth = m->phantom.depth, low = depth / 2,
                  row = field_row(m);
     double *re = s->field + HALF, *im = re + row;
-    phantom_field(&m->phantom, &s->phantom, line, s->work, s->work + depth);
+    airy_phantom_field(&m->phantom, &s->phantom, line, s->work, s->work + depth);
     memset(s->field, 0, 2 * row * sizeof(double));
     for (size_t d = 0; d < depth; d++) {
         const size_t to = (d + grid - low) % grid;
         re[to] = s->work[d] * m->apodise[d];
         im[to] = s->work[depth + d] * m->apodise[d];
     }
-    exact_transform(re, im, grid, m->table, s->work);
+    airy_exact_transform(re, im, grid, m->table, s->work);
     for (size_t i = 0; i < HALF; i++) { /* the field repeats */
         (re - HALF)[i] = re[(grid + i - HALF) % grid];
         (im - HALF)[i] = im[(grid + i - HALF) % grid];
@@ -238,7 +239,8 @@ static void spread(const struct simulated_oct *m, struct oct_scratch *s,
         im[grid + i] = im[i % grid];
     }
     for (size_t i = 0; i < n; i++) {
-        const double *w = m->taps + i * OCT_TAPS, *a = s->field + m->base[i], *b = a + row;
+        const double *w = m->taps + i * AIRY_SIMULATED_TAPS, *a = s->field + m->base[i],
+                     *b = a + row;
         const double x = ((w[0] * a[0] + w[1] * a[1]) + (w[2] * a[2] + w[3] * a[3])) +
                          ((w[4] * a[4] + w[5] * a[5]) + (w[6] * a[6] + w[7] * a[7]));
         const double y = ((w[0] * b[0] + w[1] * b[1]) + (w[2] * b[2] + w[3] * b[3])) +
@@ -249,10 +251,10 @@ static void spread(const struct simulated_oct *m, struct oct_scratch *s,
 }
 
 /* The sample arm's field of a line, into s->h. */
-static void make_field(const struct simulated_oct *m, struct oct_scratch *s, size_t frame,
+static void make_field(const struct airy_simulated_oct *m, struct airy_oct_scratch *s, size_t frame,
                        size_t line)
 {
-    const struct phantom_line at = find_line(m, frame, line);
+    const struct airy_phantom_line at = find_line(m, frame, line);
     if (!m->count) {
         spread(m, s, &at);
         return;
@@ -265,7 +267,8 @@ static void make_field(const struct simulated_oct *m, struct oct_scratch *s, siz
 }
 
 /* Electrons, with a balanced detector those of either half; counts: [2][samples]. */
-static airy_status expose(const struct simulated_oct *m, struct oct_scratch *s, uint64_t stream)
+static airy_status expose(const struct airy_simulated_oct *m, struct airy_oct_scratch *s,
+                          uint64_t stream)
 {
     const size_t n = m->samples;
     double *const other = s->counts + n;
@@ -287,7 +290,8 @@ static airy_status expose(const struct simulated_oct *m, struct oct_scratch *s, 
 }
 
 /* Sums of eight 16-bit numbers of each sample. */
-static void add_read_noise(const struct simulated_oct *m, struct oct_scratch *s, uint64_t stream)
+static void add_read_noise(const struct airy_simulated_oct *m, struct airy_oct_scratch *s,
+                           uint64_t stream)
 {
     if (m->noiseless || m->read_noise == 0)
         return;
@@ -315,7 +319,7 @@ static void pack(uint8_t *out, const uint16_t *codes, size_t samples, int bits)
 }
 
 /* The converter: 0 to 2^bits - 1 for an empty to a full well; balanced: half of it is 0. */
-static void digitise(const struct simulated_oct *m, struct oct_scratch *s, void *out)
+static void digitise(const struct airy_simulated_oct *m, struct airy_oct_scratch *s, void *out)
 {
     const double top = (double)((1u << m->bits) - 1), middle = (double)(1u << (m->bits - 1)),
                  scale = top / m->full_well;
@@ -338,10 +342,10 @@ static void digitise(const struct simulated_oct *m, struct oct_scratch *s, void 
         ((int16_t *)out)[i] = (int16_t)(s->codes[i] - (int)middle);
 }
 
-airy_status simulated_oct_lines(const struct simulated_oct *m, struct oct_scratch *s, size_t frame,
-                                size_t first, size_t count, void *out)
+airy_status airy_simulated_oct_lines(const struct airy_simulated_oct *m, struct airy_oct_scratch *s,
+                                     size_t frame, size_t first, size_t count, void *out)
 {
-    const size_t bytes = simulated_oct_line_bytes(m);
+    const size_t bytes = airy_simulated_oct_line_bytes(m);
     for (size_t i = 0; i < count; i++) {
         const uint64_t stream = (uint64_t)frame * m->lines + first + i;
         make_field(m, s, frame, first + i);

@@ -1,11 +1,11 @@
-#include "simulate/phantom.h"
+#include "jobs/simulate/phantom.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "airy/random.h"
-#include "cli/exact_math.h"
+#include "jobs/simulate/exact_math.h"
 
 enum { LAYERS = 5, TISSUE = 0, BLOOD = 1 };
 
@@ -26,10 +26,10 @@ static const double vessel_x = 0.62, vessel_z = 0.21, vessel_width = 0.085, vess
 /* Amplitude of a power ratio in dB. */
 static double amplitude(double db)
 {
-    return exact_exp(db * 0.11512925464970229); /* ln(10) / 20 */
+    return airy_exact_exp(db * 0.11512925464970229); /* ln(10) / 20 */
 }
 
-bool phantom_begin(struct phantom_scratch *s, const struct phantom *p)
+bool airy_phantom_begin(struct airy_phantom_scratch *s, const struct airy_phantom *p)
 {
     const size_t columns = 2 * p->beam;
     memset(s, 0, sizeof(*s));
@@ -44,7 +44,7 @@ bool phantom_begin(struct phantom_scratch *s, const struct phantom *p)
     return good && s->words;
 }
 
-void phantom_end(struct phantom_scratch *s)
+void airy_phantom_end(struct airy_phantom_scratch *s)
 {
     for (int i = 0; i < 2; i++) {
         free(s->column[i]);
@@ -56,7 +56,7 @@ void phantom_end(struct phantom_scratch *s)
 }
 
 /* Sums of four 16-bit numbers less their mean, of variance 1/2 for either part. */
-static void draw_column(const struct phantom *p, struct phantom_scratch *s, int kind,
+static void draw_column(const struct airy_phantom *p, struct airy_phantom_scratch *s, int kind,
                         uint64_t number, float *to)
 {
     static const float scale = 0x1.3988e2p-16f; /* sqrt(1/2) / sqrt(4 (2^32 - 1) / 12) */
@@ -75,7 +75,7 @@ static void draw_column(const struct phantom *p, struct phantom_scratch *s, int 
  * How much of each column around x a line sees: a beam that falls as a cosine, so that neighbouring lines
  * share most of them. The number of the first one; columns count from the leftmost that line 0 sees.
  */
-static uint64_t weigh(const struct phantom *p, double x, double weight[2 * PHANTOM_MOST_BEAM])
+static uint64_t weigh(const struct airy_phantom *p, double x, double weight[2 * AIRY_PHANTOM_BEAM])
 {
     const size_t columns = 2 * p->beam;
     const double left = floor(x);
@@ -83,7 +83,7 @@ static uint64_t weigh(const struct phantom *p, double x, double weight[2 * PHANT
     for (size_t i = 0; i < columns; i++) {
         double c, turn;
         const double distance = x - left + (double)p->beam - 1 - (double)i;
-        exact_turn(distance / (double)columns, &c, &turn);
+        airy_exact_turn(distance / (double)columns, &c, &turn);
         weight[i] = 0.5 + 0.5 * c;
         squares += weight[i] * weight[i];
     }
@@ -92,8 +92,8 @@ static uint64_t weigh(const struct phantom *p, double x, double weight[2 * PHANT
     return (uint64_t)(left + 1);
 }
 
-static const float *find_column(const struct phantom *p, struct phantom_scratch *s, int kind,
-                                uint64_t number)
+static const float *find_column(const struct airy_phantom *p, struct airy_phantom_scratch *s,
+                                int kind, uint64_t number)
 {
     const size_t slot = number % (2 * p->beam);
     float *column = s->column[kind] + slot * 2 * p->depth;
@@ -104,9 +104,9 @@ static const float *find_column(const struct phantom *p, struct phantom_scratch 
     return column;
 }
 
-static void gather_tissue(const struct phantom *p, struct phantom_scratch *s, double x)
+static void gather_tissue(const struct airy_phantom *p, struct airy_phantom_scratch *s, double x)
 {
-    double weight[2 * PHANTOM_MOST_BEAM];
+    double weight[2 * AIRY_PHANTOM_BEAM];
     const uint64_t first = weigh(p, x, weight);
     float *sum = s->sum[TISSUE];
     memset(sum, 0, 2 * p->depth * sizeof(float));
@@ -119,11 +119,11 @@ static void gather_tissue(const struct phantom *p, struct phantom_scratch *s, do
 }
 
 /* Every scatterer turns at the pace of its own place: 1 - r^2 of that in the middle. */
-static void gather_blood(const struct phantom *p, struct phantom_scratch *s, double x,
-                         const struct phantom_vessel *v, uint64_t time)
+static void gather_blood(const struct airy_phantom *p, struct airy_phantom_scratch *s, double x,
+                         const struct airy_phantom_vessel *v, uint64_t time)
 {
     const size_t depth = p->depth;
-    double weight[2 * PHANTOM_MOST_BEAM];
+    double weight[2 * AIRY_PHANTOM_BEAM];
     const uint64_t first = weigh(p, x, weight);
     float *sum = s->sum[BLOOD];
     memset(sum, 0, 2 * depth * sizeof(float));
@@ -136,7 +136,7 @@ static void gather_blood(const struct phantom *p, struct phantom_scratch *s, dou
             double c, turn;
             if (below * below >= 1)
                 continue;
-            exact_turn(r2 < 1 ? p->flow * (1 - r2) * (double)time : 0, &c, &turn);
+            airy_exact_turn(r2 < 1 ? p->flow * (1 - r2) * (double)time : 0, &c, &turn);
             const double re = (double)column[d], im = (double)column[depth + d];
             sum[d] += (float)(weight[i] * (re * c - im * turn));
             sum[depth + d] += (float)(weight[i] * (re * turn + im * c));
@@ -145,7 +145,7 @@ static void gather_blood(const struct phantom *p, struct phantom_scratch *s, dou
 }
 
 /* Columns of another stream are drawn anew. */
-static void select_stream(const struct phantom *p, struct phantom_scratch *s, int kind,
+static void select_stream(const struct airy_phantom *p, struct airy_phantom_scratch *s, int kind,
                           uint64_t stream)
 {
     if (s->stream[kind] != stream)
@@ -156,12 +156,12 @@ static void select_stream(const struct phantom *p, struct phantom_scratch *s, in
 static double wave(double turns)
 {
     double c, s;
-    exact_turn(turns, &c, &s);
+    airy_exact_turn(turns, &c, &s);
     return s;
 }
 
 /* Where layers begin, in bins; the last one ends at infinity. */
-static void find_layers(const struct phantom *p, double u, double y, double first[LAYERS + 1])
+static void find_layers(const struct airy_phantom *p, double u, double y, double first[LAYERS + 1])
 {
     const double depth = (double)p->depth, v = u - 0.45;
     first[0] = depth *
@@ -174,19 +174,19 @@ static void find_layers(const struct phantom *p, double u, double y, double firs
 }
 
 /* It lies where it is, whatever the surface above does: its scatterers keep their pace from line to line. */
-struct phantom_vessel phantom_find_vessel(const struct phantom *p, double y)
+struct airy_phantom_vessel airy_phantom_find_vessel(const struct airy_phantom *p, double y)
 {
     double first[LAYERS + 1];
     const double x = vessel_x + 0.06 * y;
     find_layers(p, x, y, first);
-    return (struct phantom_vessel){.x = x * (double)p->lines,
-                                   .z = first[0] + vessel_z * (double)p->depth,
-                                   .width = vessel_width * (double)p->lines,
-                                   .height = vessel_height * (double)p->depth};
+    return (struct airy_phantom_vessel){.x = x * (double)p->lines,
+                                        .z = first[0] + vessel_z * (double)p->depth,
+                                        .width = vessel_width * (double)p->lines,
+                                        .height = vessel_height * (double)p->depth};
 }
 
-void phantom_field(const struct phantom *p, struct phantom_scratch *s,
-                   const struct phantom_line *line, double *re, double *im)
+void airy_phantom_field(const struct airy_phantom *p, struct airy_phantom_scratch *s,
+                        const struct airy_phantom_line *line, double *re, double *im)
 {
     const size_t depth = p->depth;
     const double bins = (double)depth, u = line->x / (double)p->lines,
@@ -201,7 +201,7 @@ void phantom_field(const struct phantom *p, struct phantom_scratch *s,
     }
     const double blood_level = share * amplitude(blood.reflectivity),
                  blood_loss = amplitude(-blood.loss / bins);
-    const struct phantom_vessel vessel = phantom_find_vessel(p, y);
+    const struct airy_phantom_vessel vessel = airy_phantom_find_vessel(p, y);
     const double across = (line->x - vessel.x) / vessel.width;
     select_stream(p, s, TISSUE, line->place);
     gather_tissue(p, s, line->x);
