@@ -8,6 +8,7 @@
 #include "airy/peaks_stack.h"
 #include "airy/resume.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "jobs/configuration.h"
 #include "jobs/geometry.h"
 #include "jobs/pattern.h"
@@ -23,8 +24,9 @@ struct values {
     struct airy_compute_values compute;
     double noise, cutoff_pick, cutoff_peak;
     size_t patch, connected, max_pixels, max_peaks, batch;
-    bool no_clip, resume, force;
+    bool no_clip, resume, force, is_replayed;
     char *output;
+    airy_geometry replayed; /* of the result whose parameters were taken over */
 };
 
 #define MEMBER(name) offsetof(struct values, name)
@@ -253,7 +255,7 @@ struct search {
 
 static const char *first_path(const struct search *s)
 {
-    return s->v->stack.paths.items[0];
+    return airy_job_stack_name(&s->v->stack);
 }
 
 /* ---- check ---- */
@@ -292,6 +294,14 @@ static airy_status check_peaks(const airy_job *job)
                     v->connected, v->patch * v->patch, v->patch);
     AIRY_FAIL_ON_IF(v->resume && !v->output, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s continues a file, and no output is named", "resume");
+    return AIRY_OK;
+}
+
+static airy_status replay(airy_job *job, const char *configuration)
+{
+    struct values *v = job->values;
+    AIRY_TRY(airy_geometry_parse(&v->replayed, configuration));
+    v->is_replayed = true;
     return AIRY_OK;
 }
 
@@ -342,12 +352,25 @@ static airy_status open_stack(struct search *s)
     return v->output ? airy_job_keep_stack(s->stack, v->output) : AIRY_OK;
 }
 
+/* That of a result counts more than the file's, and less than each given value. */
+static void take_replayed(airy_stack_meta *meta, const airy_geometry *replayed)
+{
+    const bool marks = meta->geometry.detector.dectris_dummy;
+    meta->has_geometry = true;
+    meta->geometry = *replayed;
+    meta->geometry.detector.dectris_dummy |= marks &&
+                                             strcmp(replayed->detector.name, "Detector") == 0;
+}
+
 static airy_status find_geometry(struct search *s)
 {
     const airy_geometry_params given =
         airy_job_geometry_params(s->job, &s->v->geometry, first_path(s));
     airy_geometry *g = &s->geometry;
-    AIRY_TRY(airy_geometry_hold(s->stack, NULL, &given));
+    if (s->v->is_replayed && !airy_geometry_is_given(&given))
+        take_replayed(&s->meta, &s->v->replayed);
+    else
+        AIRY_TRY(airy_geometry_hold(s->stack, NULL, &given));
     AIRY_TRY(airy_geometry_resolve(g, &given, &s->meta, s->info.height, s->info.width));
     AIRY_FAIL_ON_IF((given.sensor.material[0] || given.attenuation != 0) && !g->parallax,
                     AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s goes with parallax",
@@ -492,28 +515,18 @@ static airy_status prepare_resume(struct search *s)
     return AIRY_OK;
 }
 
-/* "1.23 GiB" */
-static const char *bytes_text(char text[32], double bytes)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    size_t unit = 0;
-    for (; bytes >= 1024 && unit < 4; unit++)
-        bytes /= 1024;
-    snprintf(text, 32, unit ? "%.3g %s" : "%.0f %s", bytes, units[unit]);
-    return text;
-}
-
 static void sum_up(const struct search *s, const airy_peaks_run_info *info, double size)
 {
     const airy_run_info *run = &info->run;
     const size_t all = run->frames + run->resumed, good = all > run->bad ? all - run->bad : 1;
     const double each = (double)good, rate = (double)(run->frames - run->bad) / run->seconds;
-    char stack[128] = "", file[48] = "", text[2][32];
+    char stack[128] = "", file[48] = "", text[2][AIRY_NUMBER_TEXT];
     if (s->v->output)
-        snprintf(file, sizeof(file), ", %s", bytes_text(text[0], size));
+        snprintf(file, sizeof(file), ", %s", airy_bytes_text(text[0], size));
     if (s->v->output && !run->resumed)
         snprintf(stack, sizeof(stack), " (the stack has %.3g times as much, %s; plain %.3g times)",
-                 (double)run->stored_bytes / size, bytes_text(text[1], (double)run->stored_bytes),
+                 (double)run->stored_bytes / size,
+                 airy_bytes_text(text[1], (double)run->stored_bytes),
                  (double)run->decoded_bytes / size);
     airy_job_sum_up(
         s->job, "%zu frame%s, %.4g pixels and %.4g peaks a frame%s%s, %.3g s (%.4g frames/s)%s",
@@ -657,6 +670,7 @@ const struct airy_job_kind airy_job_peaks = {
     .results = results,
     .values_size = sizeof(struct values),
     .state_size = sizeof(struct search),
+    .replay = replay,
     .check = check,
     .open = open_search,
     .run = run,
