@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdint.h>
 
 #include "airy/status.h"
@@ -74,15 +73,35 @@ AIRY_API airy_status airy_file_commit(int fd, char *partial, const char *path, b
 AIRY_API airy_status airy_file_open_text(int *fd, const char *path);
 
 /**
- * Read the next line of a text without its line feed.
+ * A text that is open for its lines:
  *
- * @param line   out, [size]; a longer comment, whose first mark is '#', is cut
- * @param bytes  out, those of the line with its line feed; 0: the text has ended
+ *     airy_text *text = NULL;
+ *     char *line;
+ *     if (airy_text_open(&text, "curve.txt") == AIRY_OK)
+ *         while (airy_text_next(text, &line) == AIRY_OK && line)
+ *             ... airy_text_line(text) is the number of the line
+ *     airy_text_close(&text);
  *
- * Errors: AIRY_ERR_FORMAT (a byte 0, a carriage return without a line feed, a line that does not
- * fit), AIRY_ERR_IO; the sentence does not name the file. Any thread.
+ * One thread at a time.
  */
-AIRY_API airy_status airy_file_read_line(char *line, size_t size, size_t *bytes, FILE *file);
+typedef struct airy_text airy_text;
+/** Open a text. Errors: those of airy_file_open_text. */
+AIRY_API airy_status airy_text_open(airy_text **text, const char *path);
+/**
+ * Read the next line.
+ *
+ * @param line  out: the line without its end, which the caller may change; it is there until the
+ *              next call. NULL behind the last one
+ *
+ * A comment, whose first mark is '#', may be as long as 1 MB; it is cut. Errors: AIRY_ERR_FORMAT (a
+ * byte 0, a carriage return without a line feed, a line of more than 4094 bytes), AIRY_ERR_IO,
+ * AIRY_ERR_PARAM. The sentence begins with "PATH line N: ".
+ */
+AIRY_API airy_status airy_text_next(airy_text *text, char **line);
+/** Return the number of the line that was read last, from 1 on. */
+AIRY_API size_t airy_text_line(const airy_text *text);
+/** Close the text. Set *text to NULL. */
+AIRY_API void airy_text_close(airy_text **text);
 
 /** Remove a file that has not got its name, if it is there. Any thread. */
 AIRY_API void airy_file_remove(const char *partial);

@@ -510,9 +510,55 @@ static void check_text(struct check *c)
     CHECK_FAILS(c, airy_file_open_text(&fd, NULL), AIRY_ERR_PARAM, "missing");
 }
 
+/* Lines of a text; what is no line of a text ends it. */
+static void check_text_lines(struct check *c)
+{
+    if (!check_case(c, "bounds_text_lines"))
+        return;
+    static const char two[] = "\xef\xbb\xbf"
+                              "1 2\r\n\nend",
+                      zero[] = "1\n2\0003\n", turned[] = "1\r2\r";
+    static const struct {
+        const char *text;
+        size_t size, good;
+        const char *sentence;
+    } bad[] = {
+        {zero, sizeof(zero) - 1, 1, "line 2: a byte of value 0, which is in no text"},
+        {turned, sizeof(turned) - 1, 0, "line 1: lines that end in a carriage return alone"}};
+    airy_text *text = NULL;
+    char *line = NULL, *large = check_alloc(c, 5000);
+    if (!CHECK_OK(c, airy_text_open(&text, stack_spill(c, "two", two, sizeof(two) - 1))))
+        return;
+    CHECK(c, airy_text_next(text, &line) == AIRY_OK && line && strcmp(line, "1 2") == 0);
+    CHECK(c, airy_text_next(text, &line) == AIRY_OK && line && !*line);
+    CHECK(c, airy_text_next(text, &line) == AIRY_OK && line && strcmp(line, "end") == 0);
+    CHECK(c, airy_text_line(text) == 3);
+    CHECK(c, airy_text_next(text, &line) == AIRY_OK && !line);
+    airy_text_close(&text);
+    CHECK(c, !text);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        CHECK_OK(c, airy_text_open(&text, stack_spill(c, "bad", bad[i].text, bad[i].size)));
+        for (size_t k = 0; k < bad[i].good; k++)
+            CHECK_OK(c, airy_text_next(text, &line));
+        CHECK_FAILS(c, airy_text_next(text, &line), AIRY_ERR_FORMAT, bad[i].sentence);
+        airy_text_close(&text);
+    }
+    memset(large, '1', 5000);
+    CHECK_OK(c, airy_text_open(&text, stack_spill(c, "large", large, 5000)));
+    CHECK_FAILS(c, airy_text_next(text, &line), AIRY_ERR_FORMAT, "line 1: longer than 4094 bytes");
+    airy_text_close(&text);
+    large[0] = '#';
+    CHECK_OK(c, airy_text_open(&text, stack_spill(c, "remark", large, 5000)));
+    CHECK(c, airy_text_next(text, &line) == AIRY_OK && line && strlen(line) == 4095);
+    airy_text_close(&text);
+    CHECK_FAILS(c, airy_text_open(&text, "/none/x"), AIRY_ERR_NOT_FOUND, "/none/x");
+    CHECK_FAILS(c, airy_text_open(&text, NULL), AIRY_ERR_PARAM, "NULL");
+}
+
 void check_image_bounds(struct check *c)
 {
     check_text(c);
+    check_text_lines(c);
     check_deflate(c);
     check_deflate_shared(c);
     check_deflate_kept(c);

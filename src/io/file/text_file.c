@@ -134,31 +134,3 @@ airy_status airy_file_open_stream(FILE **file, const char *path)
     *file = opened;
     return AIRY_OK;
 }
-
-airy_status airy_file_read_line(char *line, size_t size, size_t *bytes, FILE *file)
-{
-    enum { LONGEST = 1 << 20 }; /* bytes of a comment */
-    size_t n = 0, used = 0;
-    bool turned = false;
-    AIRY_FAIL_IF(!line || !size || !bytes || !file, AIRY_ERR_PARAM,
-                 "airy_file_read_line: an argument is missing");
-    for (int c; (c = getc(file)) != EOF; n++) {
-        if (c == '\n') {
-            n++;
-            break;
-        }
-        AIRY_FAIL_IF(c == 0, AIRY_ERR_FORMAT, "a byte of value 0, which is in no text");
-        AIRY_FAIL_IF(turned, AIRY_ERR_FORMAT,
-                     "lines that end in a carriage return alone; convert them to line feeds");
-        turned = c == '\r';
-        if (!turned && used + 1 < size)
-            line[used++] = (char)c;
-        AIRY_FAIL_IF(n == LONGEST, AIRY_ERR_FORMAT, "longer than 1 MB, so this is no text");
-    }
-    line[used] = 0;
-    AIRY_FAIL_IF(used + 1 == size && line[strspn(line, " \t")] != '#', AIRY_ERR_FORMAT,
-                 "longer than %zu bytes", size - 2);
-    AIRY_FAIL_IF(ferror(file), AIRY_ERR_IO, "cannot be read (%s)", strerror(errno));
-    *bytes = n;
-    return AIRY_OK;
-}

@@ -9,7 +9,6 @@
 #include "airy/integrate.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "io/file/plain_file.h"
 #include "jobs/geometry.h"
 #include "jobs/groups.h"
 #include "jobs/simulate/simulated.h"
@@ -174,7 +173,7 @@ struct simulation {
     uint8_t *mask;
     uint32_t *base;
     size_t points; /* of the curve */
-    FILE *file;    /* that it is read from */
+    airy_text *text; /* that it is read from */
 };
 
 /* What sentences call the curve's file. */
@@ -206,15 +205,13 @@ static airy_status add_point(struct simulation *s, size_t *room, const double po
 /* Two columns of numbers; comments begin with '#'. */
 static airy_status read_lines(struct simulation *s)
 {
-    char line[4096];
-    size_t room = 0, bytes = 0;
-    for (size_t number = 1;; number++) {
-        const airy_status status = airy_file_read_line(line, sizeof(line), &bytes, s->file);
+    char *line = NULL;
+    size_t room = 0;
+    for (;;) {
+        const airy_status status = airy_text_next(s->text, &line);
         if (status != AIRY_OK)
-            return airy_about(
-                AIRY_SUBJECT_PARAMETER, "curve",
-                airy_fail_context(status, "curve %s line %zu", curve_name(s), number));
-        if (bytes == 0)
+            return airy_about(AIRY_SUBJECT_PARAMETER, "curve", airy_fail_context(status, "curve"));
+        if (!line)
             return AIRY_OK;
         const char *text = line + strspn(line, " \t");
         double point[2] = {(double)NAN, (double)NAN};
@@ -222,7 +219,7 @@ static airy_status read_lines(struct simulation *s)
             continue;
         if (sscanf(text, "%lf%*[ \t,;]%lf", &point[0], &point[1]) != 2)
             point[0] = (double)NAN;
-        AIRY_TRY(add_point(s, &room, point, number));
+        AIRY_TRY(add_point(s, &room, point, airy_text_line(s->text)));
     }
 }
 
@@ -245,7 +242,7 @@ static airy_status read_array(struct simulation *s, const airy_host_view *view)
 
 static airy_status open_curve(struct simulation *s)
 {
-    const airy_status status = airy_file_open_stream(&s->file, s->v->curve.path);
+    const airy_status status = airy_text_open(&s->text, s->v->curve.path);
     return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "curve");
 }
 
@@ -413,8 +410,7 @@ static airy_status run(airy_job *job, void *state)
 static void close_simulation(void *state)
 {
     struct simulation *s = state;
-    if (s->file)
-        fclose(s->file);
+    airy_text_close(&s->text);
     free(s->mean);
     free(s->mask);
     free(s->base);

@@ -323,6 +323,16 @@ int tool_check_files(const struct common *common)
     return code;
 }
 
+int tool_failed_open(const struct common *common, const char *option)
+{
+    airy_error error;
+    airy_error_get(&error);
+    if (*option)
+        snprintf(error.text, sizeof(error.text), "%.*s: %s", (int)strcspn(option, " "), option,
+                 airy_last_error());
+    return tool_failed_as(common, &error);
+}
+
 FILE *tool_open_text(const struct common *common, const char *option, const char *path)
 {
     int fd = -1;
@@ -334,12 +344,7 @@ FILE *tool_open_text(const struct common *common, const char *option, const char
         tool_fail(common, "%s%s: out of memory", option, path);
         return NULL;
     }
-    airy_error error;
-    airy_error_get(&error);
-    if (*option)
-        snprintf(error.text, sizeof(error.text), "%.*s: %s", (int)strcspn(option, " "), option,
-                 airy_last_error());
-    tool_failed_as(common, &error);
+    (void)tool_failed_open(common, option);
     return NULL;
 }
 

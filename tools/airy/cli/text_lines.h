@@ -1,23 +1,26 @@
-/* Lines of text files, one after another; what is no text, or too long, ends the reading. */
+/* Lines of a text that an option or an argument names, with failures printed. */
 #ifndef AIRY_TOOLS_CLI_TEXT_LINES_H
 #define AIRY_TOOLS_CLI_TEXT_LINES_H
 
+#include "airy/file.h"
 #include "cli/tool.h"
 
 struct text_lines {
     const struct common *common;
     const char *option; /* "--curve ", or "" */
     const char *path;
-    FILE *file;
+    airy_text *text;
     size_t number; /* of the line that was read last, from 1 */
-    char line[4096];
 };
 
+/* Open it; false after a message. */
+bool text_open(struct text_lines *lines, const struct common *common, const char *option,
+               const char *path);
 /*
- * The next line without its end, or NULL at the end, where *code stays, or after a failure, which is
- * printed and becomes *code: a byte 0, a carriage return without a line feed, a line that does not
- * fit, a read that fails. A comment, whose first mark is '#', may be longer; it is cut.
+ * Return the next line, as airy_text_next does; NULL at the end, where *code stays, or after a failure,
+ * which is printed and becomes *code.
  */
 char *text_next(struct text_lines *lines, int *code);
+void text_close(struct text_lines *lines);
 
 #endif

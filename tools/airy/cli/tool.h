@@ -244,6 +244,8 @@ airy_status tool_file_open(struct tool_file *file, const struct common *common, 
 airy_status tool_file_close(struct tool_file *file, bool sync);
 /* airy_file_open_text of an option "--NAME ", or of an argument (""). NULL after it was said why. */
 FILE *tool_open_text(const struct common *common, const char *option, const char *path);
+/* Print the failure of opening the text of such an option or argument. Exit code. */
+int tool_failed_open(const struct common *common, const char *option);
 /* Flush stdout; a message and exit code 1 when it does not take what was printed. */
 int tool_flush(const char *command);
 /* Pixels of all kinds: count of a shape, 0 when it does not fit size_t. */

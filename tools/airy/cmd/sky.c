@@ -322,11 +322,8 @@ static int read_table(struct points *points, const struct common *common, const 
         .common = common, .option = option, .path = path, .kind = kind, .listed = no_names};
     char named[32];
     snprintf(named, sizeof(named), "--%s ", option);
-    struct text_lines lines = {.common = common,
-                               .option = named,
-                               .path = path,
-                               .file = tool_open_text(common, named, path)};
-    if (!lines.file)
+    struct text_lines lines;
+    if (!text_open(&lines, common, named, path))
         return AIRY_EXIT_FAILED;
     int code = AIRY_EXIT_OK;
     if (tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".vot") ||
@@ -342,7 +339,7 @@ static int read_table(struct points *points, const struct common *common, const 
         else if (*text && *text != '#')
             code = read_row(&r, points, line);
     }
-    fclose(lines.file);
+    text_close(&lines);
     return code;
 }
 

@@ -34,10 +34,9 @@ int curve_check(const struct common *common, const struct curve_opt *opt, bool c
 static int read_keys(const struct common *common, const char *path,
                      char (*keys)[AIRY_STREAM_KEY_BYTES], size_t most, size_t *count)
 {
-    struct text_lines lines = {
-        .common = common, .option = "", .path = path, .file = tool_open_text(common, "", path)};
+    struct text_lines lines;
     int code = AIRY_EXIT_OK;
-    if (!lines.file)
+    if (!text_open(&lines, common, "", path))
         return AIRY_EXIT_FAILED;
     *count = 0;
     for (const char *line; (line = text_next(&lines, &code)) != NULL;) {
@@ -52,8 +51,7 @@ static int read_keys(const struct common *common, const char *path,
         else
             memcpy(keys[(*count)++], line, AIRY_STREAM_KEY_BYTES);
     }
-    fclose(lines.file);
-    explicit_bzero(lines.line, sizeof(lines.line));
+    text_close(&lines);
     return code != AIRY_EXIT_OK || *count > 0 ? code
                                               : tool_fail(common, "'%s': no key is in it", path);
 }

@@ -143,14 +143,13 @@ static int read_lines(struct columns *columns, struct text_lines *lines, bool ta
 
 int columns_load(struct columns *columns, const struct common *common, const char *path)
 {
-    struct text_lines lines = {
-        .common = common, .option = "", .path = path, .file = tool_open_text(common, "", path)};
+    struct text_lines lines;
     const bool table = tool_has_suffix(path, ".csv");
     *columns = (struct columns){0};
-    if (!lines.file)
+    if (!text_open(&lines, common, "", path))
         return AIRY_EXIT_FAILED;
     const int code = read_lines(columns, &lines, table);
-    fclose(lines.file);
+    text_close(&lines);
     return code == AIRY_EXIT_OK && !columns->count
                ? tool_fail(common, "%s: has no lines of numbers", path)
                : code;

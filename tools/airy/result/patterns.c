@@ -186,22 +186,14 @@ static int load_hdf5(struct patterns *patterns, const struct common *common, con
                                        : tool_failed(common, status);
 }
 
-/* Fit2D's four lines: title, axis, intensity, number of points; others begin with #. */
-static void skip_chi_header(FILE *file, size_t *number, struct patterns *patterns, const char *path)
+/* A line is one of Fit2D's first four, title, axis, intensity, number of points; the axis is kept. */
+static bool take_chi_header(struct patterns *patterns, const char *line, size_t number)
 {
-    char line[1024];
-    const int first = tool_has_suffix(path, ".chi") ? fgetc(file) : EOF;
-    if (first == EOF || ungetc(first, file) == EOF || first == '#')
-        return;
-    for (size_t lines = 0; lines < 4 && fgets(line, sizeof(line), file) && line[0];) {
-        const bool ends = strchr(line, '\n') != NULL;
-        line[strcspn(line, "\r\n")] = 0;
-        if (lines == 1 && ends)
-            snprintf(patterns->label, sizeof(patterns->label), "%.127s",
-                     strcmp(line, CHI_TWO_THETA) == 0 ? airy_unit_label(AIRY_UNIT_TTH_DEG) : line);
-        lines += ends;
-        *number += ends;
-    }
+    enum { AXIS = 2, LAST = 4 };
+    if (number == AXIS)
+        snprintf(patterns->label, sizeof(patterns->label), "%.127s",
+                 strcmp(line, CHI_TWO_THETA) == 0 ? airy_unit_label(AIRY_UNIT_TTH_DEG) : line);
+    return number <= LAST;
 }
 
 /* How many numbers a line has, at most three, and nothing else but a comment; 0: it is no such line. */
@@ -232,15 +224,18 @@ static bool has_more(const char *text)
 static int read_points(double **points, size_t *count, int *columns, struct patterns *patterns,
                        const struct common *common, const char *path)
 {
-    struct text_lines lines = {
-        .common = common, .option = "", .path = path, .file = tool_open_text(common, "", path)};
-    if (!lines.file)
+    struct text_lines lines;
+    if (!text_open(&lines, common, "", path))
         return AIRY_EXIT_FAILED;
     size_t room = 0;
+    bool chi = false;
     int code = AIRY_EXIT_OK;
-    skip_chi_header(lines.file, &lines.number, patterns, path);
     for (const char *line; (line = text_next(&lines, &code)) != NULL;) {
         const char *text = line + strspn(line, " \t");
+        if (lines.number == 1)
+            chi = tool_has_suffix(path, ".chi") && *line != '#';
+        if (chi && take_chi_header(patterns, line, lines.number))
+            continue;
         airy_unit unit;
         char word[64];
         if (*text == '#' && sscanf(text + 1, "%63s", word) == 1 &&
@@ -265,7 +260,7 @@ static int read_points(double **points, size_t *count, int *columns, struct patt
         *columns = got;
         ++*count;
     }
-    fclose(lines.file);
+    text_close(&lines);
     if (code == AIRY_EXIT_OK && *count == 0)
         code = tool_fail(common, "%s: has no lines of numbers", path);
     return code;
