@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 
@@ -39,6 +40,25 @@ bool airy_number_parse(double *value, const char *text)
         return false;
     *value = number;
     return true;
+}
+
+/* "nan", "inf" or "infinity", with a sign or without. */
+static bool parse_no_number(double *value, const char *text)
+{
+    static const char *const words[] = {"nan", "inf", "infinity"};
+    const bool minus = *text == '-';
+    text += minus || *text == '+';
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcasecmp(text, words[i]) == 0) {
+            *value = i == 0 ? (double)NAN : minus ? -(double)INFINITY : (double)INFINITY;
+            return true;
+        }
+    return false;
+}
+
+bool airy_number_parse_any(double *value, const char *text)
+{
+    return airy_number_parse(value, text) || parse_no_number(value, text);
 }
 
 /*

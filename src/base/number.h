@@ -18,6 +18,8 @@ void airy_c_locale_leave(struct airy_c_locale *locale);
 
 /* A decimal number with nothing behind it: no blanks, no 0x1p3, no inf and no nan. */
 bool airy_number_parse(double *value, const char *text);
+/* The same, or "nan", "inf" or "infinity" in any case, with a sign or without. */
+bool airy_number_parse_any(double *value, const char *text);
 
 enum { AIRY_NUMBER_TEXT = 32 };
 /*

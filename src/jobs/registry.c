@@ -18,6 +18,7 @@
     JOB(integrate)                                                                                 \
     JOB(peaks)                                                                                     \
     JOB(merge)                                                                                     \
+    JOB(diff)                                                                                      \
     JOB(stats)                                                                                     \
     JOB(clip)                                                                                      \
     JOB(threshold)                                                                                 \

@@ -116,28 +116,12 @@ static const char *expect_bytes(const airy_parameter *p, void *field, const char
     return NULL;
 }
 
-/* "nan", "inf" or "infinity", with a sign or without. */
-static bool parse_no_number(double *value, const char *text)
-{
-    static const char *const words[] = {"nan", "inf", "infinity"};
-    const bool minus = *text == '-';
-    text += minus || *text == '+';
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (strcasecmp(text, words[i]) == 0) {
-            *value = i == 0 ? (double)NAN : minus ? -(double)INFINITY : (double)INFINITY;
-            return true;
-        }
-    return false;
-}
-
 static const char *expect_real(const airy_parameter *p, void *field, const char *text, char *why)
 {
     double value;
     char limits[LIMITS];
     if (p->any)
-        return airy_number_parse(field, text) || parse_no_number(field, text)
-                   ? NULL
-                   : "expected a number, nan or inf";
+        return airy_number_parse_any(field, text) ? NULL : "expected a number, nan or inf";
     snprintf(why, WHY, "expected a number%s", limits_text(limits, p));
     if (!airy_number_parse(&value, text) || !is_within(p, value))
         return why;

@@ -1,12 +1,15 @@
-/* Jobs on results: merge beside airy_patterns_merge; bad values. */
+/* Jobs on results: merge beside airy_patterns_merge, what diff finds; bad values. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "airy/error.h"
+#include "airy/image.h"
 #include "airy/job.h"
 #include "airy/pipeline.h"
 #include "airy/result.h"
 #include "check_pipeline.h"
+#include "check_stack.h"
 
 enum { FRAMES = 6, MOST = 2 * FRAMES * RUN_BINS };
 
@@ -168,8 +171,109 @@ static void check_merge_bad(struct check *c)
     check_refused(c, "merge", bad, sizeof(bad) / sizeof(bad[0]));
 }
 
+/* What diff reported, a line each. */
+static void keep_message(void *user, airy_log_level level, const char *text)
+{
+    char *lines = user;
+    if (level == AIRY_LOG_INFO)
+        snprintf(lines + strlen(lines), 1024 - strlen(lines), "%s\n", text);
+}
+
+static void expect_diff(struct check *c, airy_job *job, const char *lines, const char *want,
+                        const char *json)
+{
+    char *got = NULL;
+    CHECK_OK(c, airy_job_run(job));
+    CHECK_OK(c, airy_job_results_json(job, &got));
+    CHECK(c, strcmp(lines, want) == 0);
+    CHECK(c, got && strstr(got, json) != NULL);
+    airy_job_text_free(got);
+    airy_job_destroy(&job);
+}
+
+/* Arrays, a file and an array, columns of text, results. */
+static void check_diff(struct check *c)
+{
+    if (!check_case(c, "job_diff"))
+        return;
+    char lines[1024] = "";
+    const airy_job_hooks hooks = {.message = keep_message, .user = lines};
+    const uint64_t a[2][3] = {{1, 2, UINT64_MAX - 1}, {4, 5, 6}},
+                   b[2][3] = {{1, 2, UINT64_MAX}, {4, 7, 6}};
+    const airy_host_view left = {.data = a, .dtype = AIRY_DTYPE_U64, .ndim = 2, .shape = {2, 3}},
+                         right = {.data = b, .dtype = AIRY_DTYPE_U64, .ndim = 2, .shape = {2, 3}};
+    airy_job *job = NULL;
+    CHECK_OK(c, airy_job_create(&job, "diff", NULL, &hooks));
+    CHECK_OK(c, airy_job_set_array(job, "a", &left));
+    CHECK_OK(c, airy_job_set_array(job, "b", &right));
+    expect_diff(c, job, lines, "image: 2 of 6 elements differ, worst at [1, 1]: 5 and 7\n",
+                "{\"equal\":false,\"datasets\":[{\"name\":\"image\",\"equal\":false,\"elements\":6,"
+                "\"different\":2,\"worst\":\"1, 1\",\"a\":5,\"b\":7}]}");
+    const char *npy = check_run_path(c, "b.npy");
+    const airy_image image = {
+        .dtype = AIRY_DTYPE_U64, .ndim = 2, .shape = {2, 3}, .data = (void *)b};
+    CHECK_OK(c, airy_image_write(&image, npy, false));
+    CHECK_OK(c, airy_job_create(&job, "diff", NULL, &hooks));
+    CHECK_OK(c, airy_job_set_array(job, "a", &left));
+    CHECK_OK(c, airy_job_set(job, "b", npy));
+    CHECK_OK(c, airy_job_set(job, "atol", "1"));
+    lines[0] = 0;
+    expect_diff(c, job, lines, "image: 1 of 6 elements differ, worst at [1, 1]: 5 and 7\n",
+                "\"different\":1,");
+    uint32_t *pixels = check_run_frames(c, FRAMES);
+    const char *one = make_result(c, pixels, "a.h5", 0, AIRY_ERROR_MODEL_NONE),
+               *other = make_result(c, pixels, "b.h5", 0, AIRY_ERROR_MODEL_NONE);
+    CHECK_OK(c, airy_job_create(&job, "diff", NULL, &hooks));
+    CHECK_OK(c, airy_job_set(job, "a", one));
+    CHECK_OK(c, airy_job_set(job, "b", other));
+    lines[0] = 0;
+    expect_diff(c, job, lines,
+                "/entry/integrate/merged/count: equal, 50 elements\n"
+                "/entry/integrate/merged/sum_normalization: equal, 50 elements\n"
+                "/entry/integrate/merged/sum_normalization2: equal, 50 elements\n"
+                "/entry/integrate/merged/sum_signal: equal, 300 elements\n"
+                "/entry/integrate/result/intensity: equal, 300 elements\n"
+                "/entry/integrate/result/radial: equal, 50 elements\n",
+                "{\"equal\":true,");
+}
+
+static void check_diff_bad(struct check *c)
+{
+    if (!check_case(c, "job_diff_bad"))
+        return;
+    uint32_t *pixels = check_run_frames(c, FRAMES);
+    const char *a = make_result(c, pixels, "a.h5", 0, AIRY_ERROR_MODEL_POISSON),
+               *b = make_result(c, pixels, "b.h5", 0, AIRY_ERROR_MODEL_NONE),
+               *text = stack_spill(c, "words.csv", "x,y\n1,bright\n", 13),
+               *short_text = stack_spill(c, "short.csv", "x,y\n1\n", 6),
+               *good = stack_spill(c, "good.csv", "x,z\n1,nan\n", 10);
+    const struct refused bad[] = {
+        {VALUES("a", a), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "b", "b is missing"},
+        {VALUES("a", a, "b", b), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, b,
+         "lacks dataset /entry/integrate/merged/sum_variance and 2 more that"},
+        {VALUES("a", a, "b", "/none.h5"), AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_FILE, "/none.h5", ""},
+        {VALUES("a", a, "b", b, "dataset", "/none"), AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_DATASET, NULL,
+         "/none"},
+        {VALUES("a", good, "b", text), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, text,
+         "line 2, column y: 'bright' is not a number"},
+        {VALUES("a", short_text, "b", good), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, short_text,
+         "line 2: it has 1 column, expected 2"},
+    };
+    check_refused(c, "diff", bad, sizeof(bad) / sizeof(bad[0]));
+    const uint8_t pixel[1] = {0};
+    airy_job *job = open_job(c, "diff", VALUES("b", b, "dataset", "/x"));
+    CHECK_OK(c, airy_job_set_array(
+                    job, "a",
+                    &(airy_host_view){
+                        .data = pixel, .dtype = AIRY_DTYPE_U8, .ndim = 2, .shape = {1, 1}}));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "dataset /x: an array has no datasets");
+    airy_job_destroy(&job);
+}
+
 void check_job_results(struct check *c)
 {
+    check_diff(c);
+    check_diff_bad(c);
     check_merge_memory(c);
     check_merge_bad(c);
 }

@@ -31,7 +31,12 @@ static bool step(void *user, size_t done, size_t total)
 static void print_message(void *user, airy_log_level level, const char *text)
 {
     const struct job_params *p = user;
-    char named[2 * AIRY_ERROR_TEXT];
+    const struct command *command = p->common.command;
+    char named[2 * AIRY_ERROR_TEXT], shown[TOOL_SHOWN];
+    if (level == AIRY_LOG_INFO && command->prints_messages && !p->common.json) {
+        puts(tool_shown(shown, text));
+        return;
+    }
     if (level > AIRY_LOG_WARN && !(level == AIRY_LOG_INFO && p->common.verbose))
         return;
     tool_name_values(&p->common, named, sizeof(named), text);
@@ -52,10 +57,9 @@ static const char *find_output(const struct job_params *p)
 static int check_inputs(const struct job_params *p)
 {
     const struct common *c = &p->common;
-    const airy_parameter *input = job_role(p, AIRY_ROLE_INPUT);
-    for (size_t i = 0; input && i < c->inputs.count; i++)
+    for (size_t i = 0; job_input(p, i) && i < c->inputs.count; i++)
         if (!*c->inputs.items[i] && !job_is_written(c, i))
-            return tool_fail(c, "the %s's name is empty, expected a file", input->name);
+            return tool_fail(c, "the %s's name is empty, expected a file", job_input(p, i)->name);
     return AIRY_EXIT_OK;
 }
 
@@ -63,12 +67,11 @@ static int check_inputs(const struct job_params *p)
 static airy_status set_common(struct job_params *p)
 {
     const struct common *c = &p->common;
-    const airy_parameter *input = job_role(p, AIRY_ROLE_INPUT),
-                         *written = job_role(p, AIRY_ROLE_WRITTEN);
+    const airy_parameter *written = job_role(p, AIRY_ROLE_WRITTEN);
     char size[32];
     airy_status status = AIRY_OK;
     for (size_t i = 0; i < c->inputs.count && status == AIRY_OK; i++)
-        status = airy_job_set(p->job, job_is_written(c, i) ? written->name : input->name,
+        status = airy_job_set(p->job, job_is_written(c, i) ? written->name : job_input(p, i)->name,
                               c->inputs.items[i]);
     snprintf(size, sizeof(size), "%llu", (unsigned long long)c->memory_limit);
     if (status == AIRY_OK && c->device && find_parameter(p, "device"))
@@ -217,8 +220,9 @@ int job_run(void *params)
         code = print_profile(p);
     if (code == AIRY_EXIT_OK && common->command->show)
         code = common->command->show(p);
+    const bool is_shown = common->command->show || common->command->prints_messages;
     if (code == AIRY_EXIT_OK && !common->compare &&
-        (common->json || common->command->prints_json || !common->command->show))
+        (common->json || common->command->prints_json || !is_shown))
         code = print_results(p, output);
     return code == AIRY_EXIT_OK && status == AIRY_PARTLY ? AIRY_EXIT_PARTLY : code;
 }

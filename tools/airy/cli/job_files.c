@@ -12,6 +12,18 @@ const airy_parameter *job_role(const struct job_params *p, airy_parameter_role r
     return NULL;
 }
 
+const airy_parameter *job_input(const struct job_params *p, size_t place)
+{
+    const airy_parameter *parameter, *last = NULL;
+    for (size_t i = 0; (parameter = airy_job_parameter_at(p->common.command->job, i)); i++)
+        if (parameter->role == AIRY_ROLE_INPUT) {
+            last = parameter;
+            if (place-- == 0)
+                break;
+        }
+    return last;
+}
+
 bool job_is_written(const struct common *c, size_t place)
 {
     return c->command->writes && place + 1 >= c->command->writes;

@@ -162,9 +162,9 @@ static void put_command(FILE *file, const struct command *command)
     put_text(file, opt_summary(command));
     fprintf(file, ".SH SYNOPSIS\n.B airy %s\n", command->name);
     put_text(file, *command->usage ? command->usage : "[options]");
-    if (opt_details(command)) {
-        fputs(".SH DESCRIPTION\n", file);
-        put_text(file, opt_details(command));
+    for (int i = 0; i < 2 && opt_details(command, i); i++) {
+        fputs(i == 0 ? ".SH DESCRIPTION\n" : ".PP\n", file);
+        put_text(file, opt_details(command, i));
     }
     if (command->word)
         put_words(file, command);

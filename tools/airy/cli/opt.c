@@ -171,11 +171,11 @@ const char *opt_summary(const struct command *command)
                                                                              : command->summary;
 }
 
-const char *opt_details(const struct command *command)
+const char *opt_details(const struct command *command, int paragraph)
 {
     airy_job_info info;
-    return command->job && airy_job_describe(&info, command->job) == AIRY_OK ? info.details
-                                                                             : command->details;
+    const bool is_job = command->job && airy_job_describe(&info, command->job) == AIRY_OK;
+    return paragraph == is_job ? command->details : paragraph == 0 ? info.details : NULL;
 }
 
 bool opt_taken(const struct command *command, const struct opt *opt)
@@ -747,8 +747,8 @@ void opt_help(const struct command *command)
 {
     printf("usage: airy %s %s\n\n%s\n", command->name,
            *command->usage ? command->usage : "[options]", opt_summary(command));
-    const char *details = opt_details(command);
-    if (details) {
+    const char *details;
+    for (int i = 0; i < 2 && (details = opt_details(command, i)); i++) {
         putchar('\n');
         print_wrapped(details, 0, 0);
     }

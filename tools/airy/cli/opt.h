@@ -113,7 +113,7 @@ struct command {
     const char *job;     /* of the library, which has summary, details and options; NULL: none */
     const char *summary; /* one line */
     const char *details; /* a paragraph between summary and options, wrapped when printed; NULL:
-                            none */
+                            none. Of a job: what follows the job's own */
     const char *examples;
     const struct opt *tables[4]; /* NULL where fewer */
     const char *words;           /* heading of the words that it knows; NULL: none */
@@ -124,10 +124,12 @@ struct command {
     size_t writes;     /* from this argument on (1: the first) they are outputs; 0: none is */
     bool writes_image; /* those are OPT_WRITTEN_IMAGE */
     bool prints_json;  /* the answer is JSON, with --json and without */
-    int writes_holds;  /* 1 + the dtype of results, 0: any */
-    bool word_first;   /* the first input is no file */
-    bool reads_pipe;   /* an input may be '-', standard input */
-    bool own_signals;  /* from its start on it says itself what Ctrl-C and the like do */
+    bool
+        prints_messages; /* of a job: what it reports is the answer for people, on standard output */
+    int writes_holds;    /* 1 + the dtype of results, 0: any */
+    bool word_first;     /* the first input is no file */
+    bool reads_pipe;     /* an input may be '-', standard input */
+    bool own_signals;    /* from its start on it says itself what Ctrl-C and the like do */
     int (*check)(void *params); /* what the options say by themselves, before any file is looked at;
                                    exit code; NULL: nothing */
     int (*run)(void *params);
@@ -156,9 +158,9 @@ const struct opt *opt_table(const struct command *command, size_t i);
 bool opt_ends(const struct opt *opt);
 /* The table has an option of this name. */
 bool opt_in_table(const struct opt *table, const char *name);
-/* The line and the paragraph that say what a command does; the paragraph may be NULL. */
+/* The line that says what a command does, and its paragraphs: the first one and the second, or NULL. */
 const char *opt_summary(const struct command *command);
-const char *opt_details(const struct command *command);
+const char *opt_details(const struct command *command, int paragraph);
 /* The command takes this option, which may be a common one. */
 bool opt_taken(const struct command *command, const struct opt *opt);
 

@@ -1,12 +1,12 @@
 #include "result/patterns.h"
-#include "result/columns.h"
 #include "cli/text_lines.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool patterns_is_hdf5(const char *path)
+/* The name says HDF5. */
+static bool is_hdf5(const char *path)
 {
     return strstr(path, "::") || tool_has_suffix(path, ".h5") || tool_has_suffix(path, ".hdf5") ||
            tool_has_suffix(path, ".nxs") || tool_has_suffix(path, ".partial");
@@ -220,6 +220,10 @@ static bool has_more(const char *text)
     return count == 4;
 }
 
+/* Behind "expected two or three columns of numbers", where a line has more. */
+static const char one_table[] = ", it has more; a table of --one-table holds several patterns: "
+                                "integrate into .h5, or without --one-table";
+
 /* Lines of two or three numbers: points[3 n], malloc'ed. */
 static int read_points(double **points, size_t *count, int *columns, struct patterns *patterns,
                        const struct common *common, const char *path)
@@ -256,7 +260,7 @@ static int read_points(double **points, size_t *count, int *columns, struct patt
         const int got = take_columns(v, text);
         if (got < 2 || (*columns && got != *columns))
             code = tool_fail(common, "%s line %zu: expected two or three columns of numbers%s",
-                             path, lines.number, has_more(text) ? columns_one_table : "");
+                             path, lines.number, has_more(text) ? one_table : "");
         *columns = got;
         ++*count;
     }
@@ -294,8 +298,7 @@ int patterns_load(struct patterns *patterns, const struct common *common, const 
 {
     memset(patterns, 0, sizeof(*patterns));
     snprintf(patterns->label, sizeof(patterns->label), "radius");
-    return patterns_is_hdf5(path) ? load_hdf5(patterns, common, path)
-                                  : load_text(patterns, common, path);
+    return is_hdf5(path) ? load_hdf5(patterns, common, path) : load_text(patterns, common, path);
 }
 
 /* Names of a group's numbers, or maps, with commas between them; how many there are. */
@@ -403,7 +406,7 @@ int patterns_sort(struct patterns *patterns, const struct common *common, const 
                   const char *name)
 {
     const size_t frames = patterns->frames, bins = patterns->bins;
-    if (!patterns_is_hdf5(path) || patterns->azimuth || frames < 2)
+    if (!is_hdf5(path) || patterns->azimuth || frames < 2)
         return tool_fail(
             common, "--axis %s: expected a result in HDF5, of one dimension and several frames",
             name);

@@ -55,7 +55,5 @@ int patterns_sort(struct patterns *patterns, const struct common *common, const 
 int patterns_lacks(const struct common *common, const char *path, const char *option,
                    const char *name);
 void patterns_free(struct patterns *patterns);
-/* The name says HDF5. */
-bool patterns_is_hdf5(const char *path);
 
 #endif
