@@ -367,8 +367,7 @@ static airy_table place_table(struct arena *arena, const airy_table *table)
     return copy;
 }
 
-/* In memory of its own, which is the job's. */
-static airy_status hand_over(airy_job *job, const char *result, const airy_table *table)
+airy_status airy_catalog_hand_over(airy_job *job, const char *result, const airy_table *table)
 {
     struct arena arena = {.base = NULL};
     (void)place_table(&arena, table);
@@ -391,6 +390,6 @@ airy_status airy_catalog_put(const struct airy_catalog *catalog, airy_job *job, 
                               .notes = output->count,
                               .sky = catalog->sky ? &catalog->info : NULL};
     if (airy_job_keeps(job, result))
-        AIRY_TRY(hand_over(job, result, &table));
+        AIRY_TRY(airy_catalog_hand_over(job, result, &table));
     return output->path ? airy_table_write(&table, output->path, output->force) : AIRY_OK;
 }

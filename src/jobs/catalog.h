@@ -82,6 +82,8 @@ struct airy_catalog_output {
     const airy_note *notes;
     size_t count;
 };
+/* Hand over a copy of a table, with all that it points to. */
+airy_status airy_catalog_hand_over(airy_job *job, const char *result, const airy_table *table);
 /* Write the table where a path is named, and hand it over where it is to be kept. */
 airy_status airy_catalog_put(const struct airy_catalog *catalog, airy_job *job, const char *result,
                              const struct airy_catalog_output *output);

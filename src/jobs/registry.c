@@ -24,6 +24,7 @@
     JOB(threshold)                                                                                 \
     JOB(label)                                                                                     \
     JOB(sources)                                                                                   \
+    JOB(sky)                                                                                       \
     JOB(oct)                                                                                       \
     JOB(oct_calibrate)
 #define DECLARE(name) extern const struct airy_job_kind airy_job_##name;

@@ -11,6 +11,7 @@
 #include "airy/job.h"
 #include "airy/label.h"
 #include "airy/reduce.h"
+#include "airy/sky.h"
 #include "airy/sources.h"
 #include "check_pipeline.h"
 
@@ -445,6 +446,67 @@ static void check_dummy(struct check *c)
     airy_job_destroy(&other);
 }
 
+/* Points of an array, of a text and of a table are those of airy_sky_from_pixel, there and back. */
+static void check_sky_job(struct check *c)
+{
+    static const char *const cards[] = {
+        "CTYPE1  = 'RA---SIN'",           "CTYPE2  = 'DEC--SIN'",
+        "CRVAL1  =                266.0", "CRVAL2  =                -29.0",
+        "CRPIX1  =                  3.0", "CRPIX2  =                  3.0",
+        "CDELT1  =               -0.01",  "CDELT2  =                0.01"};
+    static const char *const bad[][2] = {{"pixels", "1,2,3"},
+                                         {"pixels", "a,b"},
+                                         {"radec", "1,95"},
+                                         {"pixels", "-"},
+                                         {"radec", "1,x"}};
+    const double points[2][2] = {{0, 1}, {3.5, 2}};
+    const airy_host_view view = {
+        .data = points, .dtype = AIRY_DTYPE_F64, .ndim = 2, .shape = {2, 2}};
+    if (!AIRY_HAVE_FITS || !AIRY_HAVE_WCS || !check_case(c, "job_sky"))
+        return;
+    const char *path = check_run_path(c, "sky.fits"), *list = check_run_path(c, "points.csv");
+    const airy_table *table = NULL;
+    float pixels[25] = {0};
+    airy_sky *sky = NULL;
+    double ra, dec;
+    airy_image image = {.dtype = AIRY_DTYPE_F32, .ndim = 2, .shape = {5, 5}, .data = pixels};
+    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
+        CHECK_OK(c, airy_image_add_card(&image, cards[i]));
+    CHECK_OK(c, airy_image_write(&image, path, true));
+    CHECK_OK(c, airy_sky_create(&sky, &image));
+    FILE *file = fopen(list, "w");
+    CHECK(c, file && fputs("name,y,x\nA,1,0\nB,2,3.5\n", file) >= 0 && fclose(file) == 0);
+    for (int way = 0; way < 2; way++) {
+        airy_job *job = NULL;
+        CHECK_OK(c, airy_job_create(&job, "sky", NULL, NULL));
+        CHECK_OK(c, airy_job_set(job, "image", path));
+        CHECK_FAILS(c, airy_job_check(job), AIRY_ERR_PARAM, "pixels and radec: expected one");
+        CHECK_OK(c, way ? airy_job_set(job, "pixels", list)
+                        : airy_job_set_array(job, "pixels", &view));
+        CHECK_OK(c, airy_job_run(job));
+        CHECK_OK(c, airy_job_get_table(job, "points", &table));
+        CHECK(c,
+              table->rows == 2 && table->columns == 4 && strcmp(table->column[2].name, "ra") == 0);
+        for (size_t i = 0; i < 2; i++) {
+            CHECK_OK(c, airy_sky_from_pixel(sky, &ra, &dec, &points[i][0], &points[i][1], 1));
+            CHECK(c, ((const double *)table->column[2].data)[i] == ra &&
+                         ((const double *)table->column[3].data)[i] == dec);
+        }
+        airy_job_destroy(&job);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        airy_job *job = NULL;
+        CHECK_OK(c, airy_job_create(&job, "sky", NULL, NULL));
+        CHECK_OK(c, airy_job_set(job, "image", "nowhere.fits"));
+        CHECK_OK(c, airy_job_set(job, bad[i][0], bad[i][1]));
+        CHECK_FAILS(c, airy_job_check(job), AIRY_ERR_PARAM, bad[i][1]);
+        airy_job_destroy(&job);
+    }
+    image.data = NULL;
+    airy_image_free(&image);
+    airy_sky_destroy(&sky);
+}
+
 void check_job_images(struct check *c)
 {
     check_stats_one(c);
@@ -454,6 +516,7 @@ void check_job_images(struct check *c)
     check_threshold(c);
     check_labels(c);
     check_sources_job(c);
+    check_sky_job(c);
     check_refusals(c);
     check_dummy(c);
 }

@@ -221,7 +221,7 @@ int job_run(void *params)
     if (code == AIRY_EXIT_OK && common->command->show)
         code = common->command->show(p);
     const bool is_shown = common->command->show || common->command->prints_messages;
-    if (code == AIRY_EXIT_OK && !common->compare &&
+    if (code == AIRY_EXIT_OK && !common->compare && !common->command->shows_json &&
         (common->json || common->command->prints_json || !is_shown))
         code = print_results(p, output);
     return code == AIRY_EXIT_OK && status == AIRY_PARTLY ? AIRY_EXIT_PARTLY : code;

@@ -1,4 +1,3 @@
-#include "images/catalog.h"
 #include "images/fits_info.h"
 
 #include <math.h>
@@ -40,7 +39,8 @@ static void add_sky(const struct common *common, json_t *json, const airy_image 
                 "{s:o, s:o, s:o, s:o}", "major_deg", tool_json_number(info.beam_major_deg),
                 "minor_deg", tool_json_number(info.beam_minor_deg), "angle_deg",
                 tool_json_number(info.beam_angle_deg), "area_px", tool_json_number(info.beam_px));
-        catalog_say_warnings(common, &info);
+        if (info.warnings[0])
+            tool_say(common, "%s: check the header: %s", common->inputs.items[0], info.warnings);
     }
     airy_sky_destroy(&sky);
     json_object_set_new(json, "wcs", wcs);
