@@ -180,7 +180,8 @@ typedef struct airy_job airy_job;
 typedef struct airy_job_hooks {
     /** Called on a thread of the job, never on two at once; false cancels the job. */
     airy_progress_fn progress;
-    /** Called on the thread inside airy_job_run. NULL: messages go to the log (log.h). */
+    /** Called on the thread inside airy_job_run. NULL: messages go to the log (log.h). A word
+     * "NAME=VALUE" in a message is a parameter and a value that it may have. */
     airy_log_fn message;
     void *user;        /**< of both */
     void *reserved[6]; /**< NULL */

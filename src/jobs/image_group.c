@@ -3,58 +3,32 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MEMBER(name) offsetof(struct airy_image_values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct airy_image_values, member, __VA_ARGS__)
 const struct airy_job_row airy_image_rows[] = {
-    {{.name = "image",
-      .type = AIRY_PARAMETER_PATH,
-      .array = true,
-      .role = AIRY_ROLE_INPUT,
-      .argument = "IMAGE",
-      .help = "the image, cube or stack"},
-     MEMBER(image),
-     NULL},
-    {{.name = "channel",
-      .type = AIRY_PARAMETER_TEXT,
-      .argument = "NAME|N",
-      .fallback = "the first, with a warning",
-      .computed = true,
-      .help = "selects a channel of a detector that has several, by its name such as threshold_1 "
-              "or by its number from 1 on",
-      .section = "Input"},
-     MEMBER(channel),
-     NULL},
+    ROW(image, .name = "image", .type = AIRY_PARAMETER_PATH, .array = true, .role = AIRY_ROLE_INPUT,
+        .argument = "IMAGE", .help = "the image, cube or stack"),
+    ROW(channel, .name = "channel", .type = AIRY_PARAMETER_TEXT, .argument = "NAME|N",
+        .fallback = "the first, with a warning", .computed = true,
+        .help = "selects a channel of a detector that has several, by its name such as threshold_1 "
+                "or by its number from 1 on",
+        .section = "Input"),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef ROW
 
-#define MEMBER(name) offsetof(struct airy_bad_values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct airy_bad_values, member, __VA_ARGS__)
 const struct airy_job_row airy_bad_rows[] = {
-    {{.name = "mask",
-      .type = AIRY_PARAMETER_PATH,
-      .array = true,
-      .role = AIRY_ROLE_READ,
-      .help = "leaves out the pixels where this image is not 0; it has the shape of the image, or "
-              "of one frame for all of a stack",
-      .section = "Bad pixels"},
-     MEMBER(mask),
-     NULL},
-    {{.name = "dummy",
-      .type = AIRY_PARAMETER_REAL,
-      .any = true,
-      .argument = "V",
-      .help = "leaves out pixels of this value, such as those in the gaps of a detector"},
-     MEMBER(dummy),
-     NULL},
-    {{.name = "delta-dummy",
-      .type = AIRY_PARAMETER_REAL,
-      .hi = INFINITY,
-      .argument = "D",
-      .fallback = "0",
-      .help = "extends the value V of dummy to those from V - D to V + D",
-      .only_with = {"dummy", NULL}},
-     MEMBER(delta_dummy),
-     NULL},
+    ROW(mask, .name = "mask", .type = AIRY_PARAMETER_PATH, .array = true, .role = AIRY_ROLE_READ,
+        .help = "leaves out the pixels where this image is not 0; it has the shape of the image, "
+                "or of one frame for all of a stack",
+        .section = "Bad pixels"),
+    ROW(dummy, .name = "dummy", .type = AIRY_PARAMETER_REAL, .any = true, .argument = "V",
+        .help = "leaves out pixels of this value, such as those in the gaps of a detector"),
+    ROW(delta_dummy, .name = "delta-dummy", .type = AIRY_PARAMETER_REAL, .hi = INFINITY,
+        .argument = "D", .fallback = "0",
+        .help = "extends the value V of dummy to those from V - D to V + D",
+        .only_with = {"dummy", NULL}),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef ROW
 
 size_t airy_shape_count(const size_t *shape, int ndim)
 {

@@ -7,24 +7,15 @@
 
 enum { RUN_BYTES = 256 << 20 };
 
-#define MEMBER(name) offsetof(struct airy_planes_values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct airy_planes_values, member, __VA_ARGS__)
 const struct airy_job_row airy_planes_rows[] = {
-    {{.name = "each",
-      .type = AIRY_PARAMETER_FLAG,
-      .help = "takes each plane of a cube or stack as an image by itself"},
-     MEMBER(each),
-     NULL},
-    {{.name = "frames",
-      .type = AIRY_PARAMETER_RANGE,
-      .affects = AIRY_AFFECTS_ROWS,
-      .argument = "N|A:B[:S]",
-      .fallback = "all",
-      .computed = true,
-      .help = "selects frames of a stack, or planes of an image"},
-     MEMBER(frames),
-     NULL},
+    ROW(each, .name = "each", .type = AIRY_PARAMETER_FLAG,
+        .help = "takes each plane of a cube or stack as an image by itself"),
+    ROW(frames, .name = "frames", .type = AIRY_PARAMETER_RANGE, .affects = AIRY_AFFECTS_ROWS,
+        .argument = "N|A:B[:S]", .fallback = "all", .computed = true,
+        .help = "selects frames of a stack, or planes of an image"),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef ROW
 
 static size_t plane_pixels(const struct airy_job_planes *r)
 {

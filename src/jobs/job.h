@@ -55,6 +55,12 @@ struct airy_job_row {
     const struct airy_job_record *record; /* of RECORD */
 };
 
+/* The row of a member without a record; what follows are members of airy_parameter. */
+#define AIRY_JOB_ROW(values, member, ...)                                                          \
+    {                                                                                              \
+        {__VA_ARGS__}, offsetof(values, member), NULL                                              \
+    }
+
 /* A table of rows, NULL behind the last name, and where its struct lies among the values. */
 struct airy_job_group {
     const struct airy_job_row *rows;

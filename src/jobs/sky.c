@@ -12,36 +12,22 @@ struct values {
     struct airy_job_source pixels, radec;
 };
 
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
-    {{.name = "image",
-      .type = AIRY_PARAMETER_PATH,
-      .role = AIRY_ROLE_INPUT,
-      .argument = "IMAGE",
-      .help = "the image, of FITS"},
-     offsetof(struct values, image.image.path),
-     NULL},
-    {{.name = "pixels",
-      .type = AIRY_PARAMETER_PATH,
-      .array = true,
-      .role = AIRY_ROLE_READ,
-      .argument = "X,Y|FILE",
-      .help = "takes these pixels, counted from 0 at the centre of the first one (FITS counts from "
-              "1); a table's columns x, y or com_x, com_y, or SExtractor's X_IMAGE, Y_IMAGE, which "
-              "count from 1, or the first two where no line names them",
-      .section = "Points, one of"},
-     offsetof(struct values, pixels),
-     NULL},
-    {{.name = "radec",
-      .type = AIRY_PARAMETER_PATH,
-      .array = true,
-      .role = AIRY_ROLE_READ,
-      .argument = "RA,DEC|FILE",
-      .help = "takes these longitudes and latitudes, in degrees or as 05:34:31.9,+22:00:52 or "
-              "5h34m31.9s,22d0m52s; a table's columns ra, dec or ALPHA_J2000, DELTA_J2000 (of a "
-              "galactic image glon, glat, of an ecliptic one elon, elat), or the first two where "
-              "no line names them"},
-     offsetof(struct values, radec),
-     NULL},
+    ROW(image.image.path, .name = "image", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_INPUT,
+        .argument = "IMAGE", .help = "the image, of FITS"),
+    ROW(pixels, .name = "pixels", .type = AIRY_PARAMETER_PATH, .array = true,
+        .role = AIRY_ROLE_READ, .argument = "X,Y|FILE",
+        .help = "takes these pixels, counted from 0 at the centre of the first one (FITS counts "
+                "from 1); a table's columns x, y or com_x, com_y, or SExtractor's X_IMAGE, "
+                "Y_IMAGE, which count from 1, or the first two where no line names them",
+        .section = "Points, one of"),
+    ROW(radec, .name = "radec", .type = AIRY_PARAMETER_PATH, .array = true, .role = AIRY_ROLE_READ,
+        .argument = "RA,DEC|FILE",
+        .help = "takes these longitudes and latitudes, in degrees or as 05:34:31.9,+22:00:52 or "
+                "5h34m31.9s,22d0m52s; a table's columns ra, dec or ALPHA_J2000, DELTA_J2000 (of a "
+                "galactic image glon, glat, of an ecliptic one elon, elat), or the first two where "
+                "no line names them"),
     {{0}, 0, NULL}};
 
 static const airy_job_result results[] = {

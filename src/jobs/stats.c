@@ -17,34 +17,18 @@ struct values {
     bool mad;
 };
 
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
-    {{.name = "quantiles",
-      .type = AIRY_PARAMETER_TUPLE,
-      .least = 1,
-      .most = AIRY_JOB_TUPLE,
-      .hi = 100,
-      .argument = "A,B,...",
-      .unit = "percent",
-      .help = "computes these quantiles",
-      .section = "Statistics"},
-     offsetof(struct values, quantiles),
-     NULL},
-    {{.name = "histogram",
-      .type = AIRY_PARAMETER_TUPLE,
-      .least = 1,
-      .most = 3,
-      .argument = "N[,LO,HI]",
-      .help =
-          "counts the values in 1 to 16777216 equal bins from LO to HI (default: smallest to "
-          "largest value of each plane; null where a plane has none), as {lo, hi, below, above, "
-          "counts}; infinities are below or above"},
-     offsetof(struct values, histogram),
-     NULL},
-    {{.name = "mad",
-      .type = AIRY_PARAMETER_FLAG,
-      .help = "computes the median distance from the median, which is not scaled"},
-     offsetof(struct values, mad),
-     NULL},
+    ROW(quantiles, .name = "quantiles", .type = AIRY_PARAMETER_TUPLE, .least = 1,
+        .most = AIRY_JOB_TUPLE, .hi = 100, .argument = "A,B,...", .unit = "percent",
+        .help = "computes these quantiles", .section = "Statistics"),
+    ROW(histogram, .name = "histogram", .type = AIRY_PARAMETER_TUPLE, .least = 1, .most = 3,
+        .argument = "N[,LO,HI]",
+        .help = "counts the values in 1 to 16777216 equal bins from LO to HI (default: smallest to "
+                "largest value of each plane; null where a plane has none), as {lo, hi, below, "
+                "above, counts}; infinities are below or above"),
+    ROW(mad, .name = "mad", .type = AIRY_PARAMETER_FLAG,
+        .help = "computes the median distance from the median, which is not scaled"),
     {{0}, 0, NULL}};
 
 static const airy_job_result results[] = {

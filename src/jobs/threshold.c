@@ -10,30 +10,17 @@ struct values {
     struct airy_image_output output;
 };
 
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
-    {{.name = "above",
-      .type = AIRY_PARAMETER_REAL,
-      .argument = "T",
-      .help = "sets the mask to 1 where a value is larger than T, in the unit of the image",
-      .section = "Threshold"},
-     offsetof(struct values, above),
-     NULL},
-    {{.name = "output",
-      .type = AIRY_PARAMETER_PATH,
-      .letter = 'o',
-      .role = AIRY_ROLE_WRITTEN,
-      .affects = AIRY_AFFECTS_WHERE,
-      .argument = "MASK",
-      .dtypes = 1u << AIRY_DTYPE_U8,
-      .help = "writes the mask into this file, an image of 8 bits with 0 and 1"},
-     offsetof(struct values, output.path),
-     NULL},
-    {{.name = "force",
-      .type = AIRY_PARAMETER_FLAG,
-      .affects = AIRY_AFFECTS_WHERE,
-      .help = "overwrites the output"},
-     offsetof(struct values, output.force),
-     NULL},
+    ROW(above, .name = "above", .type = AIRY_PARAMETER_REAL, .argument = "T",
+        .help = "sets the mask to 1 where a value is larger than T, in the unit of the image",
+        .section = "Threshold"),
+    ROW(output.path, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
+        .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "MASK",
+        .dtypes = 1u << AIRY_DTYPE_U8,
+        .help = "writes the mask into this file, an image of 8 bits with 0 and 1"),
+    ROW(output.force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
+        .help = "overwrites the output"),
     {{0}, 0, NULL}};
 
 static const airy_job_result results[] = {
