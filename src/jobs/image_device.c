@@ -339,7 +339,8 @@ static airy_status put_facts(const struct airy_job_image *d, const airy_image *i
         shape[i] = (double)image->shape[i];
     if (output->path)
         AIRY_TRY(airy_job_put_text(d->job, "output", output->path));
-    AIRY_TRY(airy_job_put_text(d->job, "dtype", dtype));
+    if (airy_job_gives(d->job, "dtype"))
+        AIRY_TRY(airy_job_put_text(d->job, "dtype", dtype));
     airy_job_put_numbers(d->job, "shape", shape, (size_t)image->ndim);
     airy_job_sum_up(d->job, "%s, %s", airy_shape_text(text, image), dtype);
     return AIRY_OK;

@@ -25,6 +25,8 @@
     JOB(label)                                                                                     \
     JOB(sources)                                                                                   \
     JOB(sky)                                                                                       \
+    JOB(convolve)                                                                                  \
+    JOB(blur)                                                                                      \
     JOB(oct)                                                                                       \
     JOB(oct_calibrate)
 #define DECLARE(name) extern const struct airy_job_kind airy_job_##name;

@@ -310,17 +310,19 @@ static airy_status read_row(struct reading *r, struct airy_sky_points *points, c
     return named ? AIRY_OK : read_values(r, points, line, first);
 }
 
-static airy_status read_lines(struct reading *r, struct airy_sky_points *points, FILE *file)
+static airy_status read_lines(struct reading *r, struct airy_sky_points *points, airy_text *file)
 {
-    char line[4096], why[AIRY_ERROR_TEXT];
-    for (size_t bytes = 0;; bytes = 0) {
-        r->line++;
-        const airy_status status = airy_file_read_line(line, sizeof(line), &bytes, file);
+    char *line = NULL;
+    for (;;) {
+        const airy_status status = airy_text_next(file, &line);
         if (status != AIRY_OK) {
-            snprintf(why, sizeof(why), "%.800s", airy_last_error());
-            return refuse_line(r, r->line, why);
+            char why[AIRY_ERROR_TEXT];
+            snprintf(why, sizeof(why), "%s", airy_last_error());
+            return airy_hinted(AIRY_HINT_STATED, airy_fail_on(status, AIRY_SUBJECT_PARAMETER,
+                                                              "%s %.900s", r->name, why));
         }
-        if (bytes == 0)
+        r->line = airy_text_line(file);
+        if (!line)
             return AIRY_OK;
         const char *text = line + strspn(line, blank);
         if (*text == '#' && !r->known)
@@ -340,14 +342,14 @@ static airy_status read_table(struct airy_sky_points *points, const char *name, 
                               const airy_sky_info *kind)
 {
     struct reading r = {.name = name, .path = path, .kind = kind, .listed = no_names};
-    FILE *file = NULL;
-    AIRY_TRY(airy_file_open_stream(&file, path));
+    airy_text *file = NULL;
+    AIRY_TRY(airy_text_open(&file, path));
     airy_status status =
         has_suffix(path, ".fits") || has_suffix(path, ".vot") || has_suffix(path, ".xml")
             ? airy_fail_on(AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
                            "%s: tables of FITS and VOTable are only written; give it as .csv", path)
             : read_lines(&r, points, file);
-    fclose(file);
+    airy_text_close(&file);
     return status;
 }
 

@@ -50,6 +50,7 @@ static const struct {
     {"reduce_stack", check_reduce_stack},
     {"job", check_job},
     {"job_convert", check_job_convert},
+    {"job_filter", check_job_filter},
     {"job_simulate", check_job_simulate},
     {"job_oct", check_job_oct},
     {"job_integrate", check_job_integrate},

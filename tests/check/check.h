@@ -131,6 +131,7 @@ void check_reduce(struct check *c);
 void check_reduce_stack(struct check *c);
 void check_job(struct check *c);
 void check_job_convert(struct check *c);
+void check_job_filter(struct check *c);
 void check_job_simulate(struct check *c);
 void check_job_oct(struct check *c);
 void check_job_integrate(struct check *c);

@@ -244,7 +244,7 @@ static void check_bad(struct check *c)
          "which reflectors replace"},
         {oct, VALUES("noiseless", "on", "read-noise", "3"), AIRY_ERR_PARAM, "read-noise",
          "no meaning with noiseless"},
-        {oct, VALUES("wavelengths", "800,-900"), AIRY_ERR_PARAM, "wavelengths",
+        {oct, VALUES("wavelengths", "800,-900"), AIRY_ERR_UNSUPPORTED, "wavelengths",
          "expected 1e-9 to 1e-3"},
         {oct, VALUES("wavelengths", "nowhere.txt"), AIRY_ERR_NOT_FOUND, "wavelengths", "nowhere"},
         {oct, VALUES("spectrum", "-1,2"), AIRY_ERR_PARAM, "spectrum", "above 0"},

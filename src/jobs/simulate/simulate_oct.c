@@ -376,11 +376,12 @@ static airy_status read_numbers(double *to, size_t samples, const struct airy_jo
 static airy_status check_wavelengths(const double *w, size_t samples)
 {
     for (size_t i = 0; i < samples; i++) {
-        AIRY_FAIL_ON_IF(!(w[i] >= 1e-9) || !(w[i] <= 1e-3), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                        "%s: sample %zu has %g m, expected 1e-9 to 1e-3", "wavelengths", i, w[i]);
-        AIRY_FAIL_ON_IF(i > 0 && !(w[1] > w[0] ? w[i] > w[i - 1] : w[i] < w[i - 1]), AIRY_ERR_PARAM,
-                        AIRY_SUBJECT_PARAMETER, "%s: neither rising nor falling at sample %zu",
-                        "wavelengths", i);
+        AIRY_FAIL_ON_IF(!(w[i] >= 1e-9) || !(w[i] <= 1e-3), AIRY_ERR_UNSUPPORTED,
+                        AIRY_SUBJECT_PARAMETER, "%s: sample %zu has %g m, expected 1e-9 to 1e-3",
+                        "wavelengths", i, w[i]);
+        AIRY_FAIL_ON_IF(i > 0 && !(w[1] > w[0] ? w[i] > w[i - 1] : w[i] < w[i - 1]),
+                        AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
+                        "%s: neither rising nor falling at sample %zu", "wavelengths", i);
     }
     return AIRY_OK;
 }

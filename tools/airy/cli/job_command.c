@@ -89,6 +89,14 @@ static airy_status set_common(struct job_params *p)
     return status;
 }
 
+/* The job is to say what it would do. */
+static bool is_plan(const struct job_params *p)
+{
+    airy_job_origin origin = AIRY_ORIGIN_DEFAULT;
+    return find_parameter(p, "plan") && airy_job_get_origin(p->job, "plan", &origin) == AIRY_OK &&
+           origin != AIRY_ORIGIN_DEFAULT;
+}
+
 /* An output, once. Exit code. */
 static int check_output(const struct job_params *p)
 {
@@ -103,7 +111,7 @@ static int check_output(const struct job_params *p)
     if (!find_output(p) && c->command->writes)
         return tool_usage(c, "no output: give %s%s", output->argument,
                           c->command->writes > 1 ? " behind the input" : "");
-    return find_output(p) || c->command->optional_output
+    return find_output(p) || c->command->optional_output || is_plan(p)
                ? AIRY_EXIT_OK
                : tool_usage(c, "no output: give -%c %s", output->letter, output->argument);
 }
@@ -174,7 +182,9 @@ static int print_results(const struct job_params *p, const char *output)
 {
     const struct common *common = &p->common;
     if (!common->json && !common->command->prints_json) {
-        tool_say(common, "%s: %s", output, airy_job_summary(p->job));
+        const char *summary = airy_job_summary(p->job);
+        if (*summary)
+            tool_say(common, "%s%s%s", output ? output : "", output ? ": " : "", summary);
         return AIRY_EXIT_OK;
     }
     json_t *json = job_results(p);
@@ -202,12 +212,14 @@ int job_run(void *params)
 {
     struct job_params *p = params;
     const struct common *common = &p->common;
-    const char *output = find_output(p);
+    const airy_parameter *frames =
+        find_parameter(p, "frames"); /* a number of them: they are made */
+    const char *output = is_plan(p) ? NULL : find_output(p);
     int code = AIRY_EXIT_OK;
     p->step = step;
     p->message = print_message;
     /* What takes frames asks between them; another job is ended by the signal itself. */
-    if (find_parameter(p, "on-error") || find_parameter(p, "frames"))
+    if (find_parameter(p, "on-error") || (frames && frames->type == AIRY_PARAMETER_WHOLE))
         tool_catch_interrupts();
     if (common->explain)
         return explain(p);

@@ -84,48 +84,12 @@ int filter_check_reach(const struct common *common, const char *name, const char
     return AIRY_EXIT_OK;
 }
 
-int filter_check_normalize(const struct common *common, const airy_convolve_params *params)
-{
-    if (params->normalize && params->method == AIRY_CONVOLVE_FFT)
-        return tool_usage(common,
-                          "--normalize: the error of --algorithm fft does not shrink with the "
-                          "weights that are left; use auto or direct");
-    if (params->normalize && params->border == AIRY_BORDER_VALUE && !isfinite(params->border_value))
-        return tool_usage(common, "--normalize: --border value=%g, expected a finite number",
-                          params->border_value);
-    return AIRY_EXIT_OK;
-}
-
 int filter_save(const struct device_image *d, const struct common *common, airy_image *result,
                 const char *output, const char *advice)
 {
     compare_end(common);
     device_image_say_nan(d, common, result, output, advice);
     return device_image_save(d, common, result, output);
-}
-
-int filter_open(struct device_image *d, const struct common *common, const struct bad_pixels *bad,
-                const char *dtype)
-{
-    airy_dtype of_integers = AIRY_DTYPE_F32; /* as what is computed from them */
-    const int code = filter_result_dtype(common, dtype, AIRY_DTYPE_F32, &of_integers);
-    return code == AIRY_EXIT_OK
-               ? device_image_open_host(d, common, common->inputs.items[0], bad, of_integers)
-               : code;
-}
-
-void filter_say_gaps(const struct device_image *d, const struct common *common,
-                     const struct bad_pixels *bad)
-{
-    if (!device_image_say_mask(common, bad, NULL))
-        device_image_say_values(d, common, bad, -(double)INFINITY);
-}
-
-const char *filter_nan_advice(bool normalize, airy_border border, double border_value)
-{
-    if (border == AIRY_BORDER_VALUE && isnan(border_value))
-        return "--border has NaN outside of the image";
-    return normalize ? NULL : "--normalize leaves those out";
 }
 
 /* "3 x 4" */
@@ -183,25 +147,4 @@ int filter_read_kernel(const struct common *common, const char *path, double **v
         memcpy(shape, from, (size_t)*ndim * sizeof(*shape));
     airy_image_free(&image);
     return code;
-}
-
-int filter_check_weights(const struct common *common, const char *path, const double *values,
-                         size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] < 0)
-            return tool_fail(common,
-                             "--kernel %s: element %zu is %g, and sums of such weights do not "
-                             "normalize; replace gaps first and leave --normalize out, or take a "
-                             "kernel of no negative elements",
-                             path, i, values[i]);
-        sum += values[i];
-    }
-    if (!(sum > 0) || isinf(sum))
-        return tool_fail(common,
-                         "--kernel %s: the sum is %g, expected a finite one above 0 to normalize "
-                         "with",
-                         path, sum);
-    return AIRY_EXIT_OK;
 }

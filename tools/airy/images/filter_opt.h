@@ -1,4 +1,4 @@
-/* Options that convolve, blur and filter share, and sources in part. */
+/* Options of filter, and of sources in part. */
 #ifndef AIRY_TOOLS_IMAGES_FILTER_OPT_H
 #define AIRY_TOOLS_IMAGES_FILTER_OPT_H
 
@@ -26,15 +26,6 @@ const char *filter_parse_border(void *field, const char *text);
         .help = "say how the image would be cut and what memory that takes, and do nothing; -o "   \
                 "is not needed"                                                                    \
     }
-/* field_: a bool of the params */
-#define FILTER_NORMALIZE_OPTION(type_, field_)                                                     \
-    {                                                                                              \
-        .name = "normalize", .type = OPT_FLAG, .offset = offsetof(type_, field_),                  \
-        .help = "bad pixels and what is not finite are left out: the sum of the others over "      \
-                "their weights, NaN where these are less than 5e-20 of the kernel's sum "          \
-                "(--dtype float64: 7e-155); with --border zero and value=V what lies outside are " \
-                "good pixels of that value"                                                        \
-    }
 #define FILTER_BORDER_ARGUMENT "zero|value=V|nearest|reflect|mirror|wrap"
 
 /* The dtype of a result that is a float, or exit code 2. */
@@ -54,24 +45,12 @@ int filter_check(const struct common *common, const char *output, const char *dt
  */
 int filter_check_reach(const struct common *common, const char *name, const char *text,
                        const double *sigma, int count, double truncate);
-/* What --normalize is not for, of params without it nothing; exit code. */
-int filter_check_normalize(const struct common *common, const airy_convolve_params *params);
 /* --kernel FILE, all of it finite, as f64 without its outer axes of length 1; malloc'ed. Exit code. */
 int filter_read_kernel(const struct common *common, const char *path, double **values, int *ndim,
                        size_t shape[3]);
-/* Whether --normalize can do with its elements. Exit code. */
-int filter_check_weights(const struct common *common, const char *path, const double *values,
-                         size_t count);
 /* device_image_save, and device_image_say_nan. Exit code. */
 int filter_save(const struct device_image *d, const struct common *common, airy_image *result,
                 const char *output, const char *advice);
-/* Open the image of convolve and blur: with bad pixels it is of floats. Exit code. */
-int filter_open(struct device_image *d, const struct common *common, const struct bad_pixels *bad,
-                const char *dtype);
-/* What convolve and blur say of the image's gaps, and advise where NaN have spread. */
-void filter_say_gaps(const struct device_image *d, const struct common *common,
-                     const struct bad_pixels *bad);
-const char *filter_nan_advice(bool normalize, airy_border border, double border_value);
 /* What a plan says, as members of json, and on stderr unless it is one tile that was done. */
 void filter_report_plan(const struct common *common, const airy_tile_plan *plan, bool only,
                         json_t *json);
