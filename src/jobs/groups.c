@@ -182,6 +182,16 @@ airy_status airy_job_choose_frames(size_t *count, const struct airy_frames_value
     return AIRY_OK;
 }
 
+airy_status airy_job_warn_left_out(const airy_job *job, size_t bad, size_t frames, const char *also,
+                                   const char *first_error)
+{
+    if (bad == 0)
+        return AIRY_OK;
+    airy_job_message(job, AIRY_LOG_WARN, "%zu of %zu frame%s %s left out%s; the first: %s", bad,
+                     frames, frames == 1 ? "" : "s", bad == 1 ? "is" : "are", also, first_error);
+    return AIRY_PARTLY;
+}
+
 airy_status airy_job_plan_stack(airy_job *job, const airy_stack_info *info,
                                 const struct airy_frames_values *values)
 {
@@ -404,10 +414,8 @@ airy_status airy_job_fill_stack(airy_job *job, airy_stack_write_params *params,
     params->fill.user = job;
     params->message = airy_job_pass_message;
     AIRY_TRY(airy_stack_write_file(to->output, params, info));
-    if (info->fill.bad)
-        airy_job_message(job, AIRY_LOG_WARN, "%zu of %zu frames failed, the first: %s",
-                         info->fill.bad, info->fill.frames, info->fill.first_error);
-    return info->fill.bad ? AIRY_PARTLY : AIRY_OK;
+    return airy_job_warn_left_out(job, info->fill.bad, info->fill.frames, "",
+                                  info->fill.first_error);
 }
 
 airy_status airy_job_write_stack(airy_job *job, airy_stack_write_params *params,

@@ -33,6 +33,13 @@ extern const struct airy_job_row airy_frames_rows[];
 airy_status airy_job_choose_frames(size_t *count, const struct airy_frames_values *values,
                                    size_t there, const char *path);
 
+/*
+ * Warn where frames were left out, AIRY_PARTLY; none: AIRY_OK. also: what else this means, such as
+ * ", which makes 2 results NaN".
+ */
+airy_status airy_job_warn_left_out(const airy_job *job, size_t bad, size_t frames, const char *also,
+                                   const char *first_error);
+
 /* Add the stack and what is chosen of it to the plan; the frames are computed where nobody has set them. */
 airy_status airy_job_plan_stack(airy_job *job, const airy_stack_info *info,
                                 const struct airy_frames_values *values);

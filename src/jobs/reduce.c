@@ -64,6 +64,7 @@ static const airy_job_result results[] = {
     {"output", AIRY_JOB_TEXT, NULL, "the file that was written"},
     {"by", AIRY_JOB_TEXT, NULL, "the reduction"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that are in the image"},
+    {"bad", AIRY_JOB_NUMBER, NULL, "frames that were left out"},
     {"shape", AIRY_JOB_NUMBERS, NULL, "height and width"},
     {"dtype", AIRY_JOB_TEXT, NULL, "of the image"},
     {"above", AIRY_JOB_NUMBER, NULL, "hot: pixels above `high`"},
@@ -127,11 +128,7 @@ static airy_status reduce(struct reduction *r)
     AIRY_FAIL_IF(!r->image.data, AIRY_ERR_MEMORY, "out of memory for an image of %zu bytes", size);
     AIRY_TRY(airy_stack_reduce(r->image.data, size, r->stack, r->device, (airy_projection)r->v->by,
                                &params, &r->run));
-    const airy_run_info *run = &r->run.run;
-    if (run->bad)
-        airy_job_message(job, AIRY_LOG_WARN, "%s: %zu of %zu frame%s left out, the first: %s",
-                         first_path(r), run->bad, r->frames, r->frames == 1 ? " is" : "s are",
-                         run->first_error);
+    (void)airy_job_warn_left_out(job, r->run.run.bad, r->frames, "", r->run.run.first_error);
     if (r->run.passes > 1)
         airy_job_message(job, AIRY_LOG_INFO,
                          "the stack was read %zu times, %zu row%s of all %zu frames each",
@@ -295,6 +292,7 @@ static void put_results(struct reduction *r)
     const double shape[2] = {(double)image->shape[0], (double)image->shape[1]};
     const char *by = kinds[r->v->by], *dtype = airy_dtype_name(image->dtype);
     airy_job_put_number(job, "frames", (double)r->run.taken);
+    airy_job_put_number(job, "bad", (double)(r->frames - r->run.taken));
     airy_job_put_numbers(job, "shape", shape, 2);
     if (r->hot)
         put_hot(r);

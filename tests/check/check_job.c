@@ -492,8 +492,10 @@ static void check_run(struct check *c)
             CHECK(c, memcmp(image.data, want, RUN_PIXELS * sizeof(*want)) == 0);
         airy_image_free(&image);
         CHECK_OK(c, airy_job_results_json(job, &json));
-        CHECK(c, json && strstr(json, "\"frames\":6,\"shape\":[37,44],\"dtype\":\"float64\"") &&
-                     !strstr(json, "image\":"));
+        CHECK(c,
+              json &&
+                  strstr(json, "\"frames\":6,\"bad\":0,\"shape\":[37,44],\"dtype\":\"float64\"") &&
+                  !strstr(json, "image\":"));
         airy_job_text_free(json);
         CHECK(c, airy_job_device(job) != NULL);
         airy_job_destroy(&job);
@@ -746,8 +748,11 @@ static void check_ends(struct check *c)
     CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CORRUPT, "spoiled.h5::/entry/data/data frame 10");
     CHECK(c, airy_job_get_array(job, "image", &view) == AIRY_ERR_NOT_FOUND);
     CHECK_OK(c, airy_job_set(job, "on-error", "skip"));
+    double bad = 0;
     CHECK(c, airy_job_run(job) == AIRY_PARTLY && heard.warnings == 1 && !heard.elsewhere &&
-                 heard.calls > 0 && strstr(heard.last, "1 of 23 frames are left out"));
+                 heard.calls > 0 && strstr(heard.last, "1 of 23 frames is left out; the first: "));
+    CHECK_OK(c, airy_job_get_number(job, "bad", &bad));
+    CHECK(c, bad == 1);
     CHECK_OK(c, airy_job_get_array(job, "image", &view));
     airy_job_progress(job, &done, &total);
     CHECK(c, done == FRAMES && total == FRAMES);
@@ -961,7 +966,7 @@ static void check_compress_ends(struct check *c)
     CHECK_OK(c, airy_job_set(job, "on-error", "skip"));
     CHECK_OK(c, airy_job_set_flag(job, "profile", true));
     CHECK(c, airy_job_run(job) == AIRY_PARTLY && heard.warnings == 1 && !heard.elsewhere &&
-                 strstr(heard.last, "1 of 23 frames failed, the first: "));
+                 strstr(heard.last, "1 of 23 frames is left out; the first: "));
     CHECK_OK(c, airy_job_get_number(job, "bad", &bad));
     CHECK(c, bad == 1 && airy_job_device(job) != NULL);
     heard.job = job;

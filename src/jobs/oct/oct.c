@@ -535,12 +535,10 @@ static airy_status run_file(struct oct_run *r)
     r->batch = run->batch;
     r->seconds = run->seconds;
     AIRY_TRY(status);
-    if (run->bad)
-        airy_job_message(
-            r->job, AIRY_LOG_WARN,
-            "%zu of %zu frames cannot be read, which makes %zu result%s %s; the first: %s",
-            run->bad, run->frames, r->run.bad_results, r->run.bad_results == 1 ? "" : "s",
-            r->plan.to == AIRY_DTYPE_F32 ? "NaN" : "0", run->first_error);
+    char also[64];
+    snprintf(also, sizeof(also), ", which makes %zu result%s %s", r->run.bad_results,
+             r->run.bad_results == 1 ? "" : "s", r->plan.to == AIRY_DTYPE_F32 ? "NaN" : "0");
+    (void)airy_job_warn_left_out(r->job, run->bad, run->frames, also, run->first_error);
     tell_left_over(r, r->run.left_over);
     return AIRY_OK;
 }

@@ -38,7 +38,7 @@ for command in compress decompress densify convert; do
     [ $? = 1 ] && grep -q -- '--on-error skip' said && [ ! -e o.h5 ] || { cat said; exit 13; } >&2
     expect "$command --on-error skip never writes bad frames and ends with 3"
     $airy $command $bad $out --on-error skip --json --threads 3 >said 2>errors
-    [ $? = 3 ] && grep -q '"bad": 3' said && grep -q "airy $command: 3 of 12 frames failed, the first: " errors || { cat said errors; exit 14; } >&2
+    [ $? = 3 ] && grep -q '"bad": 3' said && grep -q "airy $command: 3 of 12 frames are left out; the first: " errors || { cat said errors; exit 14; } >&2
     $airy info o.h5 | grep -q '3 frames were never written' && same_frame 2 2 && same_frame 6 6 && same_frame 11 11 || exit 15
     ! $airy convert o.h5 --frames 4 -o none.npy --quiet 2>said && grep -q 'was never written' said || exit 16
     expect "$command --verbose prints each frame that was left out"
