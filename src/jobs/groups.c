@@ -205,7 +205,7 @@ airy_status airy_job_plan_stack(airy_job *job, const airy_stack_info *info,
         (json_int_t)info->width, "dtype", airy_dtype_name(info->dtype), "filters", info->filters);
     airy_job_put_plan(job, "stack", stack);
     airy_job_put_plan(job, "frames", json_integer((json_int_t)count));
-    snprintf(frames, sizeof(frames), "0:%zu:1", info->frames);
+    snprintf(frames, sizeof(frames), "0:%zu", info->frames);
     return airy_job_compute(job, "frames", frames);
 }
 

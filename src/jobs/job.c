@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/word.h"
+#include "io/file/json_error.h"
 
 enum { NOT_THERE = -1 };
 
@@ -332,7 +333,7 @@ static airy_status set_from_json(airy_job *job, size_t row, const json_t *json)
     if (r->p.array && json_is_null(json))
         return AIRY_OK;
     AIRY_FAIL_ON_IF(r->p.list && count == 0, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
-                    "%s: expected an array with at least one value in JSON", r->p.name);
+                    "%s: expected an array with at least one value", r->p.name);
     for (size_t i = 0; i < count; i++) {
         char *text = NULL;
         AIRY_TRY(airy_value_from_json(r, r->p.list ? json_array_get(json, i) : json, &text));
@@ -375,10 +376,11 @@ airy_status airy_job_set_json(airy_job *job, const char *text)
     AIRY_FAIL_IF(!job || !text, AIRY_ERR_PARAM, "airy_job_set_json: job or text is NULL");
     AIRY_TRY(begin_change(job, "airy_job_set_json"));
     bool set[AIRY_JOB_ROWS] = {false};
-    json_error_t wrong;
-    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
-    AIRY_FAIL_IF(!object, AIRY_ERR_FORMAT, "line %d, column %d: %s", wrong.line, wrong.column,
-                 wrong.text);
+    char wrong[AIRY_JSON_WRONG];
+    json_error_t error;
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    AIRY_FAIL_IF(!object, AIRY_ERR_FORMAT, "line %d, column %d: %s", error.line, error.column,
+                 airy_json_wrong(wrong, &error));
     airy_status status =
         json_is_object(object)
             ? set_object(job, object, set)

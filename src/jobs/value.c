@@ -372,12 +372,18 @@ airy_status airy_value_parse(const struct airy_job_row *row, void *field, const 
     return expected ? fail_expected(p, text, expected) : AIRY_OK;
 }
 
+/* In the shortest form: "5", "0:3", "2:", "2::3", "2:9:3". */
 static void print_range(char *text, const size_t *range)
 {
+    char end[24] = "", step[24] = "";
     if (range[1])
-        snprintf(text, TEXT, "%zu:%zu:%zu", range[0], range[1], range[2]);
+        snprintf(end, sizeof(end), "%zu", range[1]);
+    if (range[2] != 1)
+        snprintf(step, sizeof(step), ":%zu", range[2]);
+    if (range[1] == range[0] + 1 && range[2] == 1)
+        snprintf(text, TEXT, "%zu", range[0]);
     else
-        snprintf(text, TEXT, "%zu::%zu", range[0], range[2]);
+        snprintf(text, TEXT, "%zu:%s%s", range[0], end, step);
 }
 
 static void print_tuple(char *text, const struct airy_job_tuple *tuple)
@@ -516,8 +522,7 @@ airy_status airy_value_from_json(const struct airy_job_row *row, const json_t *j
     else if (may_be_text(&row->p) && json_is_string(json) &&
              strlen(json_string_value(json)) == json_string_length(json))
         from = json_string_value(json);
-    AIRY_FAIL_ON_IF(!from, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER, "%s: expected %s in JSON",
-                    row->p.name,
+    AIRY_FAIL_ON_IF(!from, AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER, "%s: expected %s", row->p.name,
                     type <= AIRY_PARAMETER_TUPLE && kinds[type] ? kinds[type] : "a string");
     *text = strdup(from);
     AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for a text");

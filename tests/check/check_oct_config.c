@@ -292,7 +292,8 @@ static void check_bad_plans(struct check *c)
     } cases[] = {
         {"", AIRY_ERR_FORMAT, "no JSON"},
         {"[1]", AIRY_ERR_FORMAT, "expected an object"},
-        {"{\"samples\": 8, \"samples\": 8}", AIRY_ERR_FORMAT, "no JSON"},
+        {"{\"samples\": 8, \"samples\": 8}", AIRY_ERR_FORMAT,
+         "line 1: the key 'samples' occurs twice"},
         {"{\"sample\": 8}", AIRY_ERR_FORMAT, "key 'sample' is not known"},
         {"{\"samples\": 1}", AIRY_ERR_PARAM, "samples = 1, expected an integer from 2 to 8192"},
         {"{\"samples\": 8193}", AIRY_ERR_PARAM, "samples = 8193"},

@@ -449,9 +449,10 @@ static void check_bad_text(struct check *c)
         {GOOD "Parallax: maybe\n", AIRY_ERR_FORMAT, "Parallax = 'maybe'"},
         {GOOD "Detector: Eigr4M\n", AIRY_ERR_NOT_FOUND, "line 9"},
         {GOOD "Detector: Pixirad1\n", AIRY_ERR_UNSUPPORTED, "hexagonal"},
-        {V2 "Detector_config: {\n", AIRY_ERR_FORMAT, "line 4: Detector_config is not JSON"},
+        {V2 "Detector_config: {\n", AIRY_ERR_FORMAT, "line 4: Detector_config: no JSON: "},
         {V2 "Detector_config: [1, 2]\n", AIRY_ERR_FORMAT, "not a JSON object"},
-        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel1\": 2e-4}\n", AIRY_ERR_FORMAT, "not JSON"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel1\": 2e-4}\n", AIRY_ERR_FORMAT,
+         "Detector_config: the key 'pixel1' occurs twice"},
         {V2 "Detector_config: {\"pixel1\": \"1e-4\"}\n", AIRY_ERR_FORMAT, "pixel1"},
         {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"max_shape\": [1]}\n",
          AIRY_ERR_FORMAT, "max_shape"},
@@ -547,7 +548,7 @@ static void check_bytes(struct check *c)
     write_text(path, block, 70000);
     CHECK_FAILS(c, airy_geometry_read(&g, path), AIRY_ERR_FORMAT, "at most 65536");
     write_text(path, block, 60000);
-    CHECK_FAILS(c, airy_geometry_read(&g, path), AIRY_ERR_FORMAT, "not JSON");
+    CHECK_FAILS(c, airy_geometry_read(&g, path), AIRY_ERR_FORMAT, "no JSON");
     CHECK_FAILS(c, airy_geometry_read(&g, check_tmp(c)), AIRY_ERR_IO, "");
     CHECK_FAILS(c, airy_geometry_read(&g, "/no/such/file.poni"), AIRY_ERR_NOT_FOUND,
                 "/no/such/file.poni");

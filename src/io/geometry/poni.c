@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "integrate/detector_table.h"
+#include "io/file/json_error.h"
 #include "io/file/plain_file.h"
 
 /*
@@ -321,10 +322,11 @@ static airy_status load_config(json_t **config, const struct poni *poni)
     AIRY_FAIL_ON_IF(size > MAX_CONFIG, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
                     "%s line %zu: Detector_config has %zu bytes, expected at most %d", poni->path,
                     line, size, MAX_CONFIG);
+    char wrong[AIRY_JSON_WRONG];
     json_error_t error;
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-    AIRY_FAIL_ON_IF(!json, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
-                    "%s line %zu: Detector_config is not JSON: %s", poni->path, line, error.text);
+    AIRY_FAIL_ON_IF(!json, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE, "%s line %zu: Detector_config: %s",
+                    poni->path, line, airy_json_wrong(wrong, &error));
     const bool object = json_is_object(json);
     if (!object)
         json_decref(json);

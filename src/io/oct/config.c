@@ -13,6 +13,7 @@
 #include "base/word.h"
 #include "io/oct/table.h"
 #include "io/oct/words.h"
+#include "io/file/json_error.h"
 #include "io/file/plain_file.h"
 
 enum {
@@ -752,10 +753,11 @@ static airy_status load(char **text, size_t *size, const char *path)
 
 static airy_status parse(struct plan *plan, const char *text, size_t size)
 {
+    char wrong[AIRY_JSON_WRONG];
     json_error_t error;
     const size_t mark = airy_file_text_mark(text, size);
     json_t *root = json_loadb(text + mark, size - mark, JSON_REJECT_DUPLICATES, &error);
-    AIRY_FAIL_IF(!root, AIRY_ERR_FORMAT, "no JSON: line %d: %s", error.line, error.text);
+    AIRY_FAIL_IF(!root, AIRY_ERR_FORMAT, "line %d: %s", error.line, airy_json_wrong(wrong, &error));
     const airy_status status = read_keys(plan, root);
     json_decref(root);
     return status;
