@@ -318,6 +318,7 @@ AIRY_API airy_status airy_job_want(airy_job *job, const char *result);
  */
 AIRY_API airy_status airy_job_get_array(const airy_job *job, const char *result,
                                         airy_host_view *view);
+/** Get a number, or JSON that is one. */
 AIRY_API airy_status airy_job_get_number(const airy_job *job, const char *result, double *value);
 AIRY_API airy_status airy_job_get_numbers(const airy_job *job, const char *result,
                                           const double **values, size_t *count);

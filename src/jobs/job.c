@@ -759,13 +759,21 @@ airy_status airy_job_put_text(airy_job *job, const char *result, const char *tex
     return AIRY_OK;
 }
 
+/* A number has its value beside its JSON, and a count of 1; digits of 64 bits are a string. */
 airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json)
 {
     char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY)
                       : NULL;
+    const double number = json_is_string(json) ? strtod(json_string_value(json), NULL)
+                                               : json_number_value(json);
+    const bool is_number = json_is_number(json);
+    const double value = is_number || json_is_string(json) ? number : (double)NAN;
     json_decref(json);
     AIRY_FAIL_IF(!text, AIRY_ERR_MEMORY, "out of memory for JSON");
-    made_of(job, result)->text = text;
+    struct airy_job_made *made = made_of(job, result);
+    made->text = text;
+    made->numbers[0] = value;
+    made->count = is_number;
     return AIRY_OK;
 }
 
@@ -775,17 +783,8 @@ airy_status airy_job_put_object(airy_job *job, json_t *object)
     airy_status status = object ? AIRY_OK : airy_fail(AIRY_ERR_MEMORY, "out of memory for JSON");
     const char *name;
     json_t *value;
-    json_object_foreach(object, name, value)
-    {
-        if (status != AIRY_OK)
-            break;
+    json_object_foreach(object, name, value) if (status == AIRY_OK)
         status = airy_job_put_json(job, name, json_incref(value));
-        job->made[find_result(job, name)].numbers[0] = json_is_string(value)
-                                                           ? strtod(json_string_value(value), NULL)
-                                                       : json_is_number(value)
-                                                           ? json_number_value(value)
-                                                           : (double)NAN;
-    }
     json_decref(object);
     return status;
 }
@@ -903,9 +902,11 @@ airy_status airy_job_get_table(const airy_job *job, const char *result, const ai
 
 airy_status airy_job_get_number(const airy_job *job, const char *result, double *value)
 {
-    int at;
+    int at = job && result ? find_result(job, result) : NOT_THERE;
     AIRY_FAIL_IF(!value, AIRY_ERR_PARAM, "airy_job_get_number: value is NULL");
-    AIRY_TRY(result_of(job, result, AIRY_JOB_NUMBER, &at));
+    const bool is_json = at != NOT_THERE && job->kind->results[at].kind == AIRY_JOB_JSON &&
+                         job->made[at].count == 1;
+    AIRY_TRY(result_of(job, result, is_json ? AIRY_JOB_JSON : AIRY_JOB_NUMBER, &at));
     *value = job->made[at].numbers[0];
     return AIRY_OK;
 }

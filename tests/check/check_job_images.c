@@ -252,6 +252,8 @@ static void check_labels(struct check *c)
     CHECK(c, labels.dtype == AIRY_DTYPE_I32 && labels.ndim == 3 && labels.shape[0] == PLANES);
     CHECK(c, table && table->columns > 4 && strcmp(table->column[0].name, "plane") == 0 &&
                  strcmp(table->column[3].name, "sum") == 0);
+    double number;
+    CHECK_FAILS(c, airy_job_get_number(job, "labels", &number), AIRY_ERR_PARAM, "another kind");
     json_t *counts = json_loads(text, 0, NULL);
     for (size_t i = 0; i < PLANES && table; i++) {
         airy_array *want = check_output(c, AIRY_DTYPE_I32, 2, shape);
@@ -268,6 +270,13 @@ static void check_labels(struct check *c)
         airy_regions_free(regions);
     }
     CHECK(c, table && row == table->rows);
+    /* Of one plane there is one number. */
+    CHECK_OK(c, airy_job_reset(job, "each"));
+    CHECK_OK(c, airy_job_set(job, "frames", "2"));
+    CHECK_OK(c, airy_job_run(job));
+    CHECK(c, number_of(c, job, "labels") ==
+                     (double)json_integer_value(json_array_get(counts, PLANES - 1)) &&
+                 number_of(c, job, "above") == 400);
     json_decref(counts);
     airy_job_destroy(&job);
 }
