@@ -19,19 +19,25 @@ static const char *parse_border(void *field, const char *text)
 {
     struct airy_border_value *b = field;
     const char *words[AIRY_BORDER_COUNT];
-    int border = 0;
+    char list[128];
     if (strncmp(text, "value=", 6) == 0 && parse_any(&b->value, text + 6)) {
         b->border = AIRY_BORDER_VALUE;
         return NULL;
     }
     if (strncmp(text, "value", 5) == 0)
         return "expected value=V with a number V";
-    for (int i = 0; i < AIRY_BORDER_COUNT; i++)
+    for (int i = 0; i < AIRY_BORDER_COUNT; i++) {
         words[i] = i == AIRY_BORDER_VALUE ? "value=V" : airy_border_name((airy_border)i);
-    if (airy_find_word(&border, "border", text, words, AIRY_BORDER_COUNT) != AIRY_OK)
-        return airy_last_error();
-    b->border = (airy_border)border;
-    return NULL;
+        if (strcmp(text, words[i]) == 0) {
+            b->border = (airy_border)i;
+            return NULL;
+        }
+    }
+    const char *near = airy_suggest_word(text, words, AIRY_BORDER_COUNT);
+    airy_join_words(list, sizeof(list), words, AIRY_BORDER_COUNT);
+    (void)airy_fail(AIRY_ERR_PARAM, "expected %s%s%s%s", list, near ? "; did you mean '" : "",
+                    near ? near : "", near ? "'?" : "");
+    return airy_last_error();
 }
 
 static void print_border(char *text, size_t size, const void *field)
@@ -47,42 +53,48 @@ static void print_border(char *text, size_t size, const void *field)
 const struct airy_job_record airy_border_record = {sizeof(struct airy_border_value), parse_border,
                                                    print_border};
 
-static const char *const dtypes[] = {"float32", "float64", NULL};
+const char *const airy_filter_dtypes[] = {"float32", "float64", NULL};
 
 #define MEMBER(name) offsetof(struct airy_filter_values, name)
+/* holds: bits of the dtypes of results, 0: any */
+#define RESULT_ROWS(holds)                                                                         \
+    {{.name = "plan",                                                                              \
+      .type = AIRY_PARAMETER_FLAG,                                                                 \
+      .affects = AIRY_AFFECTS_HOW,                                                                 \
+      .help = "reports how the image would be cut and what memory that takes, and does nothing; "  \
+              "no output is needed"},                                                              \
+     MEMBER(plan),                                                                                 \
+     NULL},                                                                                        \
+        {{.name = "output",                                                                        \
+          .type = AIRY_PARAMETER_PATH,                                                             \
+          .letter = 'o',                                                                           \
+          .role = AIRY_ROLE_WRITTEN,                                                               \
+          .affects = AIRY_AFFECTS_WHERE,                                                           \
+          .argument = "OUT",                                                                       \
+          .help = "writes the result into this file",                                              \
+          .dtypes = (holds)},                                                                      \
+         MEMBER(output.path),                                                                      \
+         NULL},                                                                                    \
+        {{.name = "force",                                                                         \
+          .type = AIRY_PARAMETER_FLAG,                                                             \
+          .affects = AIRY_AFFECTS_WHERE,                                                           \
+          .help = "overwrites the output"},                                                        \
+         MEMBER(output.force),                                                                     \
+         NULL},                                                                                    \
+    {                                                                                              \
+        {0}, 0, NULL                                                                               \
+    }
 const struct airy_job_row airy_filter_rows[] = {
     {{.name = "dtype",
       .type = AIRY_PARAMETER_DTYPE,
-      .words = dtypes,
+      .words = airy_filter_dtypes,
       .fallback = "float64 for float64 images, else float32",
       .computed = true,
       .help = "sets the type of the result and of the arithmetic"},
      MEMBER(dtype),
      NULL},
-    {{.name = "plan",
-      .type = AIRY_PARAMETER_FLAG,
-      .affects = AIRY_AFFECTS_HOW,
-      .help = "reports how the image would be cut and what memory that takes, and does nothing; no "
-              "output is needed"},
-     MEMBER(plan),
-     NULL},
-    {{.name = "output",
-      .type = AIRY_PARAMETER_PATH,
-      .letter = 'o',
-      .role = AIRY_ROLE_WRITTEN,
-      .affects = AIRY_AFFECTS_WHERE,
-      .argument = "OUT",
-      .help = "writes the result into this file",
-      .dtypes = 1u << AIRY_DTYPE_F32},
-     MEMBER(output.path),
-     NULL},
-    {{.name = "force",
-      .type = AIRY_PARAMETER_FLAG,
-      .affects = AIRY_AFFECTS_WHERE,
-      .help = "overwrites the output"},
-     MEMBER(output.force),
-     NULL},
-    {{0}, 0, NULL}};
+    RESULT_ROWS(1u << AIRY_DTYPE_F32)};
+const struct airy_job_row airy_filter_any_rows[] = {RESULT_ROWS(0)};
 #undef MEMBER
 
 airy_dtype airy_filter_dtype(const airy_job *job, const struct airy_filter_values *v,

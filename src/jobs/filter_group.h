@@ -37,7 +37,9 @@ struct airy_filter_values {
     bool plan;
     struct airy_image_output output;
 };
-extern const struct airy_job_row airy_filter_rows[];
+extern const char *const airy_filter_dtypes[]; /* NULL behind the last */
+/* Rows of a filter that gives floats, and without dtype of one that gives any. */
+extern const struct airy_job_row airy_filter_rows[], airy_filter_any_rows[];
 /* The results of the plan, for tables of results. */
 #define AIRY_PLAN_RESULTS                                                                          \
     {"shape", AIRY_JOB_NUMBERS, NULL, "lengths of the result's axes"},                             \

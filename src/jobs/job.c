@@ -394,8 +394,8 @@ airy_status airy_job_set_json(airy_job *job, const char *text)
 /* Whether results store a parameter: it decides their values or rows, or what stands beside them. */
 static bool is_stored(const airy_parameter *p)
 {
-    return p->role != AIRY_ROLE_INPUT && p->affects != AIRY_AFFECTS_HOW &&
-           p->affects != AIRY_AFFECTS_WHERE;
+    const bool is_file = p->role == AIRY_ROLE_INPUT && p->type != AIRY_PARAMETER_WORD;
+    return !is_file && p->affects != AIRY_AFFECTS_HOW && p->affects != AIRY_AFFECTS_WHERE;
 }
 
 /* "--name=text", or "--name" of a flag. */

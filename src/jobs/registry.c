@@ -27,6 +27,7 @@
     JOB(sky)                                                                                       \
     JOB(convolve)                                                                                  \
     JOB(blur)                                                                                      \
+    JOB(filter)                                                                                    \
     JOB(oct)                                                                                       \
     JOB(oct_calibrate)
 #define DECLARE(name) extern const struct airy_job_kind airy_job_##name;

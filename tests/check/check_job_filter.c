@@ -1,4 +1,4 @@
-/* The jobs convolve and blur beside the operations by hand; bad values. */
+/* The jobs convolve, blur and filter beside the operations by hand; bad values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +121,45 @@ static void check_blur(struct check *c)
     airy_image_free(&want);
 }
 
+/* One filter of each kind. */
+static void check_filters(struct check *c)
+{
+    if (!check_case(c, "job_filter"))
+        return;
+    const airy_image image = make_image(c);
+    const uint8_t cross[SIDE * SIDE] = {0, 1, 0, 1, 1, 1, 0, 1, 0};
+    const airy_host_view
+        view = {.data = image.data, .dtype = AIRY_DTYPE_F32, .ndim = 2, .shape = {HEIGHT, WIDTH}},
+        footprint = {.data = cross, .dtype = AIRY_DTYPE_U8, .ndim = 2, .shape = {SIDE, SIDE}};
+    const airy_rank_params rank = {
+        .filter = AIRY_RANK_NTH, .axes = 2, .size = {SIDE, SIDE}, .footprint = cross, .rank = -2};
+    const airy_hampel_params hampel = {.axes = 2, .size = {5, 3}, .kappa = 1};
+    const airy_stencil_params sobel = {
+        .stencil = AIRY_STENCIL_SOBEL, .axes = 2, .has_axis = true, .axis = 0};
+    const airy_tile_target target = {.dtype = AIRY_DTYPE_F64};
+    const char *const *const values[] = {
+        VALUES("filter", "rank", "rank", "-2"),
+        VALUES("filter", "hampel", "size", "5,3", "kappa", "1"),
+        VALUES("filter", "sobel", "axis", "0", "dtype", "float64"),
+    };
+    airy_queue *queue = NULL;
+    airy_image want[3] = {{.data = NULL}};
+    CHECK_OK(c, airy_queue_create(&queue, c->device));
+    CHECK_OK(c, airy_tile_rank(queue, &want[0], &image, 0, &rank, NULL));
+    CHECK_OK(c, airy_tile_hampel(queue, &want[1], &image, 0, &hampel, NULL));
+    CHECK_OK(c, airy_tile_stencil(queue, &want[2], &image, &target, &sobel, NULL));
+    airy_queue_destroy(&queue);
+    for (size_t i = 0; i < 3; i++) {
+        airy_job *job = open_job(c, "filter", &view, values[i]);
+        if (i == 0)
+            CHECK_OK(c, airy_job_set_array(job, "footprint", &footprint));
+        CHECK_OK(c, airy_job_run(job));
+        CHECK(c, is_same(job, &want[i]));
+        airy_job_destroy(&job);
+        airy_image_free(&want[i]);
+    }
+}
+
 static void check_bad(struct check *c)
 {
     if (!check_case(c, "job_filter_bad"))
@@ -145,6 +184,22 @@ static void check_bad(struct check *c)
          "expected 1 or 2 numbers for an image of 2 dimensions"},
         {"blur", VALUES("sigma", "1", "output", "x.cbf"), AIRY_ERR_UNSUPPORTED, "output",
          "CBF holds"},
+        {"filter", VALUES("size", "3"), AIRY_ERR_PARAM, "filter", "filter is missing"},
+        {"filter", VALUES("filter", "gradient", "size", "3"), AIRY_ERR_PARAM, "size",
+         "size goes with filter median, "},
+        {"filter", VALUES("filter", "percentile"), AIRY_ERR_PARAM, "percentile", "is missing"},
+        {"filter", VALUES("filter", "rank", "rank", "1.5"), AIRY_ERR_PARAM, "rank",
+         "expected a whole number"},
+        {"filter", VALUES("filter", "rank", "rank", "9"), AIRY_ERR_UNSUPPORTED, "rank",
+         "expected -9 to 8"},
+        {"filter", VALUES("filter", "hampel", "size", "4"), AIRY_ERR_PARAM, "size",
+         "expected odd numbers"},
+        {"filter", VALUES("filter", "median", "footprint", "ball=x"), AIRY_ERR_PARAM, "footprint",
+         "expected ball=R"},
+        {"filter", VALUES("filter", "median", "planes", "on"), AIRY_ERR_UNSUPPORTED, "planes",
+         "the image has 2 dimensions"},
+        {"filter", VALUES("filter", "sobel", "axis", "2"), AIRY_ERR_UNSUPPORTED, "axis",
+         "the filter has 2 axes"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         airy_error error;
@@ -167,5 +222,6 @@ void check_job_filter(struct check *c)
 {
     check_convolve(c);
     check_blur(c);
+    check_filters(c);
     check_bad(c);
 }

@@ -57,9 +57,10 @@ static const char *find_output(const struct job_params *p)
 static int check_inputs(const struct job_params *p)
 {
     const struct common *c = &p->common;
-    for (size_t i = 0; job_input(p, i) && i < c->inputs.count; i++)
+    for (size_t i = 0; i < c->inputs.count; i++)
         if (!*c->inputs.items[i] && !job_is_written(c, i))
-            return tool_fail(c, "the %s's name is empty, expected a file", job_input(p, i)->name);
+            return tool_fail(c, "the %s's name is empty, expected a file",
+                             job_argument(p, i)->name);
     return AIRY_EXIT_OK;
 }
 
@@ -67,12 +68,10 @@ static int check_inputs(const struct job_params *p)
 static airy_status set_common(struct job_params *p)
 {
     const struct common *c = &p->common;
-    const airy_parameter *written = job_role(p, AIRY_ROLE_WRITTEN);
     char size[32];
     airy_status status = AIRY_OK;
     for (size_t i = 0; i < c->inputs.count && status == AIRY_OK; i++)
-        status = airy_job_set(p->job, job_is_written(c, i) ? written->name : job_input(p, i)->name,
-                              c->inputs.items[i]);
+        status = airy_job_set(p->job, job_argument(p, i)->name, c->inputs.items[i]);
     snprintf(size, sizeof(size), "%llu", (unsigned long long)c->memory_limit);
     if (status == AIRY_OK && c->device && find_parameter(p, "device"))
         status = airy_job_set(p->job, "device", c->device);

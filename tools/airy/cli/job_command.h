@@ -26,8 +26,8 @@ bool job_open(struct job_params *params, const char *job);
 airy_status job_create(struct job_params *params, const char *name, airy_job **job);
 /* The first parameter of a role; NULL: there is none. */
 const airy_parameter *job_role(const struct job_params *params, airy_parameter_role role);
-/* The input that an argument of this place is: the last one has the rest. NULL: there is none. */
-const airy_parameter *job_input(const struct job_params *params, size_t place);
+/* The parameter that an argument of the command goes to: an input, the last one for all further ones, or an output. */
+const airy_parameter *job_argument(const struct job_params *params, size_t place);
 /* An argument of the command is written (struct command, writes). */
 bool job_is_written(const struct common *common, size_t place);
 /* What the command line names for a parameter that is written, by its option or as an argument; NULL: nothing. */

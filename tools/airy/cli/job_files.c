@@ -12,16 +12,18 @@ const airy_parameter *job_role(const struct job_params *p, airy_parameter_role r
     return NULL;
 }
 
-const airy_parameter *job_input(const struct job_params *p, size_t place)
+const airy_parameter *job_argument(const struct job_params *p, size_t place)
 {
-    const airy_parameter *parameter, *last = NULL;
+    const airy_parameter *parameter, *input = NULL;
+    if (job_is_written(&p->common, place))
+        return job_role(p, AIRY_ROLE_WRITTEN);
     for (size_t i = 0; (parameter = airy_job_parameter_at(p->common.command->job, i)); i++)
         if (parameter->role == AIRY_ROLE_INPUT) {
-            last = parameter;
+            input = parameter;
             if (place-- == 0)
                 break;
         }
-    return last;
+    return input;
 }
 
 bool job_is_written(const struct common *c, size_t place)

@@ -33,8 +33,10 @@ static const char *argument_of(const airy_parameter *p)
 }
 
 /* The help text with the unit, and what the option goes with. */
-static const char *help_of(const airy_parameter *p)
+static const char *help_of(const char *job, const airy_parameter *p)
 {
+    const airy_parameter *other;
+    size_t at = 0;
     const airy_parameter_condition *with = &p->only_with;
     char unit[64] = "", list[256] = "";
     size_t n = 0;
@@ -48,7 +50,12 @@ static const char *help_of(const airy_parameter *p)
                               with->words[i]);
     const size_t size = strlen(p->help) + sizeof(unit) + sizeof(list) + 64;
     char *text = malloc(size);
-    if (text && with->parameter)
+    while ((other = airy_job_parameter_at(job, at)) && with->parameter &&
+           strcmp(other->name, with->parameter) != 0)
+        at++;
+    if (text && with->parameter && other && other->role == AIRY_ROLE_INPUT)
+        snprintf(text, size, "%s%s; of%s", p->help, unit, list);
+    else if (text && with->parameter)
         snprintf(text, size, "%s%s; it goes with --%s%s", p->help, unit, with->parameter, list);
     else if (text)
         snprintf(text, size, "%s%s", p->help, unit);
@@ -101,7 +108,7 @@ static struct opt option_of(const char *job, const airy_parameter *p)
                         .holds = held_by(p),
                         .argument = p->type == AIRY_PARAMETER_FLAG ? NULL : argument_of(p),
                         .fallback = p->fallback,
-                        .help = help_of(p),
+                        .help = help_of(job, p),
                         .heading = p->section};
 }
 
