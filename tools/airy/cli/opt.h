@@ -88,7 +88,6 @@ struct common {
                   other common options */
     const char *device;
     const char *compare;           /* A,B: run on both */
-    struct comparison *comparison; /* not NULL: this is such a run (compare.h) */
     size_t threads;
     uint64_t memory_limit;
     int compat; /* airy_compat */

@@ -9,7 +9,6 @@
 #include "airy/file.h"
 #include "airy/log.h"
 #include "cli/stack_opt.h"
-#include "cli/compare.h"
 #include "cli/manual.h"
 #include "cli/words.h"
 #include "cli/tool.h"
@@ -140,8 +139,6 @@ static int check_and_run(const struct command *command, void *params)
 {
     const struct common *common = params;
     int code = command->check ? command->check(params) : AIRY_EXIT_OK;
-    if (code == AIRY_EXIT_OK && common->compare && !command->job)
-        code = compare_check(common);
     if (code == AIRY_EXIT_OK)
         code = tool_check_files(common);
     if (code == AIRY_EXIT_OK)
@@ -150,8 +147,7 @@ static int check_and_run(const struct command *command, void *params)
         return code;
     if (!command->own_signals)
         tool_clean_at_interrupt();
-    return common->compare && !command->job ? compare_devices(command, params)
-                                            : command->run(params);
+    return command->run(params);
 }
 
 static int run_command(const struct command *command, int argc, char **argv)

@@ -28,7 +28,7 @@ int tool_check_list(const struct common *common)
 airy_status tool_device(const struct common *common, airy_device **device)
 {
     const airy_device_params params = {.threads = (uint32_t)common->threads,
-                                       .profile = common->profile || common->comparison,
+                                       .profile = common->profile,
                                        .memory_limit = common->memory_limit,
                                        .background = true};
     return airy_device_create(device, common->device, &params);

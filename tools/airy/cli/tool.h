@@ -52,8 +52,7 @@ int tool_fail(const struct common *common, const char *format, ...)
 /* Print a failure, or keep it (tool_hold); tail: "; WHAT TO DO NEXT", or "". */
 void tool_print_failure(const char *command, const char *text, const char *tail);
 /*
- * Replace the name of a temporary file, NAME.XXXXXXXX.partial, by NAME, which the user knows, and
- * leave out the marks of runs that are compared.
+ * Replace the name of a temporary file, NAME.XXXXXXXX.partial, by NAME, which the user knows.
  */
 void tool_hide_temporary(char *text);
 /* Wrong use: "airy COMMAND: <sentence>; see ... --help", exit code 2. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "airy/provenance.h"
-#include "cli/comparison.h"
+#include "cli/tool.h"
 #include "cli/quote.h"
 
 json_t *tool_json_string(const char *text)
@@ -61,10 +61,6 @@ char *tool_json_line(const json_t *json)
 
 int tool_print_json(const struct common *common, json_t *json)
 {
-    if (common->comparison && json) {
-        compare_answer(common, json);
-        return AIRY_EXIT_OK;
-    }
     char *text = json ? tool_json_text(json) : NULL;
     json_decref(json);
     if (!text)

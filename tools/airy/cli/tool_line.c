@@ -7,23 +7,6 @@
 #include "cli/quote.h"
 #include "cli/tool.h"
 
-/* Runs that are compared write .compare-PID-RUN-NAME (compare.c). */
-static void hide_runs(char *text)
-{
-    static const char run[] = ".compare-", digits[] = "0123456789";
-    for (char *at = text; (at = strstr(at, run));) {
-        const char *rest = at + sizeof(run) - 1;
-        for (int i = 0; i < 2 && rest; i++) {
-            const size_t length = strspn(rest, digits);
-            rest = length && rest[length] == '-' ? rest + length + 1 : NULL;
-        }
-        if (rest)
-            memmove(at, rest, strlen(rest) + 1);
-        else
-            at++;
-    }
-}
-
 void tool_hide_temporary(char *text)
 {
     static const char mark[] = ".partial";
@@ -35,7 +18,6 @@ void tool_hide_temporary(char *text)
             memmove(number, at + n, strlen(at + n) + 1);
         at = unique ? number : at + n;
     }
-    hide_runs(text);
 }
 
 void tool_plain(char *text)

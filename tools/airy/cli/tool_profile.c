@@ -1,5 +1,5 @@
 /* --profile: the profile of a device as a table, or as JSON in a file. */
-#include "cli/comparison.h"
+#include "cli/tool.h"
 
 json_t *tool_profile_rows(const airy_device *device)
 {
@@ -47,11 +47,6 @@ int tool_write_profile(const struct common *common, const json_t *rows)
 
 int tool_profile(const struct common *common, const airy_device *device)
 {
-    if (common->comparison) {
-        const airy_status status = compare_profile(common, device);
-        if (status != AIRY_OK)
-            return tool_failed(common, status);
-    }
     if (!common->profile)
         return AIRY_EXIT_OK;
     if (!common->profile_file) {

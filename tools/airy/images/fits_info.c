@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "airy/sky.h"
-#include "images/device_image.h"
+#include "images/image_util.h"
 
 static json_t *hdu_json(size_t number, const airy_fits_hdu *hdu)
 {
