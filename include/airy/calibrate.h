@@ -68,6 +68,10 @@ AIRY_API airy_status airy_calibrant_find(airy_calibrant *calibrant, const char *
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (line named), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_calibrant_read(airy_calibrant *calibrant, const char *path);
+/** Load what a user names: a file (FILE.D, or a name with '/' in it), or a calibrant of the table with
+ * the rings that a wavelength in m shows. Errors: those of the two. */
+AIRY_API airy_status airy_calibrant_load(airy_calibrant *calibrant, const char *text,
+                                         double wavelength);
 /** Zeroes it; a zeroed one is allowed. */
 AIRY_API void airy_calibrant_free(airy_calibrant *calibrant);
 

@@ -106,12 +106,15 @@ typedef enum airy_hint {
     AIRY_HINT_GIVE_PIXELS,    /**< give the pixel size, or a geometry */
     AIRY_HINT_GIVE_DISTANCE,  /**< give the distance, or a geometry */
     AIRY_HINT_GIVE_CENTER,    /**< give the beam centre, or a geometry */
-    AIRY_HINT_HOLD_PIXELS,    /**< take files of different pixel sizes one by one, or give one */
-    AIRY_HINT_HOLD_DISTANCE,  /**< the same of distances */
-    AIRY_HINT_HOLD_CENTER,    /**< the same of beam centres */
+    AIRY_HINT_GIVE_WAVELENGTH, /**< give the wavelength or the energy */
+    AIRY_HINT_GIVE_BEAM,       /**< give the beam's place in pixels */
+    AIRY_HINT_GIVE_DETECTOR,   /**< name the detector, or give its pixel size */
+    AIRY_HINT_HOLD_PIXELS,     /**< take files of different pixel sizes one by one, or give one */
+    AIRY_HINT_HOLD_DISTANCE,   /**< the same of distances */
+    AIRY_HINT_HOLD_CENTER,     /**< the same of beam centres */
     AIRY_HINT_HOLD_WAVELENGTH, /**< the same of wavelengths */
     AIRY_HINT_HOLD_TILT,       /**< the same of angles of the detector */
-    AIRY_HINT_FRAME,          /**< choose one frame */
+    AIRY_HINT_FRAME,           /**< choose one frame */
     AIRY_HINT_COUNT
 } airy_hint;
 
@@ -151,7 +154,7 @@ AIRY_API void airy_error_clear(void);
  *   name "info()",   value "detectors=on":                              'airy info --detectors'
  *
  * The names that hints refer to are those of the parameters force, resume, follow, on-error,
- * frames, raw, mask-only, poni, detector, pixel, binning, dist, poni1, poni2, rot1, rot2, rot3,
+ * frames, raw, mask-only, poni, center, detector, pixel, binning, dist, poni1, poni2, rot1, rot2, rot3,
  * wavelength, energy, sensor, attenuation, memory-limit, batch, threads, device, bins, split,
  * max-pixels, max-peaks, connect and inputs, and of the functions info(), convert(), devices() and
  * integrate().

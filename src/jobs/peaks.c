@@ -260,16 +260,11 @@ static const char *first_path(const struct search *s)
 
 /* ---- check ---- */
 
-static bool is_given(const struct airy_job_source *source)
-{
-    return source->path || source->is_array;
-}
-
 /* What the integrator takes but for what files say. */
 static airy_status make_params(const airy_job *job, airy_integrator_params *params)
 {
     const struct values *v = job->values;
-    const bool has_variance = is_given(&v->pixels.variance);
+    const bool has_variance = airy_source_is_given(&v->pixels.variance);
     airy_sample_params sample;
     AIRY_TRY(airy_job_pattern_params(job, params, &sample, &v->pattern));
     AIRY_TRY(airy_job_correction_params(job, params, &v->pixels));

@@ -115,7 +115,7 @@ airy_status airy_job_load_pixels(const airy_job *job, airy_pixels *pixels,
     airy_image room[6];
     uint8_t *own = NULL;
     airy_stack_info info;
-    const bool has_mask = meta->has_mask && !v->mask_only.path && !v->mask_only.is_array;
+    const bool has_mask = meta->has_mask && !airy_source_is_given(&v->mask_only);
     AIRY_TRY(airy_stack_get_info(stack, &info));
     if (has_mask)
         AIRY_TRY(airy_memory_calloc((void **)&own, info.height, info.width, "a mask"));

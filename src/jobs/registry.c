@@ -16,6 +16,7 @@
     JOB(decompress)                                                                                \
     JOB(densify)                                                                                   \
     JOB(integrate)                                                                                 \
+    JOB(calibrate)                                                                                 \
     JOB(peaks)                                                                                     \
     JOB(merge)                                                                                     \
     JOB(diff)                                                                                      \

@@ -136,8 +136,9 @@ void check_job_simulate(struct check *c);
 void check_job_oct(struct check *c);
 void check_job_integrate(struct check *c);
 void check_job_results(struct check *c);
-void check_job_images(struct check *c); /* part of check_job */
-void check_job_peaks(struct check *c);  /* part of check_job */
+void check_job_images(struct check *c);   /* part of check_job */
+void check_job_peaks(struct check *c);    /* part of check_job */
+void check_job_geometry(struct check *c); /* part of check_job */
 void check_label(struct check *c);
 void check_fft(struct check *c);
 void check_filter(struct check *c);

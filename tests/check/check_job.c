@@ -1088,4 +1088,5 @@ void check_job(struct check *c)
     check_densify(c);
     check_job_images(c);
     check_job_peaks(c);
+    check_job_geometry(c);
 }

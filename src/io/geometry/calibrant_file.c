@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "base/number.h"
@@ -94,4 +95,14 @@ airy_status airy_calibrant_read(airy_calibrant *calibrant, const char *path)
     const char *slash = strrchr(path, '/');
     snprintf(calibrant->name, sizeof(calibrant->name), "%s", slash ? slash + 1 : path);
     return AIRY_OK;
+}
+
+airy_status airy_calibrant_load(airy_calibrant *calibrant, const char *text, double wavelength)
+{
+    AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_calibrant_load: text is NULL");
+    const size_t n = strlen(text);
+    const bool file = strchr(text, '/') || (n > 2 && strcasecmp(text + n - 2, ".D") == 0);
+    /* Rings that point back to the source have a spacing of half a wavelength. */
+    return file ? airy_calibrant_read(calibrant, text)
+                : airy_calibrant_find(calibrant, text, wavelength / 2);
 }

@@ -215,12 +215,6 @@ int geometry_override(airy_geometry *g, const struct geometry_params *p)
     return done(p, airy_geometry_override(g, &p->given));
 }
 
-int geometry_fit_shape(airy_geometry *g, const struct common *common, size_t height, size_t width)
-{
-    const airy_status status = airy_geometry_fit(g, height, width);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
-}
-
 int geometry_hold(airy_stack *stack, const airy_stack *first, const struct geometry_params *p,
                   bool replayed)
 {
@@ -228,12 +222,6 @@ int geometry_hold(airy_stack *stack, const airy_stack *first, const struct geome
     if (replayed) /* nothing is taken from the files */
         params.poni = "";
     return done(p, airy_geometry_hold(stack, first, &params));
-}
-
-void geometry_say_odd(const airy_geometry *g, const struct geometry_params *p)
-{
-    const airy_geometry_params params = params_of(p);
-    airy_geometry_warn(g, &params);
 }
 
 int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const airy_stack_meta *meta,
@@ -253,10 +241,7 @@ int geometry_failed(const struct geometry_params *p, const airy_stack_meta *meta
 int calibrant_load(airy_calibrant *calibrant, const struct common *common, const char *text,
                    double wavelength)
 {
-    /* Rings that point back to the source have a spacing of half a wavelength. */
-    const bool file = tool_has_suffix(text, ".D") || strchr(text, '/');
-    const airy_status status = file ? airy_calibrant_read(calibrant, text)
-                                    : airy_calibrant_find(calibrant, text, wavelength / 2);
+    const airy_status status = airy_calibrant_load(calibrant, text, wavelength);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 

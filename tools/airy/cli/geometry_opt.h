@@ -40,14 +40,9 @@ int geometry_hold(airy_stack *stack, const airy_stack *first, const struct geome
  */
 int geometry_resolve(airy_geometry *geometry, const struct geometry_params *params,
                      const airy_stack_meta *meta, size_t height, size_t width);
-/* Report a distance or wavelength that is likely to be in another unit. */
-void geometry_say_odd(const airy_geometry *geometry, const struct geometry_params *params);
 /* tool_failed of what was made with that geometry: two wavelengths of the input are named. */
 int geometry_failed(const struct geometry_params *params, const airy_stack_meta *meta,
                     airy_status status);
-/* The frames must have the detector's shape; a detector without one takes theirs. Exit code. */
-int geometry_fit_shape(airy_geometry *geometry, const struct common *common, size_t height,
-                       size_t width);
 /* --calibrant: the name of one, or a file of spacings (FILE.D, or with a '/' in it). Exit code. */
 int calibrant_load(airy_calibrant *calibrant, const struct common *common, const char *text,
                    double wavelength);

@@ -148,6 +148,11 @@ static int print_failure(const struct job_params *p, const char *output, airy_st
     snprintf(sentence, sizeof(sentence), "%s", error.text);
     tool_name_values(common, error.text, sizeof(error.text), sentence);
     error.status = status;
+    if (error.hint >= AIRY_HINT_GIVE_GEOMETRY && error.hint <= AIRY_HINT_GIVE_DETECTOR) {
+        char hint[AIRY_HINT_TEXT];
+        (void)tool_hint(hint, sizeof(hint), common, error.hint);
+        return tool_usage(common, "%s; %s", error.text, hint);
+    }
     /* A value that does not suit the input, as a format that does not hold the result, is wrong use. */
     const bool wrong_use = status == AIRY_ERR_UNSUPPORTED &&
                            error.subject == AIRY_SUBJECT_PARAMETER;

@@ -101,10 +101,6 @@ void tool_say_tuning(const struct common *common, const airy_device *device);
 int tool_profile(const struct common *common, const airy_device *device);
 /* The same of several devices. */
 int tool_profile_all(const struct common *common, const airy_device *const *devices, size_t count);
-/* As a table on standard error. */
-airy_status tool_print_profile(const airy_device *device);
-/* Its rows as an array; NULL after a failure of the library. */
-json_t *tool_profile_rows(const airy_device *device);
 /* The file of --profile=FILE. Exit code. */
 int tool_write_profile(const struct common *common, const json_t *rows);
 /* Threads for loops of the command itself: --threads, else what the CPU device would use. */
@@ -126,13 +122,6 @@ const char *tool_json_shown(const json_t *object, const char *key);
 json_t *tool_json_number(double value);
 /* A number, or from 2^63 on, which jansson has no integers for, its digits as a string. */
 json_t *tool_json_unsigned(uint64_t value);
-/*
- * What airy_file_identify has of a file. NULL: memory is short, or, with *code changed, the file
- * cannot be read, which is reported unless common is NULL.
- */
-json_t *tool_file_json(const struct common *common, const char *path, int *code);
-/* Append an item to a list; where one of them is NULL, the list is freed and becomes NULL. */
-void tool_json_append(json_t **list, json_t *item);
 /*
  * The text of a value, malloc'ed, with the fewest digits that give back each number; NULL when
  * memory is short.

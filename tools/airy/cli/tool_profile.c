@@ -1,7 +1,8 @@
 /* --profile: the profile of a device as a table, or as JSON in a file. */
 #include "cli/tool.h"
 
-json_t *tool_profile_rows(const airy_device *device)
+/* NULL after a failure of the library. */
+static json_t *profile_rows(const airy_device *device)
 {
     airy_profile_row *rows = NULL;
     size_t count = 0;
@@ -23,7 +24,7 @@ json_t *tool_profile_rows(const airy_device *device)
     return list;
 }
 
-airy_status tool_print_profile(const airy_device *device)
+static airy_status print_profile(const airy_device *device)
 {
     char *text = NULL;
     const airy_status status = airy_profile_format(device, &text);
@@ -50,10 +51,10 @@ int tool_profile(const struct common *common, const airy_device *device)
     if (!common->profile)
         return AIRY_EXIT_OK;
     if (!common->profile_file) {
-        const airy_status status = tool_print_profile(device);
+        const airy_status status = print_profile(device);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
     }
-    json_t *list = tool_profile_rows(device);
+    json_t *list = profile_rows(device);
     if (!list)
         return tool_failed(common, AIRY_ERR_MEMORY);
     const int code = tool_write_profile(common, list);
@@ -71,7 +72,7 @@ int tool_profile_all(const struct common *common, const airy_device *const *devi
     airy_status status = AIRY_OK;
     for (size_t i = 0; status == AIRY_OK && i < count; i++) {
         const char *spec = airy_device_spec(devices[i]);
-        json_t *rows = tool_profile_rows(devices[i]), *row;
+        json_t *rows = profile_rows(devices[i]), *row;
         size_t k;
         json_array_foreach(rows, k, row)
         {
@@ -82,7 +83,7 @@ int tool_profile_all(const struct common *common, const airy_device *const *devi
         json_decref(rows);
         if (status == AIRY_OK && !common->profile_file) {
             fprintf(stderr, "device %s\n", spec);
-            status = tool_print_profile(devices[i]);
+            status = print_profile(devices[i]);
         }
     }
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);

@@ -95,9 +95,21 @@ static int draw_rings(const struct canvas *c, const struct common *common,
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
-int calibrate_plot(const struct common *common, const char *path, const struct image_frame *frame,
-                   const airy_calibrant *calibrant, const airy_calibration *found)
+/* Numbers of a column, and flags. */
+static double number_at(const airy_column *column, size_t row)
 {
+    return *(const double *)(const void *)((const char *)column->data + row * column->step);
+}
+
+static bool flag_at(const airy_column *column, size_t row)
+{
+    return ((const uint8_t *)column->data)[row * column->step];
+}
+
+int calibrate_plot(const struct common *common, const char *path, const struct drawn *drawn)
+{
+    const struct image_frame *frame = &drawn->frame;
+    const airy_column *column = drawn->points->column; /* y, x, residual, sigma, ring, used */
     const size_t longer = frame->height > frame->width ? frame->height : frame->width;
     struct canvas c = {.zoom = longer > MOST    ? 1.0 / (double)((longer + MOST - 1) / MOST)
                                : longer < LEAST ? (double)((LEAST + longer - 1) / longer)
@@ -114,11 +126,11 @@ int calibrate_plot(const struct common *common, const char *path, const struct i
     if (!c.rgb)
         return tool_fail(common, "out of memory for a picture of %zu x %zu", c.height, c.width);
     draw_image(&c, frame, limits);
-    code = draw_rings(&c, common, calibrant, &found->geometry);
-    for (size_t i = 0; i < found->point_count; i++)
-        put_cross(&c, found->points[i].y * c.zoom, found->points[i].x * c.zoom, 2,
-                  found->points[i].used ? used_color : left_color);
-    put_cross(&c, found->beam[0] * c.zoom, found->beam[1] * c.zoom, 12, beam_color);
+    code = draw_rings(&c, common, &drawn->calibrant, &drawn->geometry);
+    for (size_t i = 0; i < drawn->points->rows; i++)
+        put_cross(&c, number_at(&column[0], i) * c.zoom, number_at(&column[1], i) * c.zoom, 2,
+                  flag_at(&column[5], i) ? used_color : left_color);
+    put_cross(&c, drawn->beam[0] * c.zoom, drawn->beam[1] * c.zoom, 12, beam_color);
     if (code == AIRY_EXIT_OK) {
         const airy_status status = airy_png_write(path, c.rgb, c.height, c.width, common->force);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);

@@ -4,16 +4,6 @@
 
 #include "images/bad_pixels.h"
 
-/*
- * Read FILE as height x width float values (malloc'ed): --what FILE. Exit code.
- * A 3-D file of one frame counts as 2-D.
- */
-int image_load_float(const struct common *common, const char *what, const char *path, size_t height,
-                     size_t width, float **data);
-/* The same as a mask, 1 = bad (any value that is not 0). */
-int image_load_mask(const struct common *common, const char *what, const char *path, size_t height,
-                    size_t width, uint8_t **mask);
-
 /* One frame of whatever a file is: what the file marks as bad, dummies and gaps are NaN. */
 struct image_frame {
     size_t height, width, frames; /* of these it is one */

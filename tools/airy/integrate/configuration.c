@@ -16,14 +16,19 @@ static json_t *parse_answer(const struct common *common, airy_status status, cha
     return json;
 }
 
-json_t *tool_file_json(const struct common *common, const char *path, int *code)
+/*
+ * What airy_file_identify has of a file. NULL: memory is short, or, with *code changed, the file
+ * cannot be read, which is reported unless common is NULL.
+ */
+static json_t *identify_file(const struct common *common, const char *path, int *code)
 {
     char *text = NULL;
     const airy_status status = airy_file_identify(&text, path);
     return parse_answer(common, status, text, code);
 }
 
-void tool_json_append(json_t **list, json_t *item)
+/* Append an item to a list; where one of them is NULL, the list is freed and becomes NULL. */
+static void append(json_t **list, json_t *item)
 {
     if (json_array_append_new(*list, item) == 0)
         return;
@@ -42,7 +47,7 @@ static json_t *inputs_json(const struct common *common, bool follow, int *code)
     }
     json_t *list = json_array();
     for (size_t i = 0; i < inputs->count; i++)
-        tool_json_append(&list, json_pack("{s:o}", "path", tool_json_string(inputs->items[i])));
+        append(&list, json_pack("{s:o}", "path", tool_json_string(inputs->items[i])));
     return list;
 }
 
@@ -109,7 +114,7 @@ static json_t *files_json(const struct integration *job, int *code)
     for (size_t i = 0; files && i < sizeof(named) / sizeof(named[0]); i++)
         if (named[i].path &&
             json_object_set_new(files, named[i].key,
-                                tool_file_json(job->common, named[i].path, code)) != 0) {
+                                identify_file(job->common, named[i].path, code)) != 0) {
             json_decref(files);
             files = NULL;
         }
@@ -125,7 +130,7 @@ int configuration_text(char **text, const struct integration *job)
            *files = code == AIRY_EXIT_OK ? files_json(job, &code) : NULL;
     for (size_t i = 0; i + 1 < given->count; i += 2)
         if (replayed_option(given->items[i]))
-            tool_json_append(&options, option_json(given->items[i], given->items[i + 1]));
+            append(&options, option_json(given->items[i], given->items[i + 1]));
     char frames[80];
     snprintf(frames, sizeof(frames), "%zu:%zu:%zu", job->run.first, job->run.last, job->run.step);
     json_t *json = json_pack(
@@ -159,7 +164,7 @@ static void say_changed(const struct common *common, const json_t *files)
         const char *path = json_string_value(json_object_get(file, "path")),
                    *then = json_string_value(json_object_get(file, "sha256"));
         int code = AIRY_EXIT_OK;
-        json_t *is = path && then && strcmp(key, "poni") != 0 ? tool_file_json(NULL, path, &code)
+        json_t *is = path && then && strcmp(key, "poni") != 0 ? identify_file(NULL, path, &code)
                                                               : NULL;
         const char *now = json_string_value(json_object_get(is, "sha256"));
         if (now && strcmp(now, then) != 0)
