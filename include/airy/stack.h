@@ -325,6 +325,25 @@ AIRY_API airy_status airy_stack_hold_like(airy_stack *stack, const airy_stack *f
                                           unsigned parts, unsigned *differs);
 /** The file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none. */
 AIRY_API airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask);
+/** One of the planes of an image, or of the frames of a stack. */
+typedef struct airy_image_plane {
+    size_t number; /**< from 0, in the order of the file */
+    size_t planes; /**< that there are */
+    size_t height, width;
+} airy_image_plane;
+
+/**
+ * Read plane->number of whatever a file is, with its header where it is FITS, and with leading axes of
+ * length 1 as it may have them. Other planes are read only where the format leaves no choice.
+ *
+ * @param image    out; a number that is none of the planes leaves image->data NULL. Free it in any case
+ * @param plane    in: number; out: the rest
+ * @param channel  as airy_stack_params.channel; NULL: the first
+ * Errors: those of airy_image_read and airy_stack_create; AIRY_ERR_SHAPE (one dimension).
+ */
+AIRY_API airy_status airy_image_read_plane(airy_image *image, airy_image_plane *plane,
+                                           const char *path, const char *channel);
+
 /**
  * One number per frame from a dataset (a monitor, timestamps) of the first file, which has all, or
  * of every file, as in airy_stack_values. AIRY_ERR_SHAPE when it has not frames elements.

@@ -186,7 +186,7 @@ airy_status airy_job_image_open_cube(struct airy_job_image *d)
 
 airy_status airy_job_image_open_plane(struct airy_job_image *d, const size_t *frame)
 {
-    struct airy_image_plane *plane = &d->plane;
+    airy_image_plane *plane = &d->plane;
     airy_image *image = &d->image;
     const char *name = airy_job_image_name(d);
     plane->number = frame ? *frame : 0;

@@ -54,11 +54,6 @@ struct airy_image_output {
 
 /* ---- an image on a device ---- */
 
-/* One of the planes of an image or a stack, of these sizes. */
-struct airy_image_plane {
-    size_t number, planes, height, width;
-};
-
 struct airy_job_image {
     airy_job *job;
     const struct airy_image_values *from;
@@ -69,7 +64,7 @@ struct airy_job_image {
     airy_image image;  /* as read, but leading axes of length 1 are dropped where FITS has them */
     bool borrowed;     /* its data are those of a caller's array, and never written */
     int dropped;       /* so many axes; airy_job_image_put puts them back */
-    struct airy_image_plane plane; /* the one that was read; planes 0: all of them were */
+    airy_image_plane plane; /* the one that was read; planes 0: all of them were */
     size_t folded; /* length of the first of four axes, which is one with the second; 0: none is */
     uint8_t *is_bad; /* 1 where the mask is not 0 or a dummy is; NULL: none are looked for */
     airy_array *src, *mask;
@@ -98,7 +93,7 @@ airy_status airy_job_image_open_plane(struct airy_job_image *d, const size_t *fr
  * have them; the rest of plane is filled. A number that is none of them leaves image->data NULL. Unload
  * the image in any case. name: of the source, for sentences. And mark what the mask says of d->plane.
  */
-airy_status airy_read_plane(airy_image *image, struct airy_image_plane *plane,
+airy_status airy_read_plane(airy_image *image, airy_image_plane *plane,
                             const struct airy_job_source *source, const char *name,
                             const char *channel);
 airy_status airy_job_image_mask_plane(const struct airy_job_image *d, uint8_t *bad);

@@ -118,7 +118,7 @@ struct picture {
 
 static int leave_out(const struct view_params *p, struct picture *picture, size_t frames)
 {
-    const struct image_plane plane = {p->frame, frames, picture->height, picture->width};
+    const airy_image_plane plane = {p->frame, frames, picture->height, picture->width};
     const size_t count = picture->height * picture->width;
     uint8_t *mask = NULL;
     int code = AIRY_EXIT_OK;

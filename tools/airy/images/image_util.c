@@ -25,92 +25,13 @@ void image_say_odd_cards(const struct common *common, const char *path, const ai
                  path, first, more);
 }
 
-static airy_status read_of_stack(airy_image *image, struct image_plane *plane,
-                                 const airy_stack *stack, size_t *size)
-{
-    airy_stack_info info;
-    const airy_status status = airy_stack_get_info(stack, &info);
-    if (status != AIRY_OK)
-        return status;
-    *plane = (struct image_plane){plane->number, info.frames, info.height, info.width};
-    *image = (airy_image){.dtype = info.dtype, .ndim = 2, .shape = {info.height, info.width}};
-    if (__builtin_mul_overflow(info.height * airy_dtype_size(info.dtype), info.width, size))
-        *size = SIZE_MAX;
-    if (plane->number >= info.frames)
-        return AIRY_OK;
-    image->data = malloc(*size);
-    return image->data ? airy_stack_read(stack, plane->number, image->data, *size)
-                       : AIRY_ERR_MEMORY;
-}
-
-/* The planes that an image has; data or not. Exit code. */
-static int find_planes(const struct common *common, const char *path, struct image_plane *plane,
-                       const airy_image *image)
-{
-    const int ndim = image->ndim;
-    if (ndim < 2)
-        return tool_fail(common,
-                         "%s: has one dimension of %zu values, expected an image of 2 or more",
-                         path, image->shape[0]);
-    *plane = (struct image_plane){plane->number, tool_count(image->shape, ndim - 2),
-                                  image->shape[ndim - 2], image->shape[ndim - 1]};
-    return AIRY_EXIT_OK;
-}
-
-static int take_plane(airy_image *image, struct image_plane *plane, const struct common *common,
-                      const char *path, airy_fits *fits)
-{
-    airy_status status = airy_fits_read(image, fits, 0, 0, 1); /* the shape */
-    const int code = status == AIRY_OK ? find_planes(common, path, plane, image) : AIRY_EXIT_OK;
-    if (status != AIRY_OK || code != AIRY_EXIT_OK || plane->number >= plane->planes)
-        return status == AIRY_OK ? code : tool_failed(common, status);
-    airy_image_free(image);
-    status = airy_fits_read(image, fits, plane->number, 1, 1);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
-}
-
-static int read_of_fits(airy_image *image, struct image_plane *plane, const struct common *common,
-                        const char *path)
-{
-    airy_fits *fits = NULL;
-    const airy_status status = airy_fits_open(&fits, path);
-    const int code = status == AIRY_OK ? take_plane(image, plane, common, path, fits)
-                                       : tool_failed(common, status);
-    airy_fits_close(&fits);
-    return code;
-}
-
-/*
- * Plane plane->number of whatever a file is, with its header where it is FITS, and leading axes of
- * length 1 as it may have them. Others are read only where the format leaves no choice. plane: the
- * rest is filled; a number that is none of them leaves image->data NULL. Exit code; free the image
- * in any case.
- */
-static int read_plane(const struct common *common, const char *path, struct image_plane *plane,
+/* A plane; of the first input of the channel that common has. Exit code. */
+static int read_plane(const struct common *common, const char *path, airy_image_plane *plane,
                       airy_image *image)
 {
-    airy_stack *stack = NULL;
-    size_t size = 0;
-    *image = (airy_image){.data = NULL};
-    if (airy_image_is_fits(path))
-        return read_of_fits(image, plane, common, path);
-    if (stack_open_one(&stack, common, path) == AIRY_OK) {
-        const airy_status status = read_of_stack(image, plane, stack, &size);
-        airy_stack_destroy(&stack);
-        if (status != AIRY_OK && size && !image->data)
-            return tool_fail(common, "%s: out of memory for a plane of %zu bytes", path, size);
-        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
-    }
-    airy_status status = airy_image_read_real(image, path);
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
-    const int code = find_planes(common, path, plane, image);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    if (plane->number < plane->planes)
-        status = airy_image_take_plane(image, plane->number);
-    else
-        airy_image_free(image);
+    const char *first = common->inputs.count ? common->inputs.items[0] : "",
+               *channel = strcmp(path, first) == 0 ? common->channel : NULL;
+    const airy_status status = airy_image_read_plane(image, plane, path, channel);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
@@ -132,17 +53,17 @@ int image_refuse_mask(const struct common *common, const char *path, const airy_
 }
 
 /* All planes, without their values. */
-static airy_image whole_of(const struct image_plane *plane)
+static airy_image whole_of(const airy_image_plane *plane)
 {
     if (plane->planes == 1)
         return (airy_image){.ndim = 2, .shape = {plane->height, plane->width}};
     return (airy_image){.ndim = 3, .shape = {plane->planes, plane->height, plane->width}};
 }
 
-int image_mask_plane(const struct common *common, const char *path, const struct image_plane *plane,
+int image_mask_plane(const struct common *common, const char *path, const airy_image_plane *plane,
                      uint8_t *bad)
 {
-    struct image_plane of = {.number = plane->number};
+    airy_image_plane of = {.number = plane->number};
     airy_image mask = {0};
     int code = read_plane(common, path, &of, &mask);
     if (code == AIRY_EXIT_OK && of.planes == 1 && of.number > 0) { /* one for all */
@@ -192,7 +113,7 @@ struct loading {
 static int load_of_image(struct loading *l, const struct common *common)
 {
     struct image_frame *picture = l->picture;
-    struct image_plane plane = {.number = l->number};
+    airy_image_plane plane = {.number = l->number};
     const int code = read_plane(common, l->path, &plane, &l->image);
     picture->height = plane.height;
     picture->width = plane.width;
