@@ -13,6 +13,7 @@
 #include "airy/reduce.h"
 #include "airy/sky.h"
 #include "airy/sources.h"
+#include "airy/stack.h"
 #include "check_pipeline.h"
 
 enum { PLANES = 3, HEIGHT = 21, WIDTH = 34, PIXELS = HEIGHT * WIDTH };
@@ -429,6 +430,35 @@ static void check_refusals(struct check *c)
     airy_job_destroy(&job);
 }
 
+/* One plane of a file, by its number. */
+static void check_read_plane(struct check *c)
+{
+    if (!check_case(c, "image_read_plane"))
+        return;
+    struct cube *cube = make_cube(c);
+    const char *path = write_cube(c, cube), *line = check_run_path(c, "line.npy");
+    const airy_image one = {
+        .dtype = AIRY_DTYPE_U16, .ndim = 1, .shape = {PIXELS}, .data = cube->data};
+    airy_image_plane plane = {.number = 2};
+    airy_image image;
+    CHECK_OK(c, airy_image_read_plane(&image, &plane, path, NULL));
+    CHECK(c, plane.planes == PLANES && plane.height == HEIGHT && plane.width == WIDTH);
+    CHECK(c, image.data && memcmp(image.data, cube->data + (size_t)2 * PIXELS,
+                                  PIXELS * sizeof(*cube->data)) == 0);
+    airy_image_free(&image);
+    plane.number = PLANES;
+    CHECK_OK(c, airy_image_read_plane(&image, &plane, path, NULL));
+    CHECK(c, !image.data && plane.planes == PLANES);
+    airy_image_free(&image);
+    CHECK(c, airy_image_read_plane(&image, &plane, path, "none") != AIRY_OK);
+    CHECK_OK(c, airy_image_write(&one, line, true));
+    plane.number = 0;
+    CHECK_FAILS(c, airy_image_read_plane(&image, &plane, line, NULL), AIRY_ERR_SHAPE,
+                "one dimension");
+    airy_image_free(&image);
+    CHECK_FAILS(c, airy_image_read_plane(NULL, &plane, path, NULL), AIRY_ERR_PARAM, "NULL");
+}
+
 /* A value of pixels may be no number. */
 static void check_dummy(struct check *c)
 {
@@ -528,4 +558,5 @@ void check_job_images(struct check *c)
     check_sky_job(c);
     check_refusals(c);
     check_dummy(c);
+    check_read_plane(c);
 }
