@@ -148,16 +148,6 @@ airy_status stack_read_image(airy_image *image, const struct common *common, con
     return status;
 }
 
-int stack_choose(size_t *count, const struct common *common, const size_t frames[3], size_t there)
-{
-    const size_t last = frames[1] ? frames[1] : there;
-    if (frames[0] >= there || last > there)
-        return tool_fail(common, "--frames: %s has %zu frame%s, numbered from 0",
-                         common->inputs.items[0], there, tool_s(there));
-    *count = (last - frames[0] - 1) / frames[2] + 1;
-    return AIRY_EXIT_OK;
-}
-
 const char *stack_path_name(airy_stack_path path)
 {
     static const char *const names[] = {[AIRY_STACK_DIRECT] = "direct",

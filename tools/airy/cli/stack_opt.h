@@ -69,11 +69,6 @@ int stack_check_channel(const struct common *common);
  * frames of that channel alone.
  */
 airy_status stack_read_image(airy_image *image, const struct common *common, const char *path);
-/*
- * How many frames --frames takes of what has so many; all of them are there, else AIRY_EXIT_FAILED
- * after a line on stderr.
- */
-int stack_choose(size_t *count, const struct common *common, const size_t frames[3], size_t there);
 /* How frames get out of it: "direct", "library", "files". */
 const char *stack_path_name(airy_stack_path path);
 

@@ -121,12 +121,6 @@ void tool_say_tuning(const struct common *common, const airy_device *device)
         tool_say(common, "tuning of %s:%s", airy_device_spec(device), text);
 }
 
-uint64_t tool_budget(const struct common *common, uint64_t most)
-{
-    const uint64_t limit = common->memory_limit;
-    return limit && limit / 4 < most ? limit / 4 : most;
-}
-
 unsigned tool_threads(const struct common *common)
 {
     if (common->threads)

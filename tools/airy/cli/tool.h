@@ -105,8 +105,6 @@ int tool_profile_all(const struct common *common, const airy_device *const *devi
 int tool_write_profile(const struct common *common, const json_t *rows);
 /* Threads for loops of the command itself: --threads, else what the CPU device would use. */
 unsigned tool_threads(const struct common *common);
-/* Bytes for frames that are in memory together: `most`, or a quarter of --memory-limit. */
-uint64_t tool_budget(const struct common *common, uint64_t most);
 /* Sort numbers, none of which is NaN, in ascending order. */
 void tool_sort(double *values, size_t count);
 /* Sort numbers, and return the one at this part of them (0.5: the median); NaN where there is none. */
