@@ -224,4 +224,5 @@ void check_job_filter(struct check *c)
     check_blur(c);
     check_filters(c);
     check_bad(c);
+    airy_context_release();
 }
