@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "airy/file.h"
 #include "airy/integrate.h"
@@ -172,7 +171,7 @@ struct simulation {
     double *mean, *q, *curve;
     uint8_t *mask;
     uint32_t *base;
-    size_t points; /* of the curve */
+    size_t points;   /* of the curve */
     airy_text *text; /* that it is read from */
 };
 
@@ -277,17 +276,11 @@ static airy_status load_curve(struct simulation *s)
 static airy_status make_rings(struct simulation *s)
 {
     const struct values *v = s->v;
-    const char *text = v->calibrant;
-    const size_t n = strlen(text);
     airy_calibrant calibrant = {0};
     const struct airy_simulated_rings rings = {.height = 100 * v->scale,
                                                .background = v->background * v->scale,
                                                .width_px = v->ring_width};
-    /* Rings that point back to the source have a spacing of half a wavelength. */
-    if (strchr(text, '/') || (n > 2 && strcasecmp(text + n - 2, ".D") == 0))
-        AIRY_TRY(airy_calibrant_read(&calibrant, text));
-    else
-        AIRY_TRY(airy_calibrant_find(&calibrant, text, s->geometry.wavelength / 2));
+    AIRY_TRY(airy_calibrant_load(&calibrant, v->calibrant, s->geometry.wavelength));
     const airy_status status = airy_simulated_rings(s->mean, &s->geometry, &calibrant, &rings);
     airy_calibrant_free(&calibrant);
     return status;

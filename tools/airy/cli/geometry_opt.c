@@ -210,11 +210,6 @@ int geometry_arrays(airy_detector_arrays **arrays, airy_geometry *g, const struc
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
-int geometry_override(airy_geometry *g, const struct geometry_params *p)
-{
-    return done(p, airy_geometry_override(g, &p->given));
-}
-
 int geometry_hold(airy_stack *stack, const airy_stack *first, const struct geometry_params *p,
                   bool replayed)
 {
@@ -236,13 +231,6 @@ int geometry_failed(const struct geometry_params *p, const airy_stack_meta *meta
 {
     const airy_geometry_params params = params_of(p);
     return tool_failed(&p->common, airy_geometry_explain(&params, meta, status));
-}
-
-int calibrant_load(airy_calibrant *calibrant, const struct common *common, const char *text,
-                   double wavelength)
-{
-    const airy_status status = airy_calibrant_load(calibrant, text, wavelength);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
 json_t *geometry_json(const airy_geometry *g)

@@ -2,7 +2,6 @@
 #ifndef AIRY_TOOLS_CLI_GEOMETRY_OPT_H
 #define AIRY_TOOLS_CLI_GEOMETRY_OPT_H
 
-#include "airy/calibrate.h"
 #include "airy/geometry_params.h"
 #include "cli/tool.h"
 
@@ -16,11 +15,6 @@ extern const struct opt geometry_options[];
 
 /* Something of the above was given. */
 bool geometry_given(const struct geometry_params *params);
-/*
- * Put together the geometry: start (what a PONI or a file said, or zeros) changed by what was
- * given. Exit code.
- */
-int geometry_override(airy_geometry *geometry, const struct geometry_params *params);
 /*
  * Positions and masks of pixels, for detectors that need some; released by
  * airy_detector_arrays_destroy. Exit code.
@@ -43,9 +37,6 @@ int geometry_resolve(airy_geometry *geometry, const struct geometry_params *para
 /* tool_failed of what was made with that geometry: two wavelengths of the input are named. */
 int geometry_failed(const struct geometry_params *params, const airy_stack_meta *meta,
                     airy_status status);
-/* --calibrant: the name of one, or a file of spacings (FILE.D, or with a '/' in it). Exit code. */
-int calibrant_load(airy_calibrant *calibrant, const struct common *common, const char *text,
-                   double wavelength);
 json_t *geometry_json(const airy_geometry *geometry);
 /* From geometry_json; false when keys are missing. */
 bool geometry_from_json(airy_geometry *geometry, const json_t *json);
