@@ -528,37 +528,18 @@ static airy_status put_fit(const struct calibration *k)
     return airy_job_put_json(k->job, "correlation", correlation);
 }
 
-/* The points, columns and rows in one block. */
 static airy_status put_points(const struct calibration *k)
 {
-    static const struct {
-        const char *name, *unit;
-        airy_dtype dtype;
-        size_t offset;
-    } columns[] = {{"y", "pix", AIRY_DTYPE_F64, offsetof(airy_calibrate_point, y)},
-                   {"x", "pix", AIRY_DTYPE_F64, offsetof(airy_calibrate_point, x)},
-                   {"residual", "pix", AIRY_DTYPE_F64, offsetof(airy_calibrate_point, residual)},
-                   {"sigma", "pix", AIRY_DTYPE_F64, offsetof(airy_calibrate_point, sigma)},
-                   {"ring", NULL, AIRY_DTYPE_U32, offsetof(airy_calibrate_point, ring)},
-                   {"used", NULL, AIRY_DTYPE_U8, offsetof(airy_calibrate_point, used)}};
-    enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
-    const size_t head = COLUMNS * sizeof(airy_column), count = k->found.point_count;
-    char *block;
-    AIRY_TRY(airy_memory_calloc((void **)&block, 1, head + count * sizeof(airy_calibrate_point) + 1,
-                                "points"));
-    airy_column *column = (airy_column *)(void *)block;
-    if (count)
-        memcpy(block + head, k->found.points, count * sizeof(airy_calibrate_point));
-    for (size_t i = 0; i < COLUMNS; i++)
-        column[i] = (airy_column){.name = columns[i].name,
-                                  .unit = columns[i].unit,
-                                  .dtype = columns[i].dtype,
-                                  .data = block + head + columns[i].offset,
-                                  .step = sizeof(airy_calibrate_point)};
-    const airy_table table = {
-        .name = "POINTS", .rows = count, .columns = COLUMNS, .column = column};
-    airy_job_put_table(k->job, "places", &table, block);
-    return AIRY_OK;
+    static const struct airy_job_column columns[] = {
+        {"y", "pix", AIRY_DTYPE_F64, offsetof(airy_calibrate_point, y)},
+        {"x", "pix", AIRY_DTYPE_F64, offsetof(airy_calibrate_point, x)},
+        {"residual", "pix", AIRY_DTYPE_F64, offsetof(airy_calibrate_point, residual)},
+        {"sigma", "pix", AIRY_DTYPE_F64, offsetof(airy_calibrate_point, sigma)},
+        {"ring", NULL, AIRY_DTYPE_U32, offsetof(airy_calibrate_point, ring)},
+        {"used", NULL, AIRY_DTYPE_U8, offsetof(airy_calibrate_point, used)}};
+    return airy_job_put_structs(k->job, "places", columns, sizeof(columns) / sizeof(columns[0]),
+                                k->found.points, k->found.point_count,
+                                sizeof(airy_calibrate_point));
 }
 
 static airy_status put_geometry(const struct calibration *k)

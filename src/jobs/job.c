@@ -796,6 +796,28 @@ void airy_job_put_table(airy_job *job, const char *result, const airy_table *tab
     made->data = data;
 }
 
+/* Columns and rows in one block. */
+airy_status airy_job_put_structs(airy_job *job, const char *result,
+                                 const struct airy_job_column *columns, size_t count,
+                                 const void *structs, size_t rows, size_t size)
+{
+    char *block;
+    const size_t head = count * sizeof(airy_column);
+    AIRY_TRY(airy_memory_calloc((void **)&block, 1, head + rows * size, "a table"));
+    airy_column *column = (airy_column *)(void *)block;
+    if (rows)
+        memcpy(block + head, structs, rows * size);
+    for (size_t i = 0; i < count; i++)
+        column[i] = (airy_column){.name = columns[i].name,
+                                  .unit = columns[i].unit,
+                                  .dtype = columns[i].dtype,
+                                  .data = block + head + columns[i].offset,
+                                  .step = size};
+    const airy_table table = {.rows = rows, .columns = count, .column = column};
+    airy_job_put_table(job, result, &table, block);
+    return AIRY_OK;
+}
+
 void airy_job_work_begins(airy_job *job)
 {
     job->begun = airy_clock_ns();

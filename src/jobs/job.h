@@ -183,6 +183,16 @@ airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json);
 airy_status airy_job_put_object(airy_job *job, json_t *object);
 /* Hand over a table. What it points to lies in `data`, malloc'ed, which is the job's from then on. */
 void airy_job_put_table(airy_job *job, const char *result, const airy_table *table, void *data);
+/* A column of a table whose rows are structs: a member at this offset. */
+struct airy_job_column {
+    const char *name, *unit; /* NULL: none */
+    airy_dtype dtype;
+    size_t offset;
+};
+/* Hand over a table of `count` columns whose rows are structs of `size` bytes, which are copied. */
+airy_status airy_job_put_structs(airy_job *job, const char *result,
+                                 const struct airy_job_column *columns, size_t count,
+                                 const void *structs, size_t rows, size_t size);
 /* Whether the job has a result of this name. */
 bool airy_job_gives(const airy_job *job, const char *result);
 /* Whether a result is to be kept in memory: no file is named for it, or it is wanted. */

@@ -86,37 +86,18 @@ static void put_list(airy_job *job, const char *name, struct airy_growing *list,
     list->data = NULL;
 }
 
-/* Columns and rows in one block. */
 static airy_status put_peaks(const struct airy_peaks_memory *m, airy_job *job)
 {
-    static const struct {
-        const char *name, *unit;
-        airy_dtype dtype;
-        size_t offset;
-    } columns[] = {{"frame", NULL, AIRY_DTYPE_I64, offsetof(struct listed, frame)},
-                   {"y", "pix", AIRY_DTYPE_F32, offsetof(struct listed, peak.y)},
-                   {"x", "pix", AIRY_DTYPE_F32, offsetof(struct listed, peak.x)},
-                   {"intensity", "count", AIRY_DTYPE_F32, offsetof(struct listed, peak.intensity)},
-                   {"sigma", "count", AIRY_DTYPE_F32, offsetof(struct listed, peak.sigma)},
-                   {"snr", NULL, AIRY_DTYPE_F32, offsetof(struct listed, peak.snr)},
-                   {"pixels", NULL, AIRY_DTYPE_U32, offsetof(struct listed, peak.pixels)}};
-    enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
-    const size_t head = COLUMNS * sizeof(airy_column);
-    char *block = calloc(1, head + m->peaks.used + 1);
-    AIRY_FAIL_IF(!block, AIRY_ERR_MEMORY, "out of memory for %zu peaks", m->peak_count);
-    airy_column *column = (airy_column *)(void *)block;
-    if (m->peaks.used)
-        memcpy(block + head, m->peaks.data, m->peaks.used);
-    for (size_t i = 0; i < COLUMNS; i++)
-        column[i] = (airy_column){.name = columns[i].name,
-                                  .unit = columns[i].unit,
-                                  .dtype = columns[i].dtype,
-                                  .data = block + head + columns[i].offset,
-                                  .step = sizeof(struct listed)};
-    const airy_table table = {
-        .name = "PEAKS", .rows = m->peak_count, .columns = COLUMNS, .column = column};
-    airy_job_put_table(job, "peak_list", &table, block);
-    return AIRY_OK;
+    static const struct airy_job_column columns[] = {
+        {"frame", NULL, AIRY_DTYPE_I64, offsetof(struct listed, frame)},
+        {"y", "pix", AIRY_DTYPE_F32, offsetof(struct listed, peak.y)},
+        {"x", "pix", AIRY_DTYPE_F32, offsetof(struct listed, peak.x)},
+        {"intensity", "count", AIRY_DTYPE_F32, offsetof(struct listed, peak.intensity)},
+        {"sigma", "count", AIRY_DTYPE_F32, offsetof(struct listed, peak.sigma)},
+        {"snr", NULL, AIRY_DTYPE_F32, offsetof(struct listed, peak.snr)},
+        {"pixels", NULL, AIRY_DTYPE_U32, offsetof(struct listed, peak.pixels)}};
+    return airy_job_put_structs(job, "peak_list", columns, sizeof(columns) / sizeof(columns[0]),
+                                m->peaks.data, m->peak_count, sizeof(struct listed));
 }
 
 airy_status airy_peaks_memory_put(struct airy_peaks_memory *m, airy_job *job)
