@@ -1,5 +1,7 @@
 #include "jobs/geometry.h"
 
+#include <string.h>
+
 #include "base/number.h"
 
 static const char *parse_sensor(void *field, const char *text)
@@ -199,11 +201,32 @@ airy_geometry_params airy_job_geometry_params(const airy_job *job,
         .user = (void *)job};
 }
 
+/* That of a result counts more than the files', and less than each given value. */
+static void take_replayed(airy_stack_meta *meta, const airy_geometry *replayed)
+{
+    const bool marks = meta->geometry.detector.dectris_dummy;
+    meta->has_geometry = true;
+    meta->geometry = *replayed;
+    meta->geometry.detector.dectris_dummy |= marks &&
+                                             strcmp(replayed->detector.name, "Detector") == 0;
+}
+
 airy_status airy_job_resolve_geometry(const airy_job *job, airy_geometry *geometry,
                                       const struct airy_geometry_values *values,
-                                      const airy_stack_meta *meta, const char *input, size_t height,
-                                      size_t width)
+                                      const struct airy_geometry_source *from)
 {
-    const airy_geometry_params params = airy_job_geometry_params(job, values, input);
-    return airy_geometry_resolve(geometry, &params, meta, height, width);
+    const airy_geometry_params given = airy_job_geometry_params(job, values, from->input);
+    const bool absorbs = given.sensor.material[0] || given.attenuation != 0;
+    airy_stack_info info;
+    AIRY_TRY(airy_stack_get_info(from->stack, &info));
+    if (from->replayed && !airy_geometry_is_given(&given)) /* nothing is taken from the files */
+        take_replayed(from->meta, from->replayed);
+    else
+        AIRY_TRY(airy_geometry_hold(from->stack, NULL, &given));
+    AIRY_TRY(airy_geometry_resolve(geometry, &given, from->meta, info.height, info.width));
+    AIRY_FAIL_ON_IF(absorbs && !geometry->parallax && !from->uses_absorber, AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s goes with parallax%s%s",
+                    given.sensor.material[0] ? "sensor" : "attenuation",
+                    from->absorber ? " or " : "", from->absorber ? from->absorber : "");
+    return AIRY_OK;
 }

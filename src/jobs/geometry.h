@@ -21,12 +21,24 @@ airy_geometry_params airy_job_geometry_params(const airy_job *job,
                                               const struct airy_geometry_values *values,
                                               const char *input);
 /*
- * The geometry of frames of height x width pixels (airy_geometry_resolve): of `input`, the PONI file
- * and the values, in the order of their precedence.
+ * The geometry of the frames of a stack: of its files, which must agree where it is theirs, of the
+ * result that was replayed, of the PONI file and of the values, in the order of their precedence.
+ * `absorber` names another parameter that needs the sensor beside parallax, NULL: the job has none;
+ * uses_absorber: it is set.
+ *
+ * meta:     what the files say; the geometry of a result replaces theirs in it
+ * replayed: that of a result; NULL: there is none
  */
+struct airy_geometry_source {
+    airy_stack *stack;
+    airy_stack_meta *meta;
+    const airy_geometry *replayed;
+    const char *input; /* what sentences call the files */
+    const char *absorber;
+    bool uses_absorber;
+};
 airy_status airy_job_resolve_geometry(const airy_job *job, airy_geometry *geometry,
                                       const struct airy_geometry_values *values,
-                                      const airy_stack_meta *meta, const char *input, size_t height,
-                                      size_t width);
+                                      const struct airy_geometry_source *source);
 
 #endif

@@ -347,30 +347,15 @@ static airy_status open_stack(struct search *s)
     return v->output ? airy_job_keep_stack(s->stack, v->output) : AIRY_OK;
 }
 
-/* That of a result counts more than the file's, and less than each given value. */
-static void take_replayed(airy_stack_meta *meta, const airy_geometry *replayed)
-{
-    const bool marks = meta->geometry.detector.dectris_dummy;
-    meta->has_geometry = true;
-    meta->geometry = *replayed;
-    meta->geometry.detector.dectris_dummy |= marks &&
-                                             strcmp(replayed->detector.name, "Detector") == 0;
-}
-
 static airy_status find_geometry(struct search *s)
 {
-    const airy_geometry_params given =
-        airy_job_geometry_params(s->job, &s->v->geometry, first_path(s));
-    airy_geometry *g = &s->geometry;
-    if (s->v->is_replayed && !airy_geometry_is_given(&given))
-        take_replayed(&s->meta, &s->v->replayed);
-    else
-        AIRY_TRY(airy_geometry_hold(s->stack, NULL, &given));
-    AIRY_TRY(airy_geometry_resolve(g, &given, &s->meta, s->info.height, s->info.width));
-    AIRY_FAIL_ON_IF((given.sensor.material[0] || given.attenuation != 0) && !g->parallax,
-                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s goes with parallax",
-                    given.sensor.material[0] ? "sensor" : "attenuation");
-    return airy_detector_open(&s->arrays, &g->detector);
+    const struct airy_geometry_source from = {.stack = s->stack,
+                                              .meta = &s->meta,
+                                              .replayed = s->v->is_replayed ? &s->v->replayed
+                                                                            : NULL,
+                                              .input = first_path(s)};
+    AIRY_TRY(airy_job_resolve_geometry(s->job, &s->geometry, &s->v->geometry, &from));
+    return airy_detector_open(&s->arrays, &s->geometry.detector);
 }
 
 static airy_status load_pixels(struct search *s)

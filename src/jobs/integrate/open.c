@@ -21,23 +21,13 @@ static airy_status open_stack(struct airy_integration *it)
 static airy_status open_geometry(struct airy_integration *it, const airy_sample_params *sample)
 {
     const struct airy_integrate_values *v = it->v;
-    airy_geometry_params given =
-        airy_job_geometry_params(it->job, &v->geometry, airy_integration_name(it));
-    if (v->is_replayed && !airy_geometry_is_given(&given)) { /* nothing is taken from the files */
-        const bool marks = it->meta.geometry.detector.dectris_dummy;
-        it->meta.has_geometry = true;
-        it->meta.geometry = v->replayed;
-        it->meta.geometry.detector.dectris_dummy |=
-            marks && strcmp(v->replayed.detector.name, "Detector") == 0;
-    } else {
-        AIRY_TRY(airy_geometry_hold(it->stack, NULL, &given));
-    }
-    AIRY_TRY(
-        airy_geometry_resolve(&it->geometry, &given, &it->meta, it->info.height, it->info.width));
-    const bool absorbs = given.sensor.material[0] || given.attenuation > 0;
-    AIRY_FAIL_ON_IF(absorbs && !it->geometry.parallax && !v->sensor_efficiency, AIRY_ERR_PARAM,
-                    AIRY_SUBJECT_PARAMETER, "%s goes with parallax or sensor-efficiency",
-                    given.sensor.material[0] ? "sensor" : "attenuation");
+    const struct airy_geometry_source from = {.stack = it->stack,
+                                              .meta = &it->meta,
+                                              .replayed = v->is_replayed ? &v->replayed : NULL,
+                                              .input = airy_integration_name(it),
+                                              .absorber = "sensor-efficiency",
+                                              .uses_absorber = v->sensor_efficiency};
+    AIRY_TRY(airy_job_resolve_geometry(it->job, &it->geometry, &v->geometry, &from));
     AIRY_TRY(airy_detector_open(&it->arrays, &it->geometry.detector));
     airy_geometry_set_sample(&it->geometry, sample);
     return AIRY_OK;
