@@ -26,18 +26,6 @@ int bad_pixels_check(const struct common *common, const struct bad_pixels *bad)
     return AIRY_EXIT_OK;
 }
 
-size_t bad_pixels_mark(uint8_t *is_bad, const struct bad_pixels *bad, const airy_image *image,
-                       size_t count)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < count && bad->has_dummy; i++) {
-        const bool has = bad_pixels_have(bad, image->dtype, airy_image_value(image, i));
-        is_bad[i] |= has;
-        found += has;
-    }
-    return found;
-}
-
 bool bad_pixels_can_be(const struct bad_pixels *bad, airy_dtype dtype)
 {
     if (airy_dtype_is_float(dtype))

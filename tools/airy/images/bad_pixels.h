@@ -61,9 +61,6 @@ static inline bool bad_pixels_have(const struct bad_pixels *bad, airy_dtype dtyp
     return bad->has_dummy && (value == dummy || (isnan(value) && isnan(dummy)) ||
                               fabs(value - dummy) <= bad->delta_dummy);
 }
-/* 1 where a pixel has such a value, of count pixels, others as they were; the number of them. */
-size_t bad_pixels_mark(uint8_t *is_bad, const struct bad_pixels *bad, const airy_image *image,
-                       size_t count);
 /* False: dtype is a type of integers that has no such value. */
 bool bad_pixels_can_be(const struct bad_pixels *bad, airy_dtype dtype);
 /* Where --dummy is given and left out `count` pixels of an image of dtype, and these are none. */

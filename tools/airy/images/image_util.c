@@ -44,8 +44,9 @@ static const char *shape_text(char text[96], const airy_image *image)
     return text;
 }
 
-int image_refuse_mask(const struct common *common, const char *path, const airy_image *mask,
-                      const airy_image *image)
+/* A mask of another shape than the image. Exit code. */
+static int refuse_mask(const struct common *common, const char *path, const airy_image *mask,
+                       const airy_image *image)
 {
     char got[96], want[96];
     return tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape", path,
@@ -74,7 +75,7 @@ int image_mask_plane(const struct common *common, const char *path, const airy_i
     if (code == AIRY_EXIT_OK && (of.height != plane->height || of.width != plane->width ||
                                  (of.planes != 1 && of.planes != plane->planes))) {
         const airy_image got = whole_of(&of), want = whole_of(plane);
-        code = image_refuse_mask(common, path, &got, &want);
+        code = refuse_mask(common, path, &got, &want);
     }
     for (size_t i = 0; code == AIRY_EXIT_OK && i < plane->height * plane->width; i++)
         bad[i] = airy_image_value(&mask, i) != 0; /* NaN differs from 0, so it is bad */

@@ -25,9 +25,6 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
 int image_percentiles(const struct common *common, const double *values, size_t count,
                       bool positive, double limits[2], size_t *good);
 
-/* A mask of another shape than the image, which is said. Exit code. */
-int image_refuse_mask(const struct common *common, const char *path, const airy_image *mask,
-                      const airy_image *image);
 /* --mask FILE, of all planes or of one for all, of this plane: 1 = bad (not 0). Exit code. */
 int image_mask_plane(const struct common *common, const char *path, const airy_image_plane *plane,
                      uint8_t *bad);
