@@ -240,7 +240,8 @@ typedef struct airy_host_view {
  * Set an array in place of a file (airy_parameter.array). It is not copied and not written; it must
  * stay as it is until the job is destroyed, the parameter is reset, or `release` is called.
  * Errors: AIRY_ERR_DTYPE (the parameter takes no array), AIRY_ERR_SHAPE (a length that is 0, more
- *         than four axes), AIRY_ERR_UNSUPPORTED (not in C order), else as airy_job_set.
+ *         than four axes), AIRY_ERR_UNSUPPORTED (not in C order, not aligned to its elements), else as
+ *         airy_job_set.
  */
 AIRY_API airy_status airy_job_set_array(airy_job *job, const char *name,
                                         const airy_host_view *view);

@@ -1,6 +1,7 @@
 /* A job from its creation to its results. */
 #include "jobs/job.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -278,6 +279,11 @@ static airy_status check_view(const airy_parameter *p, const airy_host_view *vie
                         "%s: axis %d of the array has the length %zu, and the array must have 1 to "
                         "2^63 - 1 bytes",
                         p->name, i, view->shape[i]);
+    AIRY_FAIL_ON_IF((uintptr_t)view->data % airy_dtype_size(view->dtype) != 0, AIRY_ERR_UNSUPPORTED,
+                    AIRY_SUBJECT_PARAMETER,
+                    "%s: the array does not begin at a multiple of the %zu bytes of its elements; "
+                    "copy it first",
+                    p->name, airy_dtype_size(view->dtype));
     AIRY_FAIL_ON_IF(!is_c_order(view), AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
                     "%s: the array is not in C order; copy it into C order first", p->name);
     return AIRY_OK;
@@ -725,10 +731,13 @@ void airy_job_frame_message(void *user, airy_log_level level, const char *text)
 
 static struct airy_job_made *made_of(airy_job *job, const char *result)
 {
-    struct airy_job_made *made = &job->made[find_result(job, result)];
+    const int at = find_result(job, result);
+    assert(at != NOT_THERE);
+    /* The last place is that of no result. */
+    struct airy_job_made *made = &job->made[at == NOT_THERE ? AIRY_JOB_RESULTS - 1 : at];
     free(made->text); /* of what a run puts again while it goes on */
-    made->text = NULL;
-    made->is_there = true;
+    free(made->data);
+    *made = (struct airy_job_made){.is_there = true};
     return made;
 }
 

@@ -42,6 +42,7 @@ static void check_descriptions(struct check *c)
             CHECK(c, origin == AIRY_ORIGIN_DEFAULT);
         }
         CHECK(c, !airy_job_parameter_at(info.name, info.parameters));
+        CHECK(c, info.results < AIRY_JOB_RESULTS && info.parameters <= AIRY_JOB_ROWS);
         for (size_t i = 0; i < info.results; i++)
             CHECK(c, *airy_job_result_at(info.name, i)->help);
         CHECK(c, !airy_job_result_at(info.name, info.results));
@@ -662,6 +663,8 @@ static void check_own_arrays(struct check *c, airy_job *job)
     bad.shape[0] = SIZE_MAX / 8;
     CHECK_FAILS(c, airy_job_set_array(job, "dark", &bad), AIRY_ERR_SHAPE, "dark: ");
     bad = view;
+    bad.data = (const char *)data + 1;
+    CHECK_FAILS(c, airy_job_set_array(job, "dark", &bad), AIRY_ERR_UNSUPPORTED, "dark: ");
     bad.data = NULL;
     CHECK_FAILS(c, airy_job_set_array(job, "dark", &bad), AIRY_ERR_PARAM, "dark: ");
     CHECK_FAILS(c, airy_job_set_array(job, "dark", NULL), AIRY_ERR_PARAM, "dark: ");

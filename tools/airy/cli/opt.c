@@ -342,19 +342,6 @@ const char *opt_word(const char *text, const char *const *words, int *index)
     return why;
 }
 
-const char *opt_dtype(void *field, const char *text, const char *const *words)
-{
-    airy_dtype dtype, one;
-    if (airy_dtype_parse(&dtype, text) == AIRY_OK)
-        for (size_t i = 0; words[i]; i++)
-            if (airy_dtype_parse(&one, words[i]) == AIRY_OK && one == dtype) {
-                *(airy_dtype *)field = dtype;
-                return NULL;
-            }
-    int place;
-    return opt_word(text, words, &place);
-}
-
 static bool parse_bytes(const char *text, uint64_t *value)
 {
     char digits[32];

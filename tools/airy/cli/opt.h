@@ -87,7 +87,7 @@ struct common {
         given; /* name and argument in turn (NULL for a flag) of what was given, without the
                   other common options */
     const char *device;
-    const char *compare;           /* A,B: run on both */
+    const char *compare; /* A,B: run on both */
     size_t threads;
     uint64_t memory_limit;
     int compat; /* airy_compat */
@@ -134,7 +134,7 @@ struct command {
     int (*run)(void *params);
     /* Of a job. Show its results: draw pictures, and print for people unless --json is given. NULL: one line. */
     int (*show)(void *params);
-    bool shows_json; /* it also prints what --json asks for */
+    bool shows_json;             /* it also prints what --json asks for */
     void (*watch)(void *params); /* called now and then during a run without a known end; or NULL */
     bool optional_output;        /* the job's output may be left out */
     const char *program; /* beside this one, which has all but name and summary; NULL: this one */
@@ -186,8 +186,6 @@ bool opt_number(const char *text, double *value);
 bool opt_whole(const char *text, uint64_t *value);
 /* The place of text among words, which NULL ends; else a sentence with the words, and a near one. */
 const char *opt_word(const char *text, const char *const *words, int *index);
-/* A dtype of those in words, by any of its names; likewise. */
-const char *opt_dtype(void *field, const char *text, const char *const *words);
 /* An opt_parse_fn for A:B[:S], either end may be missing, or N: size_t[3], a last of 0 is the end. */
 const char *opt_frames(void *field, const char *text);
 /* An opt_parse_fn, of values of pixels: any number, inf or nan into a double. */

@@ -115,39 +115,6 @@ int stack_check_channel(const struct common *common)
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
-/* All frames; without data where memory lacks. */
-static airy_status read_frames(airy_image *image, const airy_stack *stack)
-{
-    airy_stack_info info;
-    size_t frame = 0, all = 0;
-    airy_status status = airy_stack_get_info(stack, &info);
-    if (status != AIRY_OK)
-        return status;
-    const bool large = __builtin_mul_overflow(info.height, info.width, &frame) ||
-                       __builtin_mul_overflow(frame, airy_dtype_size(info.dtype), &frame) ||
-                       __builtin_mul_overflow(frame, info.frames, &all);
-    *image = (airy_image){.dtype = info.dtype,
-                          .ndim = 3,
-                          .shape = {info.frames, info.height, info.width},
-                          .data = large ? NULL : malloc(all)};
-    status = image->data ? AIRY_OK : AIRY_ERR_MEMORY;
-    for (size_t i = 0; i < info.frames && status == AIRY_OK; i++)
-        status = airy_stack_read(stack, i, (char *)image->data + i * frame, frame);
-    return status;
-}
-
-airy_status stack_read_image(airy_image *image, const struct common *common, const char *path)
-{
-    airy_stack *stack = NULL;
-    if (!channel_of(common, path))
-        return airy_image_read_real(image, path);
-    airy_status status = stack_open_one(&stack, common, path);
-    if (status == AIRY_OK)
-        status = read_frames(image, stack);
-    airy_stack_destroy(&stack);
-    return status;
-}
-
 const char *stack_path_name(airy_stack_path path)
 {
     static const char *const names[] = {[AIRY_STACK_DIRECT] = "direct",

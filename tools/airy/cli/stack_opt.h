@@ -10,11 +10,6 @@ struct raw_opt {
     const char *channel; /* --channel; NULL: not given */
 };
 
-struct frames_opt {
-    size_t frames[3]; /* first, last (0: end), step */
-    bool given, skip_bad;
-};
-
 /* An opt_parse_fn: stop|skip into a bool. */
 const char *stack_parse_on_error(void *field, const char *text);
 
@@ -64,11 +59,6 @@ airy_status stack_open_one(airy_stack **stack, const struct common *common, cons
 airy_status stack_open_header(airy_stack **stack, const struct common *common, const char *path);
 /* --channel of common is one of the first input's channels. Exit code. */
 int stack_check_channel(const struct common *common);
-/*
- * An image as airy_image_read_real gives it; of the first input, where --channel is given, the
- * frames of that channel alone.
- */
-airy_status stack_read_image(airy_image *image, const struct common *common, const char *path);
 /* How frames get out of it: "direct", "library", "files". */
 const char *stack_path_name(airy_stack_path path);
 

@@ -29,13 +29,6 @@ int image_percentiles(const struct common *common, const double *values, size_t 
 int image_mask_plane(const struct common *common, const char *path, const airy_image_plane *plane,
                      uint8_t *bad);
 
-/* A row of an option table, of a bool. */
-#define COMPLEX_OPTION(params, member)                                                             \
-    {                                                                                              \
-        .name = "complex-as-pairs", .type = OPT_FLAG, .offset = offsetof(params, member),          \
-        .help = "write complex numbers as real ones with a last axis of 2, the real and the "      \
-                "imaginary part"                                                                   \
-    }
 /* Axes that an image has beside that of the parts of a complex number. */
 int image_axes(const airy_image *image);
 
