@@ -26,10 +26,7 @@ struct values {
     bool no_search, force;
 };
 
-#define ROW(member, ...)                                                                           \
-    {                                                                                              \
-        {__VA_ARGS__}, offsetof(struct values, member), NULL                                       \
-    }
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
     ROW(calibrant, .name = "calibrant", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_READ,
         .argument = "NAME|FILE.D",

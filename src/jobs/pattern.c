@@ -58,7 +58,7 @@ _Static_assert(AIRY_METHOD_LUT == 2 && AIRY_METHOD_COUNT == 4, "methods are in t
 
 /* ---- rows ---- */
 
-#define MEMBER(name) offsetof(struct airy_pattern_values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct airy_pattern_values, member, __VA_ARGS__)
 const struct airy_job_row airy_pattern_rows[] = {
     {{.name = "bins",
       .type = AIRY_PARAMETER_RECORD,
@@ -68,7 +68,7 @@ const struct airy_job_row airy_pattern_rows[] = {
           "makes patterns of N radial bins, or in two dimensions of N x M, M bins of chi (or of "
           "the unit azimuthal)",
       .section = "Pattern"},
-     MEMBER(bins),
+     offsetof(struct airy_pattern_values, bins),
      &bins_record},
     {{.name = "unit",
       .type = AIRY_PARAMETER_RECORD,
@@ -76,7 +76,7 @@ const struct airy_job_row airy_pattern_rows[] = {
       .fallback = "q_nm^-1",
       .help = "sets the radial unit: q_nm^-1, q_A^-1, 2th_deg, 2th_rad, r_mm, r_m, d_A, d*2_nm^-2, "
               "qip_nm^-1, chi_deg, ... ('?' lists all)"},
-     MEMBER(unit),
+     offsetof(struct airy_pattern_values, unit),
      &airy_unit_record},
     {{.name = "azimuthal",
       .type = AIRY_PARAMETER_RECORD,
@@ -86,137 +86,61 @@ const struct airy_job_row airy_pattern_rows[] = {
       .help =
           "sets the second axis of two dimensions: chi_deg, chi_rad, chigi_deg, qoop_nm^-1, ... "
           "('?' lists all)"},
-     MEMBER(azimuthal),
+     offsetof(struct airy_pattern_values, azimuthal),
      &azimuthal_record},
-    {{.name = "incidence",
-      .type = AIRY_PARAMETER_REAL,
-      .lo = -360,
-      .hi = 360,
-      .unit = "deg",
-      .argument = "A",
-      .fallback = "0",
-      .help = "sets the angle of incidence, for units at grazing incidence (qip_nm^-1, ...)"},
-     MEMBER(incidence),
-     NULL},
-    {{.name = "tilt",
-      .type = AIRY_PARAMETER_REAL,
-      .lo = -360,
-      .hi = 360,
-      .unit = "deg",
-      .argument = "A",
-      .fallback = "0",
-      .help = "sets the sample's tilt about the beam, for units at grazing incidence"},
-     MEMBER(tilt),
-     NULL},
-    {{.name = "sample-orientation",
-      .type = AIRY_PARAMETER_WHOLE,
-      .lo = 1,
-      .hi = 8,
-      .fallback = "1",
-      .computed = true,
-      .help = "sets which way is up for the sample at grazing incidence, as EXIF counts "
-              "orientations"},
-     MEMBER(sample_orientation),
-     NULL},
-    {{.name = "split",
-      .type = AIRY_PARAMETER_WORD,
-      .words = airy_split_words,
-      .fallback = "full",
-      .help = "splits pixels among bins: no, by bounding boxes or by their full outlines; pseudo "
-              "is for two dimensions"},
-     MEMBER(split),
-     NULL},
-    {{.name = "method",
-      .type = AIRY_PARAMETER_WORD,
-      .words = methods,
-      .fallback = "csr",
-      .help = "selects the method whose rules compat=pyfai reproduces; else it changes nothing"},
-     MEMBER(method),
-     NULL},
-    {{.name = "error-model",
-      .type = AIRY_PARAMETER_WORD,
-      .words = airy_error_model_words,
-      .argument = "MODEL",
-      .fallback = "none",
-      .help = "selects where the errors of intensities come from. none: no errors are written, and "
-              "clip takes the spread of a bin's pixels; poisson: counting statistics; azimuthal: "
-              "the spread of a bin's pixels; variance: the image variance; hybrid, with clip only: "
-              "the spread decides what is clipped, and errors are those of counting"},
-     MEMBER(error_model),
-     NULL},
-    {{.name = "clip",
-      .type = AIRY_PARAMETER_TUPLE,
-      .least = 1,
-      .most = 2,
-      .argument = "T[,CYCLES]",
-      .fallback = "off; 5 cycles",
-      .computed = true,
-      .help =
-          "leaves out pixels that are farther than T standard deviations from the mean of their "
-          "bin, several times; 0 is Chauvenet's criterion"},
-     MEMBER(clip),
-     NULL},
-    {{.name = "quantile",
-      .type = AIRY_PARAMETER_TUPLE,
-      .least = 2,
-      .most = 2,
-      .argument = "A,B",
-      .fallback = "off",
-      .computed = true,
-      .help = "takes the mean of a bin's pixels from A to B percent of their weight; 50,50 is the "
-              "median"},
-     MEMBER(quantile),
-     NULL},
-    {{.name = "radial-range",
-      .type = AIRY_PARAMETER_TUPLE,
-      .least = 2,
-      .most = 2,
-      .fallback = "all pixels",
-      .computed = true,
-      .help = "limits the radial axis, in its unit"},
-     MEMBER(radial_range),
-     NULL},
-    {{.name = "azimuth-range",
-      .type = AIRY_PARAMETER_TUPLE,
-      .least = 2,
-      .most = 2,
-      .fallback = "all",
-      .computed = true,
-      .help = "limits chi in degrees (also of chi_rad), where B <= A wraps around; where azimuthal "
-              "is no angle about the beam, in its unit"},
-     MEMBER(azimuth_range),
-     NULL},
-    {{.name = "chi-zero",
-      .type = AIRY_PARAMETER_FLAG,
-      .help = "lets chi run from 0 to 360 degrees, not from -180 to 180"},
-     MEMBER(chi_zero),
-     NULL},
-    {{.name = "unweighted",
-      .type = AIRY_PARAMETER_FLAG,
-      .help = "takes the mean of corrected pixels instead of sum over sum"},
-     MEMBER(unweighted),
-     NULL},
-    {{.name = "empty",
-      .type = AIRY_PARAMETER_REAL,
-      .any = true,
-      .argument = "V",
-      .fallback = "NaN",
-      .computed = true,
-      .help = "sets the value of bins without pixels"},
-     MEMBER(empty),
-     NULL},
+    ROW(incidence, .name = "incidence", .type = AIRY_PARAMETER_REAL, .lo = -360, .hi = 360,
+        .unit = "deg", .argument = "A", .fallback = "0",
+        .help = "sets the angle of incidence, for units at grazing incidence (qip_nm^-1, ...)"),
+    ROW(tilt, .name = "tilt", .type = AIRY_PARAMETER_REAL, .lo = -360, .hi = 360, .unit = "deg",
+        .argument = "A", .fallback = "0",
+        .help = "sets the sample's tilt about the beam, for units at grazing incidence"),
+    ROW(sample_orientation, .name = "sample-orientation", .type = AIRY_PARAMETER_WHOLE, .lo = 1,
+        .hi = 8, .fallback = "1", .computed = true,
+        .help = "sets which way is up for the sample at grazing incidence, as EXIF counts "
+                "orientations"),
+    ROW(split, .name = "split", .type = AIRY_PARAMETER_WORD, .words = airy_split_words,
+        .fallback = "full",
+        .help = "splits pixels among bins: no, by bounding boxes or by their full outlines; pseudo "
+                "is for two dimensions"),
+    ROW(method, .name = "method", .type = AIRY_PARAMETER_WORD, .words = methods, .fallback = "csr",
+        .help = "selects the method whose rules compat=pyfai reproduces; else it changes nothing"),
+    ROW(error_model, .name = "error-model", .type = AIRY_PARAMETER_WORD,
+        .words = airy_error_model_words, .argument = "MODEL", .fallback = "none",
+        .help =
+            "selects where the errors of intensities come from. none: no errors are written, and "
+            "clip takes the spread of a bin's pixels; poisson: counting statistics; azimuthal: "
+            "the spread of a bin's pixels; variance: the image variance; hybrid, with clip only: "
+            "the spread decides what is clipped, and errors are those of counting"),
+    ROW(clip, .name = "clip", .type = AIRY_PARAMETER_TUPLE, .least = 1, .most = 2,
+        .argument = "T[,CYCLES]", .fallback = "off; 5 cycles", .computed = true,
+        .help =
+            "leaves out pixels that are farther than T standard deviations from the mean of their "
+            "bin, several times; 0 is Chauvenet's criterion"),
+    ROW(quantile, .name = "quantile", .type = AIRY_PARAMETER_TUPLE, .least = 2, .most = 2,
+        .argument = "A,B", .fallback = "off", .computed = true,
+        .help =
+            "takes the mean of a bin's pixels from A to B percent of their weight; 50,50 is the "
+            "median"),
+    ROW(radial_range, .name = "radial-range", .type = AIRY_PARAMETER_TUPLE, .least = 2, .most = 2,
+        .fallback = "all pixels", .computed = true, .help = "limits the radial axis, in its unit"),
+    ROW(azimuth_range, .name = "azimuth-range", .type = AIRY_PARAMETER_TUPLE, .least = 2, .most = 2,
+        .fallback = "all", .computed = true,
+        .help =
+            "limits chi in degrees (also of chi_rad), where B <= A wraps around; where azimuthal "
+            "is no angle about the beam, in its unit"),
+    ROW(chi_zero, .name = "chi-zero", .type = AIRY_PARAMETER_FLAG,
+        .help = "lets chi run from 0 to 360 degrees, not from -180 to 180"),
+    ROW(unweighted, .name = "unweighted", .type = AIRY_PARAMETER_FLAG,
+        .help = "takes the mean of corrected pixels instead of sum over sum"),
+    ROW(empty, .name = "empty", .type = AIRY_PARAMETER_REAL, .any = true, .argument = "V",
+        .fallback = "NaN", .computed = true, .help = "sets the value of bins without pixels"),
     {{0}, 0, NULL}};
 
 const struct airy_job_row airy_compat_rows[] = {
-    {{.name = "compat",
-      .type = AIRY_PARAMETER_WORD,
-      .words = airy_compat_words,
-      .fallback = "none",
-      .help = "reproduces the conventions of pyFAI with pyfai"},
-     MEMBER(compat),
-     NULL},
+    ROW(compat, .name = "compat", .type = AIRY_PARAMETER_WORD, .words = airy_compat_words,
+        .fallback = "none", .help = "reproduces the conventions of pyFAI with pyfai"),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef ROW
 
 static void copy_range(double range[2], bool *given, const struct airy_job_tuple *tuple)
 {
