@@ -8,7 +8,7 @@
 
 #include "airy/job.h"
 #include "bench.h"
-#include "cli/memory_limits.h"
+#include "airy/info.h"
 #include "cli/words.h"
 
 /* The curve is 100/(1+q^2), or level. */
@@ -130,8 +130,8 @@ int bench_need_space(struct bench *bench, double bytes)
 /* Frames whose chunks together are larger than the memory that the page cache can have. */
 static size_t frames_beyond_memory(double frame_bytes)
 {
-    struct memory_limits limits;
-    memory_limits_get(&limits);
+    airy_memory_limits limits;
+    airy_memory_limits_get(&limits);
     double memory = (double)limits.host;
     if (limits.cgroup && (double)limits.cgroup < memory)
         memory = (double)limits.cgroup;

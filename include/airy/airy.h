@@ -18,6 +18,7 @@
 #include "airy/geometry.h"
 #include "airy/geometry_params.h"
 #include "airy/image.h"
+#include "airy/info.h"
 #include "airy/integrate.h"
 #include "airy/integrate_params.h"
 #include "airy/job.h"

@@ -179,7 +179,10 @@ airy_status airy_plane_view(airy_array **view, const airy_array *array, size_t i
 
 /* ---- warnings ---- */
 
-/* Cards of a header with bytes that FITS does not allow; they are kept. */
+/* A sentence about cards of a header with bytes that FITS does not allow; false: there are none. */
+enum { AIRY_CARDS_TEXT = 1024 };
+bool airy_cards_text(char text[AIRY_CARDS_TEXT], const char *name, const airy_image *image);
+/* Warn about them; they are kept. */
 void airy_job_warn_cards(const struct airy_job_image *d, const airy_image *image);
 /* The parameter dummy names no value of these pixels: `count` pixels have it. */
 void airy_job_warn_dummy(const struct airy_job_image *d, airy_dtype dtype, size_t count);

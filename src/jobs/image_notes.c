@@ -7,17 +7,25 @@
 #include "airy/gaps.h"
 #include "jobs/image_group.h"
 
-void airy_job_warn_cards(const struct airy_job_image *d, const airy_image *image)
+bool airy_cards_text(char text[AIRY_CARDS_TEXT], const char *name, const airy_image *image)
 {
     char first[AIRY_CARD_VALUE], more[64] = "";
     const size_t count = airy_image_odd_cards(image, first);
     if (count > 1)
         snprintf(more, sizeof(more), " (%zu such cards in all)", count);
     if (count)
-        airy_job_message(d->job, AIRY_LOG_WARN,
-                         "%s: header %s, which FITS does not allow%s; cards are kept as they are, "
-                         "and control characters in them are read as blanks",
-                         airy_job_image_name(d), first, more);
+        snprintf(text, AIRY_CARDS_TEXT,
+                 "%.512s: header %s, which FITS does not allow%s; cards are kept as they are, and "
+                 "control characters in them are read as blanks",
+                 name, first, more);
+    return count > 0;
+}
+
+void airy_job_warn_cards(const struct airy_job_image *d, const airy_image *image)
+{
+    char text[AIRY_CARDS_TEXT];
+    if (airy_cards_text(text, airy_job_image_name(d), image))
+        airy_job_message(d->job, AIRY_LOG_WARN, "%s", text);
 }
 
 bool airy_job_can_be_dummy(const struct airy_bad_values *bad, airy_dtype dtype)

@@ -407,16 +407,16 @@ static bool is_stored(const airy_parameter *p)
 /* "--name=text", or "--name" of a flag. */
 static airy_status set_word(airy_job *job, const json_t *word, bool set[AIRY_JOB_ROWS])
 {
-    const char *text = json_string_value(word);
+    const char *given = json_string_value(word), *text = given ? given : "";
     char name[64];
-    const size_t length = text && strncmp(text, "--", 2) == 0 ? strcspn(text + 2, "=") : 0;
+    const size_t length = strncmp(text, "--", 2) == 0 ? strcspn(text + 2, "=") : 0;
     snprintf(name, sizeof(name), "%.*s", (int)length, length ? text + 2 : "");
     const int row = length < sizeof(name) ? find_row(job, name) : NOT_THERE;
     const airy_parameter *p = row == NOT_THERE ? NULL : &job->rows[row]->p;
     AIRY_FAIL_IF(!p || !is_stored(p) || (p->type == AIRY_PARAMETER_FLAG) == !!text[2 + length],
                  AIRY_ERR_FORMAT,
                  "the configuration has '%.128s', which no result of job %s stores",
-                 text ? text : "no text", job->kind->name);
+                 given ? text : "no text", job->kind->name);
     set[row] = true;
     return set_or_look(job, (size_t)row,
                        p->type == AIRY_PARAMETER_FLAG ? "on" : text + 2 + length + 1);

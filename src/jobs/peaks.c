@@ -497,9 +497,8 @@ static airy_status run(airy_job *job, void *state)
     AIRY_TRY(report_failure(s, &info, status));
     if (!output)
         AIRY_TRY(airy_peaks_memory_put(&s->memory, job));
-    if (info.run.bad)
-        airy_job_message(job, AIRY_LOG_WARN, "%zu of %zu frames failed, the first: %s",
-                         info.run.bad, info.run.frames + info.run.resumed, info.run.first_error);
+    (void)airy_job_warn_left_out(job, info.run.bad, info.run.frames + info.run.resumed, "",
+                                 info.run.first_error);
     const double size = output && stat(output, &file) == 0 ? (double)file.st_size : (double)NAN;
     put_numbers(s, &info, size);
     sum_up(s, &info, size);

@@ -276,7 +276,7 @@ static void check_ends(struct check *c)
     CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CORRUPT, "frame 10");
     CHECK_OK(c, airy_job_set(job, "on-error", "skip"));
     CHECK(c, airy_job_run(job) == AIRY_PARTLY &&
-                 strstr(heard.last, "1 of 23 frames cannot be read, which makes 1 result NaN"));
+                 strstr(heard.last, "1 of 23 frames is left out, which makes 1 result NaN"));
     if (CHECK_OK(c, airy_job_get_array(job, "profiles", &view)) &&
         CHECK_COUNT(c, view.shape[0], STACK_FRAMES)) {
         const size_t each = view.shape[1] * view.shape[2];

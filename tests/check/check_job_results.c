@@ -158,7 +158,7 @@ static void check_merge_bad(struct check *c)
          "results is missing"},
         {VALUES("results", a, "average", "on", "sum", "on"), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
          "average", "average and sum: give one of them"},
-        {VALUES("results", a, "output", "x.png"), AIRY_ERR_PARAM, AIRY_SUBJECT_NONE, "",
+        {VALUES("results", a, "output", "x.png"), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "output",
          "output 'x.png': expected a name that ends in .h5"},
         {VALUES("results", a, "rebin", "51"), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "rebin",
          "rebin = 51, expected 1 to 50, the bins of the inputs"},

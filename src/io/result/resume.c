@@ -124,7 +124,7 @@ static bool parse_two(double pair[2], const char *text)
     char first[64];
     const size_t n = strcspn(text, ",");
     snprintf(first, sizeof(first), "%.*s", (int)n, text);
-    return text[n] && n < sizeof(first) && airy_number_parse(&pair[0], first) &&
+    return n < sizeof(first) && text[n] && airy_number_parse(&pair[0], first) &&
            airy_number_parse(&pair[1], text + n + 1);
 }
 

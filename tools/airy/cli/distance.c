@@ -35,10 +35,16 @@ void distance_add_json(struct distance *d, json_t *a, json_t *b)
     json_t *value;
     size_t i;
     if (json_is_object(a) && json_is_object(b)) {
-        json_object_foreach(a, key, value) if (!is_of_plan(key))
-            distance_add_json(d, value, json_object_get(b, key));
+        json_object_foreach(a, key, value)
+        {
+            if (!is_of_plan(key))
+                distance_add_json(d, value, json_object_get(b, key));
+        }
     } else if (json_is_array(a) && json_is_array(b)) {
-        json_array_foreach(a, i, value) distance_add_json(d, value, json_array_get(b, i));
+        json_array_foreach(a, i, value)
+        {
+            distance_add_json(d, value, json_array_get(b, i));
+        }
     } else if (json_is_number(a) && json_is_number(b)) {
         const double x = json_number_value(a), y = json_number_value(b);
         const bool whole = json_is_integer(a) && json_is_integer(b);

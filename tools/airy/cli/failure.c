@@ -31,7 +31,7 @@ static void name_command(char *text, size_t size, const char *name, const char *
         snprintf(text, size, "'airy %.*s%s%s'", length, name, value ? " " : "", value ? value : "");
 }
 
-static bool name_option(void *user, char *text, size_t size, const char *name, const char *value)
+bool tool_hint_style(void *user, char *text, size_t size, const char *name, const char *value)
 {
     const struct common *common = *(const struct common *const *)user;
     if (strchr(name, '(')) {
@@ -51,7 +51,7 @@ static bool name_option(void *user, char *text, size_t size, const char *name, c
 
 size_t tool_hint(char *text, size_t size, const struct common *common, airy_hint hint)
 {
-    return airy_hint_render(text, size, hint, name_option, &common);
+    return airy_hint_render(text, size, hint, tool_hint_style, &common);
 }
 
 /* "run.group = 0, ..." with the name that the command has for it: "--group = 0, ..." */

@@ -20,7 +20,7 @@ const airy_parameter *job_argument(const struct job_params *p, size_t place)
     for (size_t i = 0; (parameter = airy_job_parameter_at(p->common.command->job, i)); i++)
         if (parameter->role == AIRY_ROLE_INPUT) {
             input = parameter;
-            if (place-- == 0)
+            if (place-- == 0 || parameter->list)
                 break;
         }
     return input;

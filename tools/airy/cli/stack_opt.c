@@ -114,11 +114,3 @@ int stack_check_channel(const struct common *common)
     airy_stack_destroy(&stack);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
-
-const char *stack_path_name(airy_stack_path path)
-{
-    static const char *const names[] = {[AIRY_STACK_DIRECT] = "direct",
-                                        [AIRY_STACK_LIBRARY] = "library",
-                                        [AIRY_STACK_FILES] = "files"};
-    return names[path];
-}

@@ -59,7 +59,5 @@ airy_status stack_open_one(airy_stack **stack, const struct common *common, cons
 airy_status stack_open_header(airy_stack **stack, const struct common *common, const char *path);
 /* --channel of common is one of the first input's channels. Exit code. */
 int stack_check_channel(const struct common *common);
-/* How frames get out of it: "direct", "library", "files". */
-const char *stack_path_name(airy_stack_path path);
 
 #endif

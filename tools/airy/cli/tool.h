@@ -46,6 +46,8 @@ void tool_name_values(const struct common *common, char *to, size_t size, const 
 int tool_failed_as(const struct common *common, const airy_error *error);
 /* Write a hint with options and commands by their names; as airy_hint_render. */
 size_t tool_hint(char *text, size_t size, const struct common *common, airy_hint hint);
+/* The airy_hint_style of these names; user: the address of a pointer to the command's struct common. */
+bool tool_hint_style(void *user, char *text, size_t size, const char *name, const char *value);
 /* The same with a sentence of the command itself. */
 int tool_fail(const struct common *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -7,24 +7,6 @@
 #include "airy/gaps.h"
 #include "cli/stack_opt.h"
 
-int image_axes(const airy_image *image)
-{
-    return image->ndim - image->is_complex;
-}
-
-void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image)
-{
-    char first[AIRY_CARD_VALUE], more[64] = "";
-    const size_t count = airy_image_odd_cards(image, first);
-    if (count > 1)
-        snprintf(more, sizeof(more), " (%zu such cards in all)", count);
-    if (count)
-        tool_say(common,
-                 "%s: header %s, which FITS does not allow%s; cards are kept as they are, and "
-                 "control characters in them are read as blanks",
-                 path, first, more);
-}
-
 /* A plane; of the first input of the channel that common has. Exit code. */
 static int read_plane(const struct common *common, const char *path, airy_image_plane *plane,
                       airy_image *image)

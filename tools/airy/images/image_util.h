@@ -29,10 +29,4 @@ int image_percentiles(const struct common *common, const double *values, size_t 
 int image_mask_plane(const struct common *common, const char *path, const airy_image_plane *plane,
                      uint8_t *bad);
 
-/* Axes that an image has beside that of the parts of a complex number. */
-int image_axes(const airy_image *image);
-
-/* Warn about cards of its header with bytes that FITS does not allow; they are kept. */
-void image_say_odd_cards(const struct common *common, const char *path, const airy_image *image);
-
 #endif

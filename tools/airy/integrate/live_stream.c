@@ -9,7 +9,7 @@
 #include "airy/live.h"
 #include "airy/stream.h"
 #include "integrate/integrate.h"
-#include "cli/memory_limits.h"
+#include "airy/info.h"
 
 enum { SILENCE_S = 20 }; /* nothing has come: worth a word */
 
@@ -116,7 +116,7 @@ static int check_channel(const struct service *s, const airy_stream_start_messag
 static int check_size(const struct service *s, const airy_stream_start_message *start)
 {
     enum { LEAST_BYTES = 24 };
-    struct memory_limits memory;
+    airy_memory_limits memory;
     char need[32], room[32];
     const uint64_t pixels = (uint64_t)start->height * start->width,
                    image = pixels * (start->has_dtype ? airy_dtype_size(start->dtype) : 1),
@@ -127,7 +127,7 @@ static int check_size(const struct service *s, const airy_stream_start_message *
                          "%s of --memory-limit",
                          start->height, start->width, tool_bytes(need, (double)image),
                          tool_bytes(room, (double)limit));
-    memory_limits_get(&memory);
+    airy_memory_limits_get(&memory);
     uint64_t least = memory.available;
     least = memory.cgroup && memory.cgroup < least ? memory.cgroup : least;
     if (least && pixels * LEAST_BYTES > least)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/memory_limits.h"
+#include "airy/info.h"
 
 static const uint64_t PRELOAD = (uint64_t)4 << 30;
 
@@ -279,12 +279,12 @@ static int open_source(struct stream_source *s)
 /* Bytes that may be kept in memory. */
 static uint64_t find_budget(const struct stream_params *p)
 {
-    struct memory_limits limits;
+    airy_memory_limits limits;
     if (p->no_preload)
         return 0;
     if (p->has_preload)
         return p->preload;
-    memory_limits_get(&limits);
+    airy_memory_limits_get(&limits);
     uint64_t half = limits.available / 2;
     if (limits.cgroup && limits.cgroup / 2 < half)
         half = limits.cgroup / 2;
