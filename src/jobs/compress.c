@@ -16,28 +16,15 @@ struct values {
 static const char *const filters[] = {"bslz4", "lz4", NULL};
 static const airy_codec codecs[] = {AIRY_CODEC_BSLZ4, AIRY_CODEC_LZ4};
 
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
-    {{.name = "filter",
-      .type = AIRY_PARAMETER_WORD,
-      .affects = AIRY_AFFECTS_HOW,
-      .words = filters,
-      .argument = "NAME",
-      .fallback = "bslz4",
-      .help = "compresses with this filter: bslz4 is HDF5 filter 32008, lz4 is 32004",
-      .section = "Encoding"},
-     offsetof(struct values, filter),
-     NULL},
-    {{.name = "block",
-      .type = AIRY_PARAMETER_BYTES,
-      .affects = AIRY_AFFECTS_HOW,
-      .lo = 1,
-      .hi = UINT32_MAX,
-      .argument = "BYTES",
-      .fallback = "the filter's: 8192 for bslz4",
-      .computed = true,
-      .help = "compresses blocks of so many bytes, a multiple of 8 pixels"},
-     offsetof(struct values, block),
-     NULL},
+    ROW(filter, .name = "filter", .type = AIRY_PARAMETER_WORD, .affects = AIRY_AFFECTS_HOW,
+        .words = filters, .argument = "NAME", .fallback = "bslz4",
+        .help = "compresses with this filter: bslz4 is HDF5 filter 32008, lz4 is 32004",
+        .section = "Encoding"),
+    ROW(block, .name = "block", .type = AIRY_PARAMETER_BYTES, .affects = AIRY_AFFECTS_HOW, .lo = 1,
+        .hi = UINT32_MAX, .argument = "BYTES", .fallback = "the filter's: 8192 for bslz4",
+        .computed = true, .help = "compresses blocks of so many bytes, a multiple of 8 pixels"),
     {{0}, 0, NULL}};
 
 /* What is open during a run. */

@@ -18,31 +18,19 @@ struct values {
     struct airy_compute_values compute;
 };
 
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
-    {{.name = "output",
-      .type = AIRY_PARAMETER_PATH,
-      .letter = 'o',
-      .role = AIRY_ROLE_WRITTEN,
-      .affects = AIRY_AFFECTS_WHERE,
-      .argument = "OUT",
-      .help = "writes this file, in the format of its suffix; FILE.h5::DATASET writes a file of "
-              "that dataset alone, and force replaces no file that holds others",
-      .section = "Output"},
-     offsetof(struct values, output),
-     NULL},
-    {{.name = "complex-as-pairs",
-      .type = AIRY_PARAMETER_FLAG,
-      .affects = AIRY_AFFECTS_WHERE,
-      .help = "writes complex numbers as real ones with a last axis of 2, the real and the "
-              "imaginary part"},
-     offsetof(struct values, pairs),
-     NULL},
-    {{.name = "force",
-      .type = AIRY_PARAMETER_FLAG,
-      .affects = AIRY_AFFECTS_WHERE,
-      .help = "overwrites the output"},
-     offsetof(struct values, force),
-     NULL},
+    ROW(output, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
+        .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT",
+        .help = "writes this file, in the format of its suffix; FILE.h5::DATASET writes a file of "
+                "that dataset alone, and force replaces no file that holds others",
+        .section = "Output"),
+    ROW(pairs, .name = "complex-as-pairs", .type = AIRY_PARAMETER_FLAG,
+        .affects = AIRY_AFFECTS_WHERE,
+        .help = "writes complex numbers as real ones with a last axis of 2, the real and the "
+                "imaginary part"),
+    ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
+        .help = "overwrites the output"),
     {{0}, 0, NULL}};
 
 static const airy_job_result results[] = {

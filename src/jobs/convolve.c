@@ -29,65 +29,38 @@ _Static_assert(AIRY_CONVOLVE_FULL == 0 && AIRY_CONVOLVE_SAME == 1 && AIRY_CONVOL
                    AIRY_CONVOLVE_SEPARABLE == 2 && AIRY_CONVOLVE_FFT == 3,
                "words are in this order");
 
-#define MEMBER(name) offsetof(struct values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row convolve_rows[] = {
-    {{.name = "kernel",
-      .type = AIRY_PARAMETER_PATH,
-      .array = true,
-      .role = AIRY_ROLE_READ,
-      .help = "convolves with this image of 1 to 3 dimensions, 1 to 1025 along each, or with "
-              "SExtractor's .conv",
-      .section = "Convolution"},
-     MEMBER(kernel),
-     NULL},
-    {{.name = "mode",
-      .type = AIRY_PARAMETER_WORD,
-      .words = modes,
-      .fallback = "full",
-      .help = "keeps this part of the result"},
-     MEMBER(mode),
-     NULL},
-    AIRY_BORDER_ROW(MEMBER(border), "zero"),
-    {{.name = "algorithm",
-      .type = AIRY_PARAMETER_WORD,
-      .words = algorithms,
-      .fallback = "auto",
-      .help = "computes in this way; separable: the kernel is a sum of up to 4 products of lines; "
-              "fft: transforms of tiles"},
-     MEMBER(algorithm),
-     NULL},
-    {{.name = "correlate", .type = AIRY_PARAMETER_FLAG, .help = "does not turn the kernel round"},
-     MEMBER(correlate),
-     NULL},
-    AIRY_NORMALIZE_ROW(MEMBER(normalize)),
+    ROW(kernel, .name = "kernel", .type = AIRY_PARAMETER_PATH, .array = true,
+        .role = AIRY_ROLE_READ,
+        .help = "convolves with this image of 1 to 3 dimensions, 1 to 1025 along each, or with "
+                "SExtractor's .conv",
+        .section = "Convolution"),
+    ROW(mode, .name = "mode", .type = AIRY_PARAMETER_WORD, .words = modes, .fallback = "full",
+        .help = "keeps this part of the result"),
+    AIRY_BORDER_ROW(struct values, border, "zero"),
+    ROW(algorithm, .name = "algorithm", .type = AIRY_PARAMETER_WORD, .words = algorithms,
+        .fallback = "auto",
+        .help =
+            "computes in this way; separable: the kernel is a sum of up to 4 products of lines; "
+            "fft: transforms of tiles"),
+    ROW(correlate, .name = "correlate", .type = AIRY_PARAMETER_FLAG,
+        .help = "does not turn the kernel round"),
+    AIRY_NORMALIZE_ROW(struct values, normalize),
     {{0}, 0, NULL}};
 
 static const struct airy_job_row blur_rows[] = {
-    {{.name = "sigma",
-      .type = AIRY_PARAMETER_TUPLE,
-      .least = 1,
-      .most = 3,
-      .hi = INFINITY,
-      .unit = "px",
-      .argument = "S[,S[,S]]",
-      .help = "blurs by these standard deviations along z, y, x, truncate times at most 512; one "
-              "number: along every axis; 0: an axis that is left as it is",
-      .section = "Blur"},
-     MEMBER(sigma),
-     NULL},
-    {{.name = "truncate",
-      .type = AIRY_PARAMETER_REAL,
-      .lo = 1e-3,
-      .hi = 1e6,
-      .argument = "T",
-      .fallback = "4",
-      .help = "sets the radius of the kernel in sigmas"},
-     MEMBER(truncate),
-     NULL},
-    AIRY_BORDER_ROW(MEMBER(border), "reflect"),
-    AIRY_NORMALIZE_ROW(MEMBER(normalize)),
+    ROW(sigma, .name = "sigma", .type = AIRY_PARAMETER_TUPLE, .least = 1, .most = 3, .hi = INFINITY,
+        .unit = "px", .argument = "S[,S[,S]]",
+        .help = "blurs by these standard deviations along z, y, x, truncate times at most 512; one "
+                "number: along every axis; 0: an axis that is left as it is",
+        .section = "Blur"),
+    ROW(truncate, .name = "truncate", .type = AIRY_PARAMETER_REAL, .lo = 1e-3, .hi = 1e6,
+        .argument = "T", .fallback = "4", .help = "sets the radius of the kernel in sigmas"),
+    AIRY_BORDER_ROW(struct values, border, "reflect"),
+    AIRY_NORMALIZE_ROW(struct values, normalize),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef ROW
 
 static const airy_job_result convolve_results[] = {
     {"image", AIRY_JOB_ARRAY, "output", "the result"},

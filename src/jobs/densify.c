@@ -16,33 +16,19 @@ struct values {
 static const char *const noises[] = {"none", "poisson", "gaussian", NULL};
 _Static_assert(AIRY_DENSIFY_SMOOTH == 0 && AIRY_DENSIFY_GAUSSIAN == 2, "noises are in this order");
 
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
-    {{.name = "sparse",
-      .type = AIRY_PARAMETER_PATH,
-      .role = AIRY_ROLE_INPUT,
-      .argument = "SPARSE.h5",
-      .help = "the file of sparse frames"},
-     offsetof(struct values, sparse),
-     NULL},
-    {{.name = "noise",
-      .type = AIRY_PARAMETER_WORD,
-      .words = noises,
-      .argument = "KIND",
-      .fallback = "none",
-      .help = "draws noise of the background: none takes the mean, poisson draws counts of that "
-              "mean, gaussian takes the standard deviation of the ring",
-      .section = "Background"},
-     offsetof(struct values, noise),
-     NULL},
-    {{.name = "seed",
-      .type = AIRY_PARAMETER_SEED,
-      .argument = "N",
-      .fallback = "0",
-      .help = "draws other noise for each seed; that of a pixel depends on seed, frame and pixel "
-              "alone",
-      .only_with = {"noise", &noises[1]}},
-     offsetof(struct values, seed),
-     NULL},
+    ROW(sparse, .name = "sparse", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_INPUT,
+        .argument = "SPARSE.h5", .help = "the file of sparse frames"),
+    ROW(noise, .name = "noise", .type = AIRY_PARAMETER_WORD, .words = noises, .argument = "KIND",
+        .fallback = "none",
+        .help = "draws noise of the background: none takes the mean, poisson draws counts of that "
+                "mean, gaussian takes the standard deviation of the ring",
+        .section = "Background"),
+    ROW(seed, .name = "seed", .type = AIRY_PARAMETER_SEED, .argument = "N", .fallback = "0",
+        .help = "draws other noise for each seed; that of a pixel depends on seed, frame and pixel "
+                "alone",
+        .only_with = {"noise", &noises[1]}),
     {{0}, 0, NULL}};
 
 /* What is open during a run; several threads make frames of it. */

@@ -17,10 +17,7 @@ struct values {
     char *dataset;
 };
 
-#define ROW(member, ...)                                                                           \
-    {                                                                                              \
-        {__VA_ARGS__}, offsetof(struct values, member), NULL                                       \
-    }
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
     ROW(a, .name = "a", .type = AIRY_PARAMETER_PATH, .array = true, .role = AIRY_ROLE_INPUT,
         .argument = "A", .help = "a result, an image, a text with columns, or an array"),

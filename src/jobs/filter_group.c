@@ -55,47 +55,28 @@ const struct airy_job_record airy_border_record = {sizeof(struct airy_border_val
 
 const char *const airy_filter_dtypes[] = {"float32", "float64", NULL};
 
-#define MEMBER(name) offsetof(struct airy_filter_values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct airy_filter_values, member, __VA_ARGS__)
 /* holds: bits of the dtypes of results, 0: any */
 #define RESULT_ROWS(holds)                                                                         \
-    {{.name = "plan",                                                                              \
-      .type = AIRY_PARAMETER_FLAG,                                                                 \
-      .affects = AIRY_AFFECTS_HOW,                                                                 \
-      .help = "reports how the image would be cut and what memory that takes, and does nothing; "  \
-              "no output is needed"},                                                              \
-     MEMBER(plan),                                                                                 \
-     NULL},                                                                                        \
-        {{.name = "output",                                                                        \
-          .type = AIRY_PARAMETER_PATH,                                                             \
-          .letter = 'o',                                                                           \
-          .role = AIRY_ROLE_WRITTEN,                                                               \
-          .affects = AIRY_AFFECTS_WHERE,                                                           \
-          .argument = "OUT",                                                                       \
-          .help = "writes the result into this file",                                              \
-          .dtypes = (holds)},                                                                      \
-         MEMBER(output.path),                                                                      \
-         NULL},                                                                                    \
-        {{.name = "force",                                                                         \
-          .type = AIRY_PARAMETER_FLAG,                                                             \
-          .affects = AIRY_AFFECTS_WHERE,                                                           \
-          .help = "overwrites the output"},                                                        \
-         MEMBER(output.force),                                                                     \
-         NULL},                                                                                    \
+    ROW(plan, .name = "plan", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_HOW,            \
+        .help = "reports how the image would be cut and what memory that takes, and does "         \
+                "nothing; no output is needed"),                                                   \
+        ROW(output.path, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',             \
+            .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT",           \
+            .help = "writes the result into this file", .dtypes = (holds)),                        \
+        ROW(output.force, .name = "force", .type = AIRY_PARAMETER_FLAG,                            \
+            .affects = AIRY_AFFECTS_WHERE, .help = "overwrites the output"),                       \
     {                                                                                              \
         {0}, 0, NULL                                                                               \
     }
 const struct airy_job_row airy_filter_rows[] = {
-    {{.name = "dtype",
-      .type = AIRY_PARAMETER_DTYPE,
-      .words = airy_filter_dtypes,
-      .fallback = "float64 for float64 images, else float32",
-      .computed = true,
-      .help = "sets the type of the result and of the arithmetic"},
-     MEMBER(dtype),
-     NULL},
+    ROW(dtype, .name = "dtype", .type = AIRY_PARAMETER_DTYPE, .words = airy_filter_dtypes,
+        .fallback = "float64 for float64 images, else float32", .computed = true,
+        .help = "sets the type of the result and of the arithmetic"),
     RESULT_ROWS(1u << AIRY_DTYPE_F32)};
 const struct airy_job_row airy_filter_any_rows[] = {RESULT_ROWS(0)};
-#undef MEMBER
+#undef RESULT_ROWS
+#undef ROW
 
 airy_dtype airy_filter_dtype(const airy_job *job, const struct airy_filter_values *v,
                              airy_dtype from)

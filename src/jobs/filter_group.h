@@ -11,25 +11,17 @@ struct airy_border_value {
     double value;
 };
 extern const struct airy_job_record airy_border_record;
-#define AIRY_BORDER_ROW(offset, usual)                                                             \
-    {                                                                                              \
-        {.name = "border",                                                                         \
-         .type = AIRY_PARAMETER_RECORD,                                                            \
-         .argument = "zero|value=V|nearest|reflect|mirror|wrap",                                   \
-         .fallback = (usual),                                                                      \
-         .help = "takes this for what lies outside of the image"},                                 \
-            (offset), &airy_border_record                                                          \
-    }
-#define AIRY_NORMALIZE_ROW(offset)                                                                 \
-    {                                                                                              \
-        {.name = "normalize",                                                                      \
-         .type = AIRY_PARAMETER_FLAG,                                                              \
-         .help = "leaves out bad pixels and what is not finite: the result is the sum of the "     \
-                 "others over their weights, NaN where these are less than 5e-20 of the kernel's " \
-                 "sum (7e-155 of float64); of border zero and value=V what lies outside are good " \
-                 "pixels of that value"},                                                          \
-            (offset), NULL                                                                         \
-    }
+#define AIRY_BORDER_ROW(values, member, usual)                                                     \
+    AIRY_JOB_RECORD_ROW(                                                                           \
+        values, member, &airy_border_record, .name = "border", .type = AIRY_PARAMETER_RECORD,      \
+        .argument = "zero|value=V|nearest|reflect|mirror|wrap", .fallback = (usual),               \
+        .help = "takes this for what lies outside of the image")
+#define AIRY_NORMALIZE_ROW(values, member)                                                         \
+    AIRY_JOB_ROW(values, member, .name = "normalize", .type = AIRY_PARAMETER_FLAG,                 \
+                 .help = "leaves out bad pixels and what is not finite: the result is the sum "    \
+                         "of the others over their weights, NaN where these are less than "        \
+                         "5e-20 of the kernel's sum (7e-155 of float64); of border zero and "      \
+                         "value=V what lies outside are good pixels of that value")
 
 /* The result. */
 struct airy_filter_values {

@@ -65,36 +65,26 @@ static void print_raw(char *text, size_t size, const void *field)
 
 static const struct airy_job_record raw_record = {sizeof(airy_raw_frames), parse_raw, print_raw};
 
-#define MEMBER(name) offsetof(struct airy_stack_values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct airy_stack_values, member, __VA_ARGS__)
+#define RECORD_ROW(member, record, ...)                                                            \
+    AIRY_JOB_RECORD_ROW(struct airy_stack_values, member, record, __VA_ARGS__)
 const struct airy_job_row airy_stack_rows[] = {
-    {{.name = "stack",
-      .type = AIRY_PARAMETER_PATH,
-      .list = true,
-      .array = true,
-      .role = AIRY_ROLE_INPUT,
-      .argument = "STACK",
-      .help = "files or patterns of file names whose frames form one stack, in this order"},
-     MEMBER(paths),
-     NULL},
-    {{.name = "raw",
-      .type = AIRY_PARAMETER_RECORD,
-      .argument = "WxH,DTYPE[,OFFSET][,big]",
-      .help = "reads STACK as files without a header: frames of W x H pixels begin behind OFFSET "
-              "bytes and are little-endian unless big is given",
-      .section = "Input"},
-     MEMBER(raw),
-     &raw_record},
-    {{.name = "channel",
-      .type = AIRY_PARAMETER_TEXT,
-      .argument = "NAME|N",
-      .fallback = "the first, with a warning",
-      .computed = true,
-      .help = "selects a channel of a detector that has several, by its name such as threshold_1 "
-              "or by its number from 1 on"},
-     MEMBER(channel),
-     NULL},
+    ROW(paths, .name = "stack", .type = AIRY_PARAMETER_PATH, .list = true, .array = true,
+        .role = AIRY_ROLE_INPUT, .argument = "STACK",
+        .help = "files or patterns of file names whose frames form one stack, in this order"),
+    RECORD_ROW(
+        raw, &raw_record, .name = "raw", .type = AIRY_PARAMETER_RECORD,
+        .argument = "WxH,DTYPE[,OFFSET][,big]",
+        .help = "reads STACK as files without a header: frames of W x H pixels begin behind OFFSET "
+                "bytes and are little-endian unless big is given",
+        .section = "Input"),
+    ROW(channel, .name = "channel", .type = AIRY_PARAMETER_TEXT, .argument = "NAME|N",
+        .fallback = "the first, with a warning", .computed = true,
+        .help = "selects a channel of a detector that has several, by its name such as threshold_1 "
+                "or by its number from 1 on"),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef RECORD_ROW
+#undef ROW
 
 airy_status airy_job_open_stack(const airy_job *job, airy_stack **stack,
                                 const struct airy_stack_values *values)
@@ -144,30 +134,20 @@ const char *airy_job_stack_name(const struct airy_stack_values *values)
 
 static const char *const on_error_words[] = {"stop", "skip", NULL};
 
-#define MEMBER(name) offsetof(struct airy_frames_values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct airy_frames_values, member, __VA_ARGS__)
 const struct airy_job_row airy_frames_rows[] = {
-    {{.name = "frames",
-      .type = AIRY_PARAMETER_RANGE,
-      .affects = AIRY_AFFECTS_ROWS,
-      .argument = "A:B[:S]",
-      .fallback = "all",
-      .computed = true,
-      .help = "selects the frames from A up to, not including, B in steps of S; one number "
-              "selects that frame",
-      .section = "Run"},
-     MEMBER(frames),
-     NULL},
-    {{.name = "on-error",
-      .type = AIRY_PARAMETER_WORD,
-      .affects = AIRY_AFFECTS_ROWS,
-      .words = on_error_words,
-      .fallback = "stop",
-      .help = "skip: leaves out a frame that cannot be read or made, reports it and ends with exit "
-              "code 3"},
-     MEMBER(on_error),
-     NULL},
+    ROW(frames, .name = "frames", .type = AIRY_PARAMETER_RANGE, .affects = AIRY_AFFECTS_ROWS,
+        .argument = "A:B[:S]", .fallback = "all", .computed = true,
+        .help = "selects the frames from A up to, not including, B in steps of S; one number "
+                "selects that frame",
+        .section = "Run"),
+    ROW(on_error, .name = "on-error", .type = AIRY_PARAMETER_WORD, .affects = AIRY_AFFECTS_ROWS,
+        .words = on_error_words, .fallback = "stop",
+        .help =
+            "skip: leaves out a frame that cannot be read or made, reports it and ends with exit "
+            "code 3"),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef ROW
 
 airy_status airy_job_choose_frames(size_t *count, const struct airy_frames_values *values,
                                    size_t there, const char *path)
@@ -209,48 +189,26 @@ airy_status airy_job_plan_stack(airy_job *job, const airy_stack_info *info,
     return airy_job_compute(job, "frames", frames);
 }
 
-#define MEMBER(name) offsetof(struct airy_compute_values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct airy_compute_values, member, __VA_ARGS__)
 const struct airy_job_row airy_device_rows[] = {
-    {{.name = "device",
-      .type = AIRY_PARAMETER_TEXT,
-      .affects = AIRY_AFFECTS_HOW,
-      .argument = "SPEC",
-      .fallback = "AIRY_DEVICE, else the first GPU that works, else cpu",
-      .computed = true,
-      .help = "computes on this device: cpu, gpu, gpu:N, opencl, opencl:P:D or a part of a name"},
-     MEMBER(device),
-     NULL},
+    ROW(device, .name = "device", .type = AIRY_PARAMETER_TEXT, .affects = AIRY_AFFECTS_HOW,
+        .argument = "SPEC", .fallback = "AIRY_DEVICE, else the first GPU that works, else cpu",
+        .computed = true,
+        .help = "computes on this device: cpu, gpu, gpu:N, opencl, opencl:P:D or a part of a name"),
     {{0}, 0, NULL}};
 
 const struct airy_job_row airy_host_rows[] = {
-    {{.name = "threads",
-      .type = AIRY_PARAMETER_WHOLE,
-      .affects = AIRY_AFFECTS_HOW,
-      .lo = 1,
-      .hi = 1024,
-      .argument = "N",
-      .fallback = "what affinity mask and cgroup quota allow",
-      .computed = true,
-      .help = "sets the number of threads of the CPU's pool"},
-     MEMBER(threads),
-     NULL},
-    {{.name = "memory-limit",
-      .type = AIRY_PARAMETER_BYTES,
-      .affects = AIRY_AFFECTS_HOW,
-      .argument = "SIZE",
-      .fallback = "none",
-      .computed = true,
-      .help = "limits the memory of the host and of each device, in bytes with K, M or G"},
-     MEMBER(memory_limit),
-     NULL},
-    {{.name = "profile",
-      .type = AIRY_PARAMETER_FLAG,
-      .affects = AIRY_AFFECTS_HOW,
-      .help = "records every kernel, parallel loop and copy of the device"},
-     MEMBER(profile),
-     NULL},
+    ROW(threads, .name = "threads", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW,
+        .lo = 1, .hi = 1024, .argument = "N",
+        .fallback = "what affinity mask and cgroup quota allow", .computed = true,
+        .help = "sets the number of threads of the CPU's pool"),
+    ROW(memory_limit, .name = "memory-limit", .type = AIRY_PARAMETER_BYTES,
+        .affects = AIRY_AFFECTS_HOW, .argument = "SIZE", .fallback = "none", .computed = true,
+        .help = "limits the memory of the host and of each device, in bytes with K, M or G"),
+    ROW(profile, .name = "profile", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_HOW,
+        .help = "records every kernel, parallel loop and copy of the device"),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef ROW
 
 airy_status airy_job_open_device(airy_job *job, airy_device **device,
                                  const struct airy_compute_values *values)
@@ -301,40 +259,22 @@ airy_status airy_job_put_devices(airy_job *job)
     return status;
 }
 
-#define MEMBER(name) offsetof(struct airy_output_values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct airy_output_values, member, __VA_ARGS__)
 const struct airy_job_row airy_stack_output_rows[] = {
-    {{.name = "output",
-      .type = AIRY_PARAMETER_PATH,
-      .letter = 'o',
-      .role = AIRY_ROLE_WRITTEN,
-      .affects = AIRY_AFFECTS_WHERE,
-      .argument = "OUT.h5",
-      .help = "writes the stack into this file, one chunk a frame",
-      .section = "Output"},
-     MEMBER(output),
-     NULL},
-    {{.name = "frames-per-file",
-      .type = AIRY_PARAMETER_WHOLE,
-      .affects = AIRY_AFFECTS_WHERE,
-      .lo = 1,
-      .hi = 100000000,
-      .argument = "N",
-      .fallback = "all in one file",
-      .computed = true,
-      .help =
-          "writes N frames each into OUT_data_000001.h5 and so on, side by side by threads, and "
-          "links to them into OUT_master.h5; force removes data files that only an old master "
-          "of this name links to"},
-     MEMBER(frames_per_file),
-     NULL},
-    {{.name = "force",
-      .type = AIRY_PARAMETER_FLAG,
-      .affects = AIRY_AFFECTS_WHERE,
-      .help = "overwrites the output"},
-     MEMBER(force),
-     NULL},
+    ROW(output, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
+        .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT.h5",
+        .help = "writes the stack into this file, one chunk a frame", .section = "Output"),
+    ROW(frames_per_file, .name = "frames-per-file", .type = AIRY_PARAMETER_WHOLE,
+        .affects = AIRY_AFFECTS_WHERE, .lo = 1, .hi = 100000000, .argument = "N",
+        .fallback = "all in one file", .computed = true,
+        .help =
+            "writes N frames each into OUT_data_000001.h5 and so on, side by side by threads, and "
+            "links to them into OUT_master.h5; force removes data files that only an old master "
+            "of this name links to"),
+    ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
+        .help = "overwrites the output"),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef ROW
 
 const airy_job_result airy_stack_output_results[] = {AIRY_STACK_OUTPUT_RESULTS,
                                                      {NULL, AIRY_JOB_ARRAY, NULL, NULL}};

@@ -55,10 +55,18 @@ struct airy_job_row {
     const struct airy_job_record *record; /* of RECORD */
 };
 
-/* The row of a member without a record; what follows are members of airy_parameter. */
+/*
+ * The row of a member, which is a record in the second form. What follows are members of
+ * airy_parameter. Tables name their struct once: #define ROW(member, ...) AIRY_JOB_ROW(struct values,
+ * member, __VA_ARGS__).
+ */
 #define AIRY_JOB_ROW(values, member, ...)                                                          \
     {                                                                                              \
         {__VA_ARGS__}, offsetof(values, member), NULL                                              \
+    }
+#define AIRY_JOB_RECORD_ROW(values, member, record, ...)                                           \
+    {                                                                                              \
+        {__VA_ARGS__}, offsetof(values, member), record                                            \
     }
 
 /* A table of rows, NULL behind the last name, and where its struct lies among the values. */

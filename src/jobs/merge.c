@@ -18,10 +18,7 @@ struct values {
     struct airy_output_values output;
 };
 
-#define ROW(member, ...)                                                                           \
-    {                                                                                              \
-        {__VA_ARGS__}, offsetof(struct values, member), NULL                                       \
-    }
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
     ROW(results, .name = "results", .type = AIRY_PARAMETER_PATH, .list = true,
         .role = AIRY_ROLE_INPUT, .argument = "RESULT.h5", .help = "files with patterns"),

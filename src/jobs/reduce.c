@@ -23,40 +23,21 @@ struct values {
 static const char *const kinds[] = {"mean", "sum", "max", "min", "std", "median", NULL};
 _Static_assert(AIRY_PROJECT_STD == 4 && AIRY_PROJECTION_COUNT == 6, "kinds are in this order");
 
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
-    {{.name = "by",
-      .type = AIRY_PARAMETER_WORD,
-      .words = kinds,
-      .fallback = "mean",
-      .help = "reduces the values of each pixel over the frames to this one; std is that of the "
-              "population",
-      .section = "Reduction"},
-     offsetof(struct values, by),
-     NULL},
-    {{.name = "hot",
-      .type = AIRY_PARAMETER_REAL,
-      .hi = 1e6,
-      .open = true,
-      .argument = "K",
-      .help = "makes a mask (uint8) of the image: 1 where a pixel is off the median by more than K "
-              "robust standard deviations, and where the file's mask is"},
-     offsetof(struct values, hot),
-     NULL},
-    {{.name = "output",
-      .type = AIRY_PARAMETER_PATH,
-      .letter = 'o',
-      .role = AIRY_ROLE_WRITTEN,
-      .affects = AIRY_AFFECTS_WHERE,
-      .argument = "OUT",
-      .help = "writes the image into this file"},
-     offsetof(struct values, output),
-     NULL},
-    {{.name = "force",
-      .type = AIRY_PARAMETER_FLAG,
-      .affects = AIRY_AFFECTS_WHERE,
-      .help = "overwrites the output"},
-     offsetof(struct values, force),
-     NULL},
+    ROW(by, .name = "by", .type = AIRY_PARAMETER_WORD, .words = kinds, .fallback = "mean",
+        .help = "reduces the values of each pixel over the frames to this one; std is that of the "
+                "population",
+        .section = "Reduction"),
+    ROW(hot, .name = "hot", .type = AIRY_PARAMETER_REAL, .hi = 1e6, .open = true, .argument = "K",
+        .help =
+            "makes a mask (uint8) of the image: 1 where a pixel is off the median by more than K "
+            "robust standard deviations, and where the file's mask is"),
+    ROW(output, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
+        .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT",
+        .help = "writes the image into this file"),
+    ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
+        .help = "overwrites the output"),
     {{0}, 0, NULL}};
 
 static const airy_job_result results[] = {

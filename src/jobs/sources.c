@@ -39,62 +39,60 @@ static void print_deblend(char *text, size_t size, const void *field)
 static const struct airy_job_record deblend_record = {sizeof(struct airy_deblending), parse_deblend,
                                                       print_deblend};
 
-#define ROW(member, record, ...)                                                                   \
-    {                                                                                              \
-        {__VA_ARGS__}, offsetof(struct airy_sources_values, member), record                        \
-    }
+#define ROW(member, ...) AIRY_JOB_ROW(struct airy_sources_values, member, __VA_ARGS__)
+#define RECORD_ROW(member, record, ...)                                                            \
+    AIRY_JOB_RECORD_ROW(struct airy_sources_values, member, record, __VA_ARGS__)
 #define WRITTEN(member, ...)                                                                       \
-    ROW(member, NULL, .name = #member, .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_WRITTEN,     \
+    ROW(member, .name = #member, .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_WRITTEN,           \
         .affects = AIRY_AFFECTS_WHERE, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
-    ROW(method, NULL, .name = "method", .type = AIRY_PARAMETER_WORD, .words = methods,
-        .fallback = "full",
+    ROW(method, .name = "method", .type = AIRY_PARAMETER_WORD, .words = methods, .fallback = "full",
         .help = "full: subtracts a background of meshes, takes the noise of each, and deblends; "
                 "simple: takes sigma standard deviations of what a clip leaves, above 0",
         .section = "Detection"),
-    ROW(sigma, NULL, .name = "sigma", .type = AIRY_PARAMETER_REAL, .hi = INFINITY, .open = true,
+    ROW(sigma, .name = "sigma", .type = AIRY_PARAMETER_REAL, .hi = INFINITY, .open = true,
         .argument = "K", .fallback = "5",
         .help = "sets the threshold in standard deviations of the noise"),
-    ROW(connectivity, NULL, .name = "connectivity", .type = AIRY_PARAMETER_WHOLE, .lo = 4, .hi = 8,
+    ROW(connectivity, .name = "connectivity", .type = AIRY_PARAMETER_WHOLE, .lo = 4, .hi = 8,
         .argument = "4|8", .fallback = "8; simple: 4", .computed = true,
         .help = "sets the number of neighbours of a pixel"),
-    ROW(min_area, NULL, .name = "min-area", .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = 4e9,
+    ROW(min_area, .name = "min-area", .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = 4e9,
         .fallback = "5; simple: 1", .computed = true, .help = "leaves out sources of fewer pixels"),
-    ROW(frame, NULL, .name = "frame", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_ROWS,
+    ROW(frame, .name = "frame", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_ROWS,
         .hi = 1e15, .help = "selects the plane of a cube, from 0"),
-    ROW(mesh, NULL, .name = "mesh", .type = AIRY_PARAMETER_TUPLE, .least = 1, .most = 2, .lo = 2,
+    ROW(mesh, .name = "mesh", .type = AIRY_PARAMETER_TUPLE, .least = 1, .most = 2, .lo = 2,
         .hi = 32768, .argument = "N|Y,X", .fallback = "64", .computed = true, .unit = "pixels",
         .help = "sets the side of the meshes of the background", .section = "The full method",
         .only_with = {"method", full}),
-    ROW(global_noise, NULL, .name = "global-noise", .type = AIRY_PARAMETER_FLAG,
+    ROW(global_noise, .name = "global-noise", .type = AIRY_PARAMETER_FLAG,
         .help = "takes one noise for the image, the median over the meshes",
         .only_with = {"method", full}),
-    ROW(matched, NULL, .name = "matched", .type = AIRY_PARAMETER_REAL, .lo = 0.1, .hi = 300,
+    ROW(matched, .name = "matched", .type = AIRY_PARAMETER_REAL, .lo = 0.1, .hi = 300,
         .argument = "FWHM", .unit = "pixels",
         .help = "detects in the image filtered for points of this width",
         .only_with = {"method", full}),
-    ROW(kernel, NULL, .name = "kernel", .type = AIRY_PARAMETER_PATH, .array = true,
+    ROW(kernel, .name = "kernel", .type = AIRY_PARAMETER_PATH, .array = true,
         .role = AIRY_ROLE_READ,
         .help = "detects in the image correlated with this kernel over the sum of its absolute "
                 "values, an image or SExtractor's .conv, which is taken as it is with NONORM; "
                 "sides are odd",
         .only_with = {"method", full}),
-    ROW(deblending, &deblend_record, .name = "deblend", .type = AIRY_PARAMETER_RECORD,
-        .argument = "LEVELS,CONTRAST|off", .fallback = "32,0.005", .computed = true,
-        .help = "splits sources whose parts have each CONTRAST of the flux at one of LEVELS "
-                "thresholds",
-        .only_with = {"method", full}),
-    ROW(clean, NULL, .name = "clean", .type = AIRY_PARAMETER_FLAG,
+    RECORD_ROW(deblending, &deblend_record, .name = "deblend", .type = AIRY_PARAMETER_RECORD,
+               .argument = "LEVELS,CONTRAST|off", .fallback = "32,0.005", .computed = true,
+               .help = "splits sources whose parts have each CONTRAST of the flux at one of LEVELS "
+                       "thresholds",
+               .only_with = {"method", full}),
+    ROW(clean, .name = "clean", .type = AIRY_PARAMETER_FLAG,
         .help = "leaves out what the wings of brighter neighbours explain",
         .only_with = {"method", full}),
-    ROW(apertures, NULL, .name = "apertures", .type = AIRY_PARAMETER_TUPLE, .least = 1,
+    ROW(apertures, .name = "apertures", .type = AIRY_PARAMETER_TUPLE, .least = 1,
         .most = AIRY_SOURCE_APERTURES, .hi = 1e6, .open = true, .argument = "R,R,...",
         .unit = "pixels", .help = "measures flux_aper_1, ... in circles of these radii",
         .only_with = {"method", full}),
-    ROW(gain, NULL, .name = "gain", .type = AIRY_PARAMETER_REAL, .lo = 1e-30, .hi = 1e30,
-        .argument = "G", .unit = "electrons a unit of the image",
+    ROW(gain, .name = "gain", .type = AIRY_PARAMETER_REAL, .lo = 1e-30, .hi = 1e30, .argument = "G",
+        .unit = "electrons a unit of the image",
         .help = "counts the noise of electrons in errors of fluxes", .only_with = {"method", full}),
-    ROW(compat, NULL, .name = "compat", .type = AIRY_PARAMETER_WORD, .words = compats,
+    ROW(compat, .name = "compat", .type = AIRY_PARAMETER_WORD, .words = compats,
         .help = "works as sep 1.4 does by default: its background, one noise, its filter of 3 x 3, "
                 "cleaning",
         .only_with = {"method", full}),
@@ -108,7 +106,7 @@ static const struct airy_job_row rows[] = {
             .help = "writes a float32 image of the background", .only_with = {"method", full}),
     WRITTEN(noise, .argument = "OUT", .dtypes = 1u << AIRY_DTYPE_F32,
             .help = "writes a float32 image of the noise", .only_with = {"method", full}),
-    ROW(force, NULL, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
+    ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
         .help = "overwrites the outputs"),
     {{0}, 0, NULL}};
 

@@ -24,41 +24,37 @@ struct values {
 static const char *const fits[] = {"auto", "both", "axis", "dispersion", NULL};
 _Static_assert(AIRY_OCT_FIT_DISPERSION == 3 && AIRY_OCT_FIT_COUNT == 4, "fits are in this order");
 
-#define ROW(member, record, ...)                                                                   \
-    {                                                                                              \
-        {__VA_ARGS__}, offsetof(struct values, member), record                                     \
-    }
+#define ROW(member, ...) AIRY_JOB_ROW(struct values, member, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
-    ROW(mirrors, NULL, .name = "mirror", .type = AIRY_PARAMETER_PATH, .list = true,
+    ROW(mirrors, .name = "mirror", .type = AIRY_PARAMETER_PATH, .list = true,
         .role = AIRY_ROLE_INPUT, .argument = "MIRROR",
         .help = "recordings of a mirror at one depth, or at two"),
-    ROW(plan, NULL, .name = "plan", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_READ,
+    ROW(plan, .name = "plan", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_READ,
         .argument = "START.json", .fallback = "a Hann window", .computed = true,
         .help = "begins with this plan: what headerless files are, the window, an axis or a "
                 "dispersion that is known; the new plan takes over the rest of it",
         .section = "Recordings"),
-    ROW(darks, NULL, .name = "dark", .type = AIRY_PARAMETER_PATH, .list = true,
-        .role = AIRY_ROLE_READ, .argument = "FILE", .fallback = "the plan's background line",
-        .computed = true,
+    ROW(darks, .name = "dark", .type = AIRY_PARAMETER_PATH, .list = true, .role = AIRY_ROLE_READ,
+        .argument = "FILE", .fallback = "the plan's background line", .computed = true,
         .help = "subtracts this line, the mean where there are several; it is given once for both "
                 "mirrors, or once for each"),
-    ROW(distance_um, NULL, .name = "distance", .type = AIRY_PARAMETER_REAL, .lo = 1e-3, .hi = 1e7,
+    ROW(distance_um, .name = "distance", .type = AIRY_PARAMETER_REAL, .lo = 1e-3, .hi = 1e7,
         .unit = "um", .argument = "UM", .fallback = "unknown", .computed = true,
         .help = "sets the distance between the mirrors, for the depth of a bin"),
-    ROW(fit, NULL, .name = "fit", .type = AIRY_PARAMETER_WORD, .words = fits, .argument = "WHAT",
+    ROW(fit, .name = "fit", .type = AIRY_PARAMETER_WORD, .words = fits, .argument = "WHAT",
         .fallback = "auto",
         .help = "fits both, axis or dispersion; auto: both of two mirrors, of one the axis, or "
                 "dispersion where the plan has an axis",
         .section = "Fit"),
-    ROW(degree, NULL, .name = "degree", .type = AIRY_PARAMETER_WHOLE,
-        .lo = AIRY_OCT_CALIBRATE_MIN_DEGREE, .hi = AIRY_OCT_CALIBRATE_MAX_DEGREE, .argument = "N",
+    ROW(degree, .name = "degree", .type = AIRY_PARAMETER_WHOLE, .lo = AIRY_OCT_CALIBRATE_MIN_DEGREE,
+        .hi = AIRY_OCT_CALIBRATE_MAX_DEGREE, .argument = "N",
         .fallback = "the lowest that leaves no more phase than noise", .computed = true,
         .help = "sets the degree of the axis as a polynomial; 3 is written as poly, higher ones as "
                 "a curve"),
-    ROW(output, NULL, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
+    ROW(output, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
         .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "PLAN.json",
         .help = "writes the plan for airy oct into this file", .section = "Result"),
-    ROW(force, NULL, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
+    ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
         .help = "overwrites the output"),
     {{0}, 0, NULL}};
 

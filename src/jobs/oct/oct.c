@@ -21,79 +21,80 @@ static const char *const compats[] = {"none", "pymotionoct", "octproz", NULL},
                          *const on_errors[] = {"stop", "skip", NULL};
 _Static_assert(AIRY_OCT_COMPAT_OCTPROZ == 2 && AIRY_OCT_COMPAT_COUNT == 3, "in this order");
 
-#define ROW(member, record, ...)                                                                   \
-    {                                                                                              \
-        {__VA_ARGS__}, offsetof(struct oct_values, member), record                                 \
-    }
+#define ROW(member, ...) AIRY_JOB_ROW(struct oct_values, member, __VA_ARGS__)
+#define RECORD_ROW(member, record, ...)                                                            \
+    AIRY_JOB_RECORD_ROW(struct oct_values, member, record, __VA_ARGS__)
 static const struct airy_job_row rows[] = {
-    ROW(raw, NULL, .name = "raw", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_INPUT,
-        .array = true, .argument = "RAW",
+    ROW(raw, .name = "raw", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_INPUT, .array = true,
+        .argument = "RAW",
         .help = "the raw frames: a file, '-' for standard input, ring:NAME, or an array [..., "
                 "lines, samples]"),
-    ROW(plan, NULL, .name = "plan", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_READ,
+    ROW(plan, .name = "plan", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_READ,
         .argument = "PLAN.json",
         .help = "reads what the samples are and what is done with them from this file; docs/oct.md "
                 "has its keys",
         .section = "Input"),
-    ROW(frames.frames, NULL, .name = "frames", .type = AIRY_PARAMETER_RANGE,
-        .affects = AIRY_AFFECTS_ROWS, .argument = "A:B", .fallback = "all", .computed = true,
+    ROW(frames.frames, .name = "frames", .type = AIRY_PARAMETER_RANGE, .affects = AIRY_AFFECTS_ROWS,
+        .argument = "A:B", .fallback = "all", .computed = true,
         .help =
             "selects the raw frames from A up to, not including, B; one number selects that frame"),
-    ROW(frames.on_error, NULL, .name = "on-error", .type = AIRY_PARAMETER_WORD,
+    ROW(frames.on_error, .name = "on-error", .type = AIRY_PARAMETER_WORD,
         .affects = AIRY_AFFECTS_ROWS, .words = on_errors, .fallback = "stop",
         .help = "skip: makes the results of a frame that cannot be read NaN (0 in integers), "
                 "reports them and ends with exit code 3; it is for files, and not for the first "
                 "frames where the plan learns from them"),
-    ROW(compat, NULL, .name = "compat", .type = AIRY_PARAMETER_WORD, .words = compats,
-        .argument = "NAME", .fallback = "the plan's, else none", .computed = true,
+    ROW(compat, .name = "compat", .type = AIRY_PARAMETER_WORD, .words = compats, .argument = "NAME",
+        .fallback = "the plan's, else none", .computed = true,
         .help =
             "takes order, signs, scaling and edges from another program, pymotionoct or octproz"),
-    ROW(line_rate, NULL, .name = "line-rate", .type = AIRY_PARAMETER_REAL,
-        .affects = AIRY_AFFECTS_HOW, .lo = 1e-3, .hi = 1e12, .unit = "lines/s", .argument = "R",
+    ROW(line_rate, .name = "line-rate", .type = AIRY_PARAMETER_REAL, .affects = AIRY_AFFECTS_HOW,
+        .lo = 1e-3, .hi = 1e12, .unit = "lines/s", .argument = "R",
         .fallback = "as fast as they are taken", .computed = true,
         .help = "drops and counts frames that find no free buffer, as they come from a camera of "
                 "this line rate",
         .section = "Camera"),
-    ROW(repeat, &oct_repeat_record, .name = "repeat", .type = AIRY_PARAMETER_RECORD,
-        .affects = AIRY_AFFECTS_ROWS, .argument = "N|Ss",
-        .help = "brings the file's frames N times from memory, or for S seconds (60s)"),
-    ROW(batch, NULL, .name = "batch", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW,
-        .lo = 1, .hi = 1e9, .argument = "N",
+    RECORD_ROW(repeat, &oct_repeat_record, .name = "repeat", .type = AIRY_PARAMETER_RECORD,
+               .affects = AIRY_AFFECTS_ROWS, .argument = "N|Ss",
+               .help = "brings the file's frames N times from memory, or for S seconds (60s)"),
+    ROW(batch, .name = "batch", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW, .lo = 1,
+        .hi = 1e9, .argument = "N",
         .fallback =
             "those of a result with line-rate and rings, else 64 MiB, 8 MiB of files on a CPU",
         .computed = true, .help = "processes so many raw frames together"),
-    ROW(buffers, NULL, .name = "buffers", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW,
+    ROW(buffers, .name = "buffers", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW,
         .lo = 2, .hi = AIRY_OCT_STREAM_SLOTS, .argument = "N",
         .fallback = "16 below 1 MiB, else 4; 3 of a pipe, of files as tuned", .computed = true,
         .help = "sets the number of buffers, which is how long a camera may be ahead"),
-    ROW(feed, NULL, .name = "feed", .type = AIRY_PARAMETER_TEXT, .affects = AIRY_AFFECTS_WHERE,
+    ROW(feed, .name = "feed", .type = AIRY_PARAMETER_TEXT, .affects = AIRY_AFFECTS_WHERE,
         .argument = "NAME",
         .help =
             "plays the frames into the ring NAME, for 'airy oct ring:NAME', and makes no results"),
-    ROW(output, NULL, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
+    ROW(output, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
         .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT",
         .help = "writes [frames, lines, depth] into this file (.h5, .npy" TIF
                 "), or as .png pictures with depth downwards, NAME_0000.png and so on where there "
                 "are several",
         .section = "Result"),
-    ROW(pairs, NULL, .name = "complex-as-pairs", .type = AIRY_PARAMETER_FLAG,
+    ROW(pairs, .name = "complex-as-pairs", .type = AIRY_PARAMETER_FLAG,
         .affects = AIRY_AFFECTS_BESIDE,
         .help = "writes complex numbers as real ones with a last axis of 2, the real and the "
                 "imaginary part"),
-    ROW(frame, NULL, .name = "frame", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_BESIDE,
+    ROW(frame, .name = "frame", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_BESIDE,
         .lo = 0, .hi = 1e15, .argument = "N", .fallback = "0, and all for an output of pictures",
         .computed = true, .help = "selects the result that is drawn, counted from 0"),
-    ROW(enface, &oct_enface_record, .name = "enface", .type = AIRY_PARAMETER_RECORD,
+    RECORD_ROW(
+        enface, &oct_enface_record, .name = "enface", .type = AIRY_PARAMETER_RECORD,
         .affects = AIRY_AFFECTS_WHERE, .argument = "OUT[,Z0:Z1]",
         .help = "writes an image of [frames, lines]: the mean over depth bins Z0 to Z1 - 1, all by "
                 "default"),
-    ROW(mip, &oct_mip_record, .name = "mip", .type = AIRY_PARAMETER_RECORD,
-        .affects = AIRY_AFFECTS_WHERE, .argument = "OUT[,ALONG]",
-        .help = "writes an image of the largest values along depth, [frames, lines], or along "
-                "frames, [lines, depth]"),
-    ROW(force, NULL, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
+    RECORD_ROW(mip, &oct_mip_record, .name = "mip", .type = AIRY_PARAMETER_RECORD,
+               .affects = AIRY_AFFECTS_WHERE, .argument = "OUT[,ALONG]",
+               .help =
+                   "writes an image of the largest values along depth, [frames, lines], or along "
+                   "frames, [lines, depth]"),
+    ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
         .help = "overwrites the outputs"),
-    ROW(explain, NULL, .name = "explain", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_HOW,
+    ROW(explain, .name = "explain", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_HOW,
         .help = "measures the rate of the first batch for the plan of the job"),
     {{0}, 0, NULL}};
 

@@ -15,23 +15,15 @@ struct output {
     bool force;
 };
 
-static const struct airy_job_row output_rows[] = {{{.name = "output",
-                                                    .type = AIRY_PARAMETER_PATH,
-                                                    .letter = 'o',
-                                                    .role = AIRY_ROLE_WRITTEN,
-                                                    .affects = AIRY_AFFECTS_WHERE,
-                                                    .argument = "OUT",
-                                                    .help = "writes the image into this file",
-                                                    .section = "Output"},
-                                                   offsetof(struct output, path),
-                                                   NULL},
-                                                  {{.name = "force",
-                                                    .type = AIRY_PARAMETER_FLAG,
-                                                    .affects = AIRY_AFFECTS_WHERE,
-                                                    .help = "overwrites the output"},
-                                                   offsetof(struct output, force),
-                                                   NULL},
-                                                  {{0}, 0, NULL}};
+#define ROW(member, ...) AIRY_JOB_ROW(struct output, member, __VA_ARGS__)
+static const struct airy_job_row output_rows[] = {
+    ROW(path, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
+        .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT",
+        .help = "writes the image into this file", .section = "Output"),
+    ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
+        .help = "overwrites the output"),
+    {{0}, 0, NULL}};
+#undef ROW
 
 static const airy_job_result results[] = {
     {"image", AIRY_JOB_ARRAY, "output", "[height, width]"},
@@ -94,109 +86,42 @@ struct sky_values {
 };
 
 #define SIZE(word, member, usual)                                                                  \
-    {                                                                                              \
-        {.name = word,                                                                             \
-         .type = AIRY_PARAMETER_WHOLE,                                                             \
-         .lo = 1,                                                                                  \
-         .hi = MOST_PIXELS,                                                                        \
-         .unit = "pixels",                                                                         \
-         .fallback = usual,                                                                        \
-         .help = "sets the " word " of the image"},                                                \
-            MEMBER(member), NULL                                                                   \
-    }
-#define MEMBER(name) offsetof(struct sky_values, name)
+    ROW(member, .name = word, .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = MOST_PIXELS,            \
+        .unit = "pixels", .fallback = usual, .help = "sets the " word " of the image")
+#define ROW(member, ...) AIRY_JOB_ROW(struct sky_values, member, __VA_ARGS__)
 static const struct airy_job_row sky_rows[] = {
     SIZE("height", height, "2048"),
     SIZE("width", width, "2048"),
-    {{.name = "seed",
-      .type = AIRY_PARAMETER_SEED,
-      .fallback = "20240003",
-      .help = "draws other noise and sources for each seed, with the same bits on every machine"},
-     MEMBER(seed),
-     NULL},
-    {{.name = "sigma",
-      .type = AIRY_PARAMETER_REAL,
-      .hi = 1e30,
-      .argument = "S",
-      .fallback = "0.0115",
-      .help = "sets the standard deviation of the noise in the middle"},
-     MEMBER(sigma),
-     NULL},
-    {{.name = "gradient",
-      .type = AIRY_PARAMETER_REAL,
-      .lo = -1e30,
-      .hi = 1e30,
-      .argument = "G",
-      .fallback = "0.9",
-      .help = "multiplies the noise by 1 + G r^2, r = 0.5 at the middle of an edge"},
-     MEMBER(gradient),
-     NULL},
-    {{.name = "background",
-      .type = AIRY_PARAMETER_TUPLE,
-      .least = 3,
-      .most = 3,
-      .argument = "A,B,C",
-      .fallback = "-2e-5,4e-4,-3e-4",
-      .help = "adds A + B u + C v^2, u and v = -0.5 to 0.5 along x and y"},
-     MEMBER(background),
-     NULL},
-    {{.name = "blank",
-      .type = AIRY_PARAMETER_REAL,
-      .lo = 1e-30,
-      .hi = 1e30,
-      .argument = "B",
-      .fallback = "off",
-      .computed = true,
-      .help = "puts NaN where 4 r^2 > B, and into a bar of three rows"},
-     MEMBER(blank),
-     NULL},
-    {{.name = "sources",
-      .type = AIRY_PARAMETER_WHOLE,
-      .hi = 10000000,
-      .fallback = "230",
-      .help = "adds so many random sources",
-      .section = "Sources"},
-     MEMBER(random),
-     NULL},
-    {{.name = "amplitude",
-      .type = AIRY_PARAMETER_TUPLE,
-      .least = 2,
-      .most = 2,
-      .argument = "MIN,MAX",
-      .fallback = "0.045,1.2",
-      .help = "sets the amplitudes of random sources, whose numbers fall as the square of it"},
-     MEMBER(amplitude),
-     NULL},
-    {{.name = "widths",
-      .type = AIRY_PARAMETER_TUPLE,
-      .least = 2,
-      .most = 2,
-      .unit = "pixels",
-      .argument = "MIN,MAX",
-      .fallback = "1.6,7",
-      .help = "sets the widths of random sources"},
-     MEMBER(widths),
-     NULL},
-    {{.name = "rings",
-      .type = AIRY_PARAMETER_REAL,
-      .hi = 1,
-      .argument = "F",
-      .fallback = "0.03",
-      .help = "sets the share of random sources that are rings"},
-     MEMBER(rings),
-     NULL},
-    {{.name = "source",
-      .type = AIRY_PARAMETER_TEXT,
-      .list = true,
-      .argument = "X,Y,A,W,SHEAR,STRETCH,R",
-      .fallback = "1030.25,1019.75,2.4,9,0.2,1.3,0",
-      .computed = true,
-      .help = "adds a source of amplitude A and width W pixels, a ring where R > 0; may be given "
-              "several times; 'none': no such source"},
-     MEMBER(sources),
-     NULL},
+    ROW(seed, .name = "seed", .type = AIRY_PARAMETER_SEED, .fallback = "20240003",
+        .help = "draws other noise and sources for each seed, with the same bits on every machine"),
+    ROW(sigma, .name = "sigma", .type = AIRY_PARAMETER_REAL, .hi = 1e30, .argument = "S",
+        .fallback = "0.0115", .help = "sets the standard deviation of the noise in the middle"),
+    ROW(gradient, .name = "gradient", .type = AIRY_PARAMETER_REAL, .lo = -1e30, .hi = 1e30,
+        .argument = "G", .fallback = "0.9",
+        .help = "multiplies the noise by 1 + G r^2, r = 0.5 at the middle of an edge"),
+    ROW(background, .name = "background", .type = AIRY_PARAMETER_TUPLE, .least = 3, .most = 3,
+        .argument = "A,B,C", .fallback = "-2e-5,4e-4,-3e-4",
+        .help = "adds A + B u + C v^2, u and v = -0.5 to 0.5 along x and y"),
+    ROW(blank, .name = "blank", .type = AIRY_PARAMETER_REAL, .lo = 1e-30, .hi = 1e30,
+        .argument = "B", .fallback = "off", .computed = true,
+        .help = "puts NaN where 4 r^2 > B, and into a bar of three rows"),
+    ROW(random, .name = "sources", .type = AIRY_PARAMETER_WHOLE, .hi = 10000000, .fallback = "230",
+        .help = "adds so many random sources", .section = "Sources"),
+    ROW(amplitude, .name = "amplitude", .type = AIRY_PARAMETER_TUPLE, .least = 2, .most = 2,
+        .argument = "MIN,MAX", .fallback = "0.045,1.2",
+        .help = "sets the amplitudes of random sources, whose numbers fall as the square of it"),
+    ROW(widths, .name = "widths", .type = AIRY_PARAMETER_TUPLE, .least = 2, .most = 2,
+        .unit = "pixels", .argument = "MIN,MAX", .fallback = "1.6,7",
+        .help = "sets the widths of random sources"),
+    ROW(rings, .name = "rings", .type = AIRY_PARAMETER_REAL, .hi = 1, .argument = "F",
+        .fallback = "0.03", .help = "sets the share of random sources that are rings"),
+    ROW(sources, .name = "source", .type = AIRY_PARAMETER_TEXT, .list = true,
+        .argument = "X,Y,A,W,SHEAR,STRETCH,R", .fallback = "1030.25,1019.75,2.4,9,0.2,1.3,0",
+        .computed = true,
+        .help = "adds a source of amplitude A and width W pixels, a ring where R > 0; may be given "
+                "several times; 'none': no such source"),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef ROW
 
 /* The sources that are given, or the usual one; to: room for one of each. */
 static airy_status parse_sources(struct airy_sky_source *to, size_t *count,
@@ -315,41 +240,22 @@ struct plain_values {
     struct output output;
 };
 
-#define MEMBER(name) offsetof(struct plain_values, name)
+#define ROW(member, ...) AIRY_JOB_ROW(struct plain_values, member, __VA_ARGS__)
 static const struct airy_job_row diracs_rows[] = {
     SIZE("size", size, "2048"),
-    {{.name = "step",
-      .type = AIRY_PARAMETER_WHOLE,
-      .lo = 1,
-      .hi = MOST_PIXELS,
-      .fallback = "16",
-      .help = "puts a 1 every N pixels along both axes, the first at N/2"},
-     MEMBER(step),
-     NULL},
+    ROW(step, .name = "step", .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = MOST_PIXELS,
+        .fallback = "16", .help = "puts a 1 every N pixels along both axes, the first at N/2"),
     {{0}, 0, NULL}};
 
 static const struct airy_job_row kernel_rows[] = {
     SIZE("size", size, "15"),
-    {{.name = "reach",
-      .type = AIRY_PARAMETER_REAL,
-      .lo = 1e-6,
-      .hi = 1e6,
-      .argument = "R",
-      .fallback = "2",
-      .help = "lets coordinates run from -R to R along both axes"},
-     MEMBER(reach),
-     NULL},
-    {{.name = "sigma",
-      .type = AIRY_PARAMETER_REAL,
-      .lo = 1e-6,
-      .hi = 1e6,
-      .argument = "S",
-      .fallback = "1",
-      .help = "sets S of the values exp(-r^2 / (2 S^2)), which are not normalised"},
-     MEMBER(sigma),
-     NULL},
+    ROW(reach, .name = "reach", .type = AIRY_PARAMETER_REAL, .lo = 1e-6, .hi = 1e6, .argument = "R",
+        .fallback = "2", .help = "lets coordinates run from -R to R along both axes"),
+    ROW(sigma, .name = "sigma", .type = AIRY_PARAMETER_REAL, .lo = 1e-6, .hi = 1e6, .argument = "S",
+        .fallback = "1",
+        .help = "sets S of the values exp(-r^2 / (2 S^2)), which are not normalised"),
     {{0}, 0, NULL}};
-#undef MEMBER
+#undef ROW
 
 static airy_status check_diracs(airy_job *job)
 {
