@@ -1,12 +1,10 @@
-#include "io/stack/source.h"
-#include "base/memory.h"
-#include "base/word.h"
 #include "jobs/groups.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/word.h"
 #include "io/file/format.h"
@@ -232,17 +230,17 @@ airy_status airy_job_open_devices(airy_job *job, const struct airy_compute_value
                                        .memory_limit = values->memory_limit,
                                        .profile = values->profile,
                                        .background = true};
-    json_t *plan = json_array();
     AIRY_TRY(airy_context_devices(job->context, &job->devices, &job->device_count, values->device,
                                   &params));
     job->device = job->devices[0];
+    json_t *plan = json_array(); /* the job's at once, so that no failure leaks it */
+    airy_job_put_plan(job, "devices", plan);
     for (size_t i = 0; i < job->device_count; i++) {
         airy_device_info info;
         AIRY_TRY(airy_device_get_info(job->devices[i], &info));
         json_array_append_new(plan, json_pack("{s:s, s:s, s:I}", "spec", info.spec, "name",
                                               info.name, "units", (json_int_t)info.units));
     }
-    airy_job_put_plan(job, "devices", plan);
     return AIRY_OK;
 }
 

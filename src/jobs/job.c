@@ -101,10 +101,14 @@ static void release_results(airy_job *job)
         job->made[i] = (struct airy_job_made){.is_there = false};
     }
     job->summary[0] = 0;
+    job->begun = job->ended = 0;
+}
+
+static void forget_devices(airy_job *job)
+{
     job->device = NULL;
     job->devices = NULL;
     job->device_count = 0;
-    job->begun = job->ended = 0;
 }
 
 /* What was computed is unset again. */
@@ -167,7 +171,10 @@ static airy_status set_row(airy_job *job, size_t row, const char *text, airy_job
     AIRY_TRY(begin_change(job, "airy_job_set"));
     AIRY_FAIL_ON_IF(before == AIRY_ORIGIN_GIVEN && (origin != before || !r->p.list), AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s %.128s: it was set already", r->p.name, text);
-    if (before == origin)
+    AIRY_FAIL_ON_IF(airy_value_is_array(r, job->fields[row]), AIRY_ERR_PARAM,
+                    AIRY_SUBJECT_PARAMETER, "%s %.128s: it was set to an array already", r->p.name,
+                    text);
+    if (before == origin && r->p.list)
         return airy_value_parse(r, job->fields[row], text);
     void *fresh;
     AIRY_TRY(airy_memory_calloc(&fresh, 1, airy_value_size(r), "a value"));
@@ -589,9 +596,13 @@ airy_status airy_job_check(airy_job *job)
     return job->kind->check ? job->kind->check(job) : AIRY_OK;
 }
 
+/* A state that airy_job_resolve has left open keeps its devices. */
 static airy_status open_kind(airy_job *job)
 {
-    if (job->state || !job->kind->open)
+    if (job->state)
+        return AIRY_OK;
+    forget_devices(job);
+    if (!job->kind->open)
         return AIRY_OK;
     AIRY_TRY(airy_memory_calloc(&job->state, 1, job->kind->state_size, "a job"));
     return job->kind->open(job, job->state);
@@ -621,6 +632,13 @@ static bool end_run(airy_job *job)
     return true;
 }
 
+/* Whoever needs a device that has failed opens it anew. */
+static void drop_failed(const airy_job *job, airy_status status)
+{
+    if (status == AIRY_ERR_DEVICE && job->device)
+        airy_context_drop_device(job->context, job->device);
+}
+
 static airy_status run_once(airy_job *job)
 {
     release_results(job);
@@ -631,10 +649,11 @@ static airy_status run_once(airy_job *job)
                                    ? airy_fail(AIRY_ERR_CANCELLED, "cancelled before the run")
                                    : run_kind(job);
     job->ended = job->ended ? job->ended : airy_clock_ns();
-    if (status == AIRY_ERR_DEVICE && job->device)
-        airy_context_drop_device(job->context, job->device);
-    if (status < AIRY_OK)
+    drop_failed(job, status);
+    if (status < AIRY_OK) {
         release_results(job);
+        forget_devices(job);
+    }
     atomic_store(&job->cancelled, false);
     return status;
 }
@@ -666,6 +685,8 @@ static airy_status resolve_once(airy_job *job)
         return AIRY_OK;
     (void)airy_error_first(&error, status);
     close_state(job);
+    drop_failed(job, status);
+    forget_devices(job);
     return airy_error_restore(&error);
 }
 

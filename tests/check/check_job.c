@@ -391,7 +391,9 @@ static void check_resolve(struct check *c)
     CHECK_FAILS(c, airy_job_resolve(job), AIRY_ERR_PARAM, "frames: ");
     CHECK_OK(c, airy_job_reset(job, "frames"));
     CHECK_OK(c, airy_job_resolve(job));
+    const airy_device *device = airy_job_device(job);
     CHECK_OK(c, airy_job_run(job));
+    CHECK(c, device && airy_job_device(job) == device);
     CHECK_OK(c, airy_job_get(job, "frames", &text));
     CHECK(c, !text);
     CHECK_OK(c, airy_job_resolve(job));
@@ -426,6 +428,7 @@ static void check_stack_array(struct check *c)
     CHECK_FAILS(c, airy_job_run(array), AIRY_ERR_SHAPE, "stack: the array has 1 axes");
     CHECK_OK(c, airy_job_reset(array, "stack"));
     CHECK_OK(c, airy_job_set_array(array, "stack", &view));
+    CHECK_FAILS(c, airy_job_set(array, "stack", path), AIRY_ERR_PARAM, "set to an array already");
     CHECK_OK(c, airy_job_set(array, "raw", "2x2,u16"));
     CHECK_FAILS(c, airy_job_run(array), AIRY_ERR_PARAM, "raw describes files");
     CHECK_OK(c, airy_job_reset(array, "raw"));

@@ -166,6 +166,7 @@ static void check_kinds(struct check *c)
         return;
     struct input in;
     airy_host_view view;
+    const char *device;
     char *json = NULL;
     double bad = 0;
     make_input(c, &in, FLIPPED);
@@ -188,6 +189,8 @@ static void check_kinds(struct check *c)
     CHECK(c, strstr(json, "\"rows\":1,") && strstr(json, "\"engine\":"));
     airy_job_text_free(json);
     CHECK(c, airy_job_run(job) == AIRY_PARTLY);
+    CHECK_OK(c, airy_job_get_text(job, "device", &device));
+    CHECK(c, *device && airy_job_device(job));
     CHECK_OK(c, airy_job_get_array(job, "intensity", &view));
     CHECK(c, view.ndim == 3 && view.shape[0] == 1 && view.shape[1] == 9 && view.shape[2] == 20);
     CHECK_OK(c, airy_job_get_array(job, "azimuthal", &view));
