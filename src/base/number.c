@@ -257,3 +257,13 @@ const char *airy_bytes_text(char text[AIRY_NUMBER_TEXT], double bytes)
     snprintf(text, AIRY_NUMBER_TEXT, unit ? "%.3g %s" : "%.0f %s", bytes, units[unit]);
     return text;
 }
+
+const char *airy_shape_text(char text[AIRY_SHAPE_TEXT], const size_t *shape, int ndim)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < ndim && used < AIRY_SHAPE_TEXT; i++)
+        used +=
+            (size_t)snprintf(text + used, AIRY_SHAPE_TEXT - used, i ? " x %zu" : "%zu", shape[i]);
+    return text;
+}

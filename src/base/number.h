@@ -4,6 +4,7 @@
 
 #include <locale.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "airy/status.h"
 
@@ -30,5 +31,9 @@ const char *airy_number_text(char text[AIRY_NUMBER_TEXT], double value, bool is_
 
 /* "17.9 MB", in decimal units. Returns text. */
 const char *airy_bytes_text(char text[AIRY_NUMBER_TEXT], double bytes);
+
+enum { AIRY_SHAPE_TEXT = 96 };
+/* "5 x 16 x 20", of at most AIRY_MAX_DIMS axes. Returns text. */
+const char *airy_shape_text(char text[AIRY_SHAPE_TEXT], const size_t *shape, int ndim);
 
 #endif

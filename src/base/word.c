@@ -136,6 +136,12 @@ airy_status airy_find_word(int *index, const char *what, const char *word, const
     return airy_unknown_word(what, word, words, count);
 }
 
+bool airy_has_suffix(const char *name, const char *suffix)
+{
+    const size_t n = strlen(name), m = strlen(suffix);
+    return n > m && strcasecmp(name + n - m, suffix) == 0;
+}
+
 /* RFC 3629: no overlong forms, no surrogates, at most U+10FFFF. */
 bool airy_is_utf8(const void *bytes, size_t size)
 {

@@ -1,4 +1,7 @@
-/* Words of a list that people type: finding one, and naming the one that was meant; texts in UTF-8. */
+/*
+ * Words of a list that people type: finding one, and naming the one that was meant; ends of names;
+ * texts in UTF-8.
+ */
 #ifndef AIRY_BASE_WORD_H
 #define AIRY_BASE_WORD_H
 
@@ -31,6 +34,9 @@ airy_status airy_unknown_word(const char *what, const char *word, const char *co
 /* The place of word among words, or that failure. */
 airy_status airy_find_word(int *index, const char *what, const char *word, const char *const *words,
                            size_t count);
+
+/* The end of a name, in any case of its letters, with something in front of it. */
+bool airy_has_suffix(const char *name, const char *suffix);
 
 /* Bytes are whole characters of UTF-8, none of them in more bytes than it needs. */
 bool airy_is_utf8(const void *bytes, size_t size);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 struct load {
     airy_pixels *to;
@@ -33,19 +34,17 @@ static airy_status check_shape(const struct load *l, const char *name, const cha
 {
     const size_t *shape = image->shape;
     int ndim = image->ndim;
-    char got[128] = "";
+    char got[AIRY_SHAPE_TEXT];
     for (; ndim > 2 && shape[0] == 1; ndim--)
         shape++;
     if (ndim == 2 && shape[0] == l->height && shape[1] == l->width)
         return AIRY_OK;
-    for (int i = 0; i < image->ndim; i++)
-        snprintf(got + strlen(got), sizeof(got) - strlen(got), i ? " x %zu" : "%zu",
-                 image->shape[i]);
     return airy_hinted(AIRY_HINT_STATED,
                        airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
                                     "%s%s%.500s: has %s values, the frames have %zu x %zu; give an "
                                     "image of that shape",
-                                    name, path ? " " : "", path ? path : "", got, l->height,
+                                    name, path ? " " : "", path ? path : "",
+                                    airy_shape_text(got, image->shape, image->ndim), l->height,
                                     l->width));
 }
 

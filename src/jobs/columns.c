@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "airy/file.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "base/word.h"
 
 /* A text that is being read. */
 struct reading {
@@ -18,17 +18,11 @@ struct reading {
     bool is_table;
 };
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-    const size_t n = strlen(path), m = strlen(suffix);
-    return n >= m && strcasecmp(path + n - m, suffix) == 0;
-}
-
 bool airy_columns_is_text(const char *path)
 {
     static const char *const suffixes[] = {".xy", ".xye", ".chi", ".dat", ".csv"};
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-        if (has_suffix(path, suffixes[i]))
+        if (airy_has_suffix(path, suffixes[i]))
             return true;
     return false;
 }
@@ -146,7 +140,7 @@ static airy_status take_line(struct reading *r, char *line)
 static airy_status read_lines(struct reading *r)
 {
     enum { CHI_LINES = 4 };
-    const bool chi = has_suffix(r->path, ".chi");
+    const bool chi = airy_has_suffix(r->path, ".chi");
     bool headed = false;
     for (char *line;;) {
         AIRY_TRY(airy_text_next(r->text, &line));
@@ -166,7 +160,7 @@ static airy_status read_lines(struct reading *r)
 
 airy_status airy_columns_read(struct airy_columns *columns, const char *path)
 {
-    struct reading r = {.to = columns, .path = path, .is_table = has_suffix(path, ".csv")};
+    struct reading r = {.to = columns, .path = path, .is_table = airy_has_suffix(path, ".csv")};
     *columns = (struct airy_columns){0};
     AIRY_TRY(airy_text_open(&r.text, path));
     const airy_status status = read_lines(&r);

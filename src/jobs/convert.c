@@ -6,6 +6,7 @@
 #include "airy/image.h"
 #include "base/cgroup.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "io/file/format.h"
 #include "jobs/image_group.h"
@@ -316,14 +317,11 @@ static airy_status put_texts(const struct conversion *c, const char *dtype)
 static void put_shape(const struct conversion *c, const size_t *shape, int ndim, const char *dtype)
 {
     double lengths[AIRY_MAX_DIMS];
-    char text[128] = "";
-    size_t used = 0;
-    for (int i = 0; i < ndim; i++) {
+    char text[AIRY_SHAPE_TEXT];
+    for (int i = 0; i < ndim; i++)
         lengths[i] = (double)shape[i];
-        used += (size_t)snprintf(text + used, sizeof(text) - used, i ? " x %zu" : "%zu", shape[i]);
-    }
     airy_job_put_numbers(c->job, "shape", lengths, (size_t)ndim);
-    airy_job_sum_up(c->job, "%s %s", text, dtype);
+    airy_job_sum_up(c->job, "%s %s", airy_shape_text(text, shape, ndim), dtype);
 }
 
 static airy_status convert_image(struct conversion *c)

@@ -6,6 +6,7 @@
 
 #include "airy/provenance.h"
 #include "airy/result.h"
+#include "base/number.h"
 #include "io/file/format.h"
 #include "jobs/columns.h"
 #include "jobs/groups.h"
@@ -170,14 +171,11 @@ static json_t *value_json(const airy_image *image, size_t i)
 }
 
 /* "16 x 1000" */
-static const char *shape_text(char text[512], const airy_image *image)
+static void print_shape(char *text, size_t size, const airy_image *image)
 {
-    size_t used = 0;
-    for (int i = 0; i < axes_of(image); i++)
-        used += (size_t)snprintf(text + used, 512 - used, i ? " x %zu" : "%zu", image->shape[i]);
-    if (image->is_complex && used < 512)
-        snprintf(text + used, 512 - used, " complex numbers");
-    return text;
+    char shape[AIRY_SHAPE_TEXT];
+    snprintf(text, size, "%s%s", airy_shape_text(shape, image->shape, axes_of(image)),
+             image->is_complex ? " complex numbers" : "");
 }
 
 static airy_status add(struct comparison *c, const char *name, json_t *json)
@@ -228,8 +226,8 @@ static airy_status compare_arrays(struct comparison *c, const char *name, const 
         return add_difference(c, name, &d, a, b);
     }
     c->differs = true;
-    shape_text(text[0], a);
-    shape_text(text[1], b);
+    print_shape(text[0], sizeof(text[0]), a);
+    print_shape(text[1], sizeof(text[1]), b);
     airy_job_message(c->job, AIRY_LOG_INFO, "%s: shapes differ: %s and %s", name, text[0], text[1]);
     return add(c, name,
                json_pack("{s:n, s:b, s:o}", "name", "equal", 0, "why",

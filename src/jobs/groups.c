@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/memory.h"
 #include "base/size.h"
@@ -277,19 +276,13 @@ const struct airy_job_row airy_stack_output_rows[] = {
 const airy_job_result airy_stack_output_results[] = {AIRY_STACK_OUTPUT_RESULTS,
                                                      {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-    const size_t n = strlen(path), m = strlen(suffix);
-    return n > m && strcasecmp(path + n - m, suffix) == 0;
-}
-
 airy_status airy_job_check_output(const struct airy_output_values *values)
 {
     static const char *const suffixes[] = {".h5", ".hdf5", ".nxs"};
     AIRY_FAIL_ON_IF(!values->output, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is missing",
                     "output");
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-        if (has_suffix(values->output, suffixes[i]))
+        if (airy_has_suffix(values->output, suffixes[i]))
             return AIRY_OK;
     return airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                         "%s '%s': expected a name that ends in .h5, .hdf5 or .nxs", "output",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "io/file/format.h"
 #include "jobs/image_group.h"
 
@@ -332,7 +333,7 @@ static airy_status put_facts(const struct airy_job_image *d, const airy_image *i
 {
     const char *dtype = airy_dtype_name(image->dtype);
     double shape[AIRY_MAX_DIMS];
-    char text[96];
+    char text[AIRY_SHAPE_TEXT];
     if (!airy_job_gives(d->job, "shape"))
         return AIRY_OK;
     for (int i = 0; i < image->ndim; i++)
@@ -342,7 +343,7 @@ static airy_status put_facts(const struct airy_job_image *d, const airy_image *i
     if (airy_job_gives(d->job, "dtype"))
         AIRY_TRY(airy_job_put_text(d->job, "dtype", dtype));
     airy_job_put_numbers(d->job, "shape", shape, (size_t)image->ndim);
-    airy_job_sum_up(d->job, "%s, %s", airy_shape_text(text, image), dtype);
+    airy_job_sum_up(d->job, "%s, %s", airy_shape_text(text, image->shape, image->ndim), dtype);
     return AIRY_OK;
 }
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
+
 #define ROW(member, ...) AIRY_JOB_ROW(struct airy_image_values, member, __VA_ARGS__)
 const struct airy_job_row airy_image_rows[] = {
     ROW(image, .name = "image", .type = AIRY_PARAMETER_PATH, .array = true, .role = AIRY_ROLE_INPUT,
@@ -48,24 +50,17 @@ bool airy_job_image_finds_bad(const struct airy_job_image *d)
     return d->bad && (airy_source_is_given(&d->bad->mask) || airy_job_is_set(d->job, "dummy"));
 }
 
-const char *airy_shape_text(char text[96], const airy_image *image)
-{
-    size_t used = 0;
-    for (int i = 0; i < image->ndim && used < 96; i++)
-        used += (size_t)snprintf(text + used, 96 - used, i ? " x %zu" : "%zu", image->shape[i]);
-    return text;
-}
-
 airy_status airy_job_image_refuse_mask(const struct airy_job_image *d, const airy_image *mask,
                                        const airy_image *image)
 {
     const char *path = d->bad->mask.path;
-    char got[96], want[96];
+    char got[AIRY_SHAPE_TEXT], want[AIRY_SHAPE_TEXT];
     return airy_hinted(AIRY_HINT_STATED,
                        airy_fail_on(AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
                                     "%s%s%s: has %s values, the image %s; give one of that shape",
                                     "mask", path ? " " : "", path ? path : "",
-                                    airy_shape_text(got, mask), airy_shape_text(want, image)));
+                                    airy_shape_text(got, mask->shape, mask->ndim),
+                                    airy_shape_text(want, image->shape, image->ndim)));
 }
 
 airy_status airy_job_load_real(airy_image *image, const struct airy_job_source *source)

@@ -74,8 +74,6 @@ struct airy_job_image {
 const char *airy_job_image_name(const struct airy_job_image *d);
 /* Whether parameters name bad pixels. */
 bool airy_job_image_finds_bad(const struct airy_job_image *d);
-/* "5 x 16 x 20" */
-const char *airy_shape_text(char text[96], const airy_image *image);
 /* The product of so many lengths. */
 size_t airy_shape_count(const size_t *shape, int ndim);
 

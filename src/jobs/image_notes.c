@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "airy/gaps.h"
+#include "base/word.h"
 #include "jobs/image_group.h"
 
 bool airy_cards_text(char text[AIRY_CARDS_TEXT], const char *name, const airy_image *image)
@@ -179,8 +179,7 @@ void airy_job_warn_nan(const struct airy_job_image *d, const airy_image *result,
 /* The input is a mask by its name, such as .../pixel_mask, which marks no pixels of itself. */
 static bool is_mask_name(const char *path)
 {
-    const size_t n = strlen(path);
-    return n > 4 && strcasecmp(path + n - 4, "mask") == 0;
+    return airy_has_suffix(path, "mask");
 }
 
 /* Pixels that a stack marks. */

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "airy/gaps.h"
 #include "base/memory.h"
 
 #define ROW(member, ...) AIRY_JOB_ROW(struct airy_pixel_values, member, __VA_ARGS__)
@@ -98,28 +97,45 @@ airy_status airy_job_load_pixels(const airy_job *job, airy_pixels *pixels,
     return status;
 }
 
-void airy_job_warn_stack_gaps(const airy_job *job, const airy_stack *stack, const uint8_t *mask,
-                              const size_t chosen[3], size_t count, const char *path)
+size_t airy_job_find_gaps(airy_stack_gaps *gaps, const airy_stack *stack, const uint8_t *mask,
+                          const size_t chosen[3], size_t count)
 {
     enum { LOOKS = 8 };
     airy_stack_info info;
+    if (airy_stack_get_info(stack, &info) != AIRY_OK)
+        return 0;
+    const size_t step = chosen[2] ? chosen[2] : 1, apart = (count - 1) / (LOOKS - 1);
+    *gaps = (airy_stack_gaps){.stack = stack,
+                              .mask = mask,
+                              .first = chosen[0],
+                              .step = (apart ? apart : 1) * step,
+                              .count = LOOKS,
+                              .last = chosen[1] ? chosen[1] : info.frames};
+    return airy_stack_find_gaps(gaps);
+}
+
+void airy_job_warn_gap_pixels(const airy_job *job, const airy_stack_gaps *gaps, size_t found,
+                              airy_dtype dtype, const char *path, const char *advice)
+{
+    airy_job_message(job, AIRY_LOG_WARN,
+                     "%s: %zu pixel%s of frame %zu %s %.0f, %s, and part of the result; %s", path,
+                     found, found == 1 ? "" : "s", gaps->number, found == 1 ? "is" : "are",
+                     gaps->value, airy_gap_writers(dtype), advice);
+}
+
+void airy_job_warn_stack_gaps(const airy_job *job, const airy_stack *stack, const uint8_t *mask,
+                              const size_t chosen[3], size_t count, const char *path)
+{
+    airy_stack_info info;
+    airy_stack_gaps gaps;
+    char advice[128];
     if (airy_stack_get_info(stack, &info) != AIRY_OK || airy_dtype_is_float(info.dtype))
         return;
     const bool is_signed = airy_dtype_is_signed(info.dtype);
     const double largest = airy_dtype_largest(info.dtype);
-    const size_t step = chosen[2] ? chosen[2] : 1, apart = (count - 1) / (LOOKS - 1);
-    airy_stack_gaps gaps = {.stack = stack,
-                            .mask = mask,
-                            .first = chosen[0],
-                            .step = (apart ? apart : 1) * step,
-                            .count = LOOKS,
-                            .last = chosen[1] ? chosen[1] : info.frames};
-    const size_t found = airy_stack_find_gaps(&gaps);
+    const size_t found = airy_job_find_gaps(&gaps, stack, mask, chosen, count);
+    snprintf(advice, sizeof(advice), "dummy=%.0f delta-dummy=%d leaves them out",
+             is_signed ? -2 : largest, is_signed ? 1 : (int)(largest - airy_gap_least(info.dtype)));
     if (found)
-        airy_job_message(job, AIRY_LOG_WARN,
-                         "%s: %zu pixel%s of frame %zu %s %.0f, %s, and part of the result; "
-                         "dummy=%.0f delta-dummy=%d leaves them out",
-                         path, found, found == 1 ? "" : "s", gaps.number, found == 1 ? "is" : "are",
-                         gaps.value, airy_gap_writers(info.dtype), is_signed ? -2 : largest,
-                         is_signed ? 1 : (int)(largest - airy_gap_least(info.dtype)));
+        airy_job_warn_gap_pixels(job, &gaps, found, info.dtype, path, advice);
 }

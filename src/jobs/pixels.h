@@ -2,6 +2,7 @@
 #ifndef AIRY_JOBS_PIXELS_H
 #define AIRY_JOBS_PIXELS_H
 
+#include "airy/gaps.h"
 #include "airy/integrate_params.h"
 #include "airy/pixels.h"
 #include "jobs/image_group.h"
@@ -31,5 +32,13 @@ airy_status airy_job_load_pixels(const airy_job *job, airy_pixels *pixels,
  */
 void airy_job_warn_stack_gaps(const airy_job *job, const airy_stack *stack, const uint8_t *mask,
                               const size_t chosen[3], size_t count, const char *path);
+/*
+ * Look at some of the `count` chosen frames: the pixels of the first with values that detectors write
+ * into gaps and that `mask` (NULL: none) does not mark, and the warning about them, whose end is `advice`.
+ */
+size_t airy_job_find_gaps(airy_stack_gaps *gaps, const airy_stack *stack, const uint8_t *mask,
+                          const size_t chosen[3], size_t count);
+void airy_job_warn_gap_pixels(const airy_job *job, const airy_stack_gaps *gaps, size_t found,
+                              airy_dtype dtype, const char *path, const char *advice);
 
 #endif

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "airy/gaps.h"
 #include "airy/image.h"
 #include "airy/reduce.h"
 #include "airy/reduce_stack.h"
 #include "io/file/format.h"
 #include "jobs/groups.h"
+#include "jobs/pixels.h"
 
 struct values {
     struct airy_stack_values stack;
@@ -208,33 +208,22 @@ static bool can_have_gaps(const struct reduction *r, const uint8_t *mask)
  */
 static void warn_gaps(const struct reduction *r)
 {
-    enum { LOOKS = 8 };
-    const size_t *chosen = r->v->frames.frames, pixels = r->info.height * r->info.width,
-                 step = chosen[2] ? chosen[2] : 1, apart = (r->frames - 1) / (LOOKS - 1);
-    uint8_t *mask = r->meta.has_mask ? malloc(pixels) : NULL;
+    airy_stack_gaps gaps;
+    char advice[1024];
+    uint8_t *mask = r->meta.has_mask ? malloc(r->info.height * r->info.width) : NULL;
     if (mask && airy_stack_mask(r->stack, mask) != AIRY_OK) {
         free(mask);
         mask = NULL;
     }
-    if (!can_have_gaps(r, mask)) {
-        free(mask);
-        return;
-    }
-    airy_stack_gaps gaps = {.stack = r->stack,
-                            .mask = mask,
-                            .first = chosen[0],
-                            .step = apart ? apart * step : step,
-                            .count = LOOKS,
-                            .last = chosen[1] ? chosen[1] : r->info.frames};
-    const size_t found = airy_stack_find_gaps(&gaps);
+    const size_t found = can_have_gaps(r, mask) ? airy_job_find_gaps(&gaps, r->stack, mask,
+                                                                     r->v->frames.frames, r->frames)
+                                                : 0;
     free(mask);
+    snprintf(advice, sizeof(advice),
+             "mask %s where %.800s is used, such as with the parameter mask of integrate",
+             found == 1 ? "it" : "them", r->v->output ? r->v->output : "the result");
     if (found)
-        airy_job_message(r->job, AIRY_LOG_WARN,
-                         "%s: %zu pixel%s of frame %zu %s %.0f, %s, and part of the result; mask "
-                         "%s where %s is used, such as with the parameter mask of integrate",
-                         first_path(r), found, found == 1 ? "" : "s", gaps.number,
-                         found == 1 ? "is" : "are", gaps.value, airy_gap_writers(r->info.dtype),
-                         found == 1 ? "it" : "them", r->v->output ? r->v->output : "the result");
+        airy_job_warn_gap_pixels(r->job, &gaps, found, r->info.dtype, first_path(r), advice);
 }
 
 static void put_hot(const struct reduction *r)

@@ -9,6 +9,7 @@
 
 #include "airy/file.h"
 #include "base/number.h"
+#include "base/word.h"
 #include "io/file/plain_file.h"
 #include "jobs/catalog.h"
 #include "jobs/sky_points.h"
@@ -332,12 +333,6 @@ static airy_status read_lines(struct reading *r, struct airy_sky_points *points,
     }
 }
 
-static bool has_suffix(const char *path, const char *suffix)
-{
-    const size_t n = strlen(path), m = strlen(suffix);
-    return n > m && strcasecmp(path + n - m, suffix) == 0;
-}
-
 static airy_status read_table(struct airy_sky_points *points, const char *name, const char *path,
                               const airy_sky_info *kind)
 {
@@ -345,7 +340,8 @@ static airy_status read_table(struct airy_sky_points *points, const char *name, 
     airy_text *file = NULL;
     AIRY_TRY(airy_text_open(&file, path));
     airy_status status =
-        has_suffix(path, ".fits") || has_suffix(path, ".vot") || has_suffix(path, ".xml")
+        airy_has_suffix(path, ".fits") || airy_has_suffix(path, ".vot") ||
+                airy_has_suffix(path, ".xml")
             ? airy_fail_on(AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
                            "%s: tables of FITS and VOTable are only written; give it as .csv", path)
             : read_lines(&r, points, file);

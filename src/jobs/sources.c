@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/number.h"
+#include "base/word.h"
 #include "jobs/found.h"
 
 static const char *const methods[] = {"full", "simple", NULL}, *const full[] = {"full", NULL},
@@ -133,7 +133,6 @@ static airy_status check(airy_job *job)
 {
     const struct airy_sources_values *v = job->values;
     const char *regions = v->regions;
-    const size_t n = regions ? strlen(regions) : 0;
     const char *const images[][2] = {
         {"segmentation", v->segmentation}, {"background", v->background}, {"noise", v->noise}};
     static const char *const bad[] = {"mask", "dummy"};
@@ -149,7 +148,7 @@ static airy_status check(airy_job *job)
         AIRY_FAIL_ON_IF(floor(v->mesh.values[i]) != v->mesh.values[i], AIRY_ERR_PARAM,
                         AIRY_SUBJECT_PARAMETER, "%s %g: expected whole numbers from 2 to 32768",
                         "mesh", v->mesh.values[i]);
-    AIRY_FAIL_ON_IF(regions && (n < 5 || strcasecmp(regions + n - 4, ".reg") != 0), AIRY_ERR_PARAM,
+    AIRY_FAIL_ON_IF(regions && !airy_has_suffix(regions, ".reg"), AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s %s: expected a name that ends in .reg", "regions",
                     regions);
     for (size_t i = 0; i < 3; i++)

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "airy/image.h"
 #include "airy/oct_calibrate.h"
@@ -193,19 +192,13 @@ static bool is_unwanted(void *user)
     return oct_is_stopped(user);
 }
 
-static bool is_npy(const char *path)
-{
-    const size_t n = strlen(path);
-    return n > 4 && strcasecmp(path + n - 4, ".npy") == 0;
-}
-
 /* A mirror's or a dark recording. Lines count, not frames: a headerless file need not hold whole ones. */
 static airy_status read_recording(struct calibration *c, const char *path, struct recording *r)
 {
     const airy_oct_config *config = &c->config;
     const airy_oct_params *plan = &config->params;
     const size_t bits = oct_packed_bits(plan);
-    if (is_npy(path) && !plan->packing)
+    if (airy_has_suffix(path, ".npy") && !plan->packing)
         return read_npy(r, path);
     const airy_raw_frames raw = {.dtype = config->converted ? config->converted : plan->dtype,
                                  .height = 1,

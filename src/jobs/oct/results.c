@@ -2,12 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "airy/image.h"
 #include "base/size.h"
+#include "base/word.h"
 #include "jobs/oct/oct.h"
 
 enum { MOST_SORTED = 1 << 20 };
@@ -145,8 +145,7 @@ const struct airy_job_record oct_enface_record = {sizeof(struct oct_map_values),
 /* PNG holds integers. */
 static bool is_png(const char *path)
 {
-    const size_t n = path ? strlen(path) : 0;
-    return n > 4 && strcasecmp(path + n - 4, ".png") == 0;
+    return path && airy_has_suffix(path, ".png");
 }
 
 static airy_status check_map(const airy_job *job, const char *option,
