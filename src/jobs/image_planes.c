@@ -95,8 +95,7 @@ static airy_status open_image(struct airy_job_planes *r)
     r->borrowed = r->d.borrowed;
     *image = (airy_image){.data = NULL};
     r->d.borrowed = false;
-    r->all.shape[1] = r->all.shape[r->all.ndim - 2];
-    r->all.shape[2] = r->all.shape[r->all.ndim - 1];
+    memmove(r->all.shape + 1, r->all.shape + r->all.ndim - 2, 2 * sizeof(size_t));
     r->all.shape[0] = r->there;
     r->all.ndim = 3;
     return AIRY_OK;

@@ -141,6 +141,36 @@ static void check_stats_one(struct check *c)
     airy_job_destroy(&job);
 }
 
+/* The only plane of an image is all of it, whichever side is longer. */
+static void check_stats_plane_of_image(struct check *c)
+{
+    if (!check_case(c, "job_stats_plane_of_image"))
+        return;
+    struct cube *cube = make_cube(c);
+    static const size_t shapes[][2] = {{HEIGHT, WIDTH}, {WIDTH, HEIGHT}, {PIXELS, 1}, {1, PIXELS}};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        /* Memory of its own, behind which nothing may be read. */
+        void *data = check_alloc(c, PIXELS * sizeof(uint16_t));
+        memcpy(data, cube->data, PIXELS * sizeof(uint16_t));
+        const airy_host_view view = {
+            .data = data, .dtype = AIRY_DTYPE_U16, .ndim = 2, .shape = {shapes[i][0], shapes[i][1]}};
+        double found[2] = {0, 0};
+        for (int k = 0; k < 2; k++) {
+            airy_job *job = NULL;
+            CHECK_OK(c, airy_job_create(&job, "stats", NULL, NULL));
+            CHECK_OK(c, airy_job_set(job, "device", c->spec));
+            CHECK_OK(c, airy_job_set_array(job, "image", &view));
+            if (k)
+                CHECK_OK(c, airy_job_set(job, "frames", "0"));
+            CHECK_OK(c, airy_job_run(job));
+            CHECK(c, number_of(c, job, "count") == PIXELS);
+            found[k] = number_of(c, job, "sum");
+            airy_job_destroy(&job);
+        }
+        CHECK(c, found[0] == found[1]);
+    }
+}
+
 /* Integers of 64 bits keep their digits. */
 static void check_stats_wide(struct check *c)
 {
@@ -550,6 +580,7 @@ void check_job_images(struct check *c)
 {
     check_stats_one(c);
     check_stats_planes(c);
+    check_stats_plane_of_image(c);
     check_stats_wide(c);
     check_clip(c);
     check_threshold(c);
