@@ -88,12 +88,13 @@ static airy_status set_common(struct job_params *p)
     return status;
 }
 
-/* The job is to say what it would do. */
+/* The job is to report what it would do. A plan of oct is a file that is read. */
 static bool is_plan(const struct job_params *p)
 {
+    const airy_parameter *plan = find_parameter(p, "plan");
     airy_job_origin origin = AIRY_ORIGIN_DEFAULT;
-    return find_parameter(p, "plan") && airy_job_get_origin(p->job, "plan", &origin) == AIRY_OK &&
-           origin != AIRY_ORIGIN_DEFAULT;
+    return plan && plan->type == AIRY_PARAMETER_FLAG &&
+           airy_job_get_origin(p->job, "plan", &origin) == AIRY_OK && origin != AIRY_ORIGIN_DEFAULT;
 }
 
 /* An output, once. Exit code. */
