@@ -2,8 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "airy/provenance.h"
+#include "airy/resume.h"
 
 static bool is_in(const struct airy_job_row *rows, const char *name)
 {
@@ -131,5 +133,39 @@ airy_status airy_job_end_configuration(char **text, json_t *json)
     json_decref(json);
     AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for the configuration");
     airy_json_shorten(*text);
+    return AIRY_OK;
+}
+
+airy_status airy_job_partial_path(char partial[AIRY_PARTIAL_PATH], const char *output)
+{
+    const int n = snprintf(partial, AIRY_PARTIAL_PATH, "%s.partial", output);
+    AIRY_FAIL_IF(n >= AIRY_PARTIAL_PATH, AIRY_ERR_PARAM,
+                 "the output's name is longer than %d bytes", AIRY_PARTIAL_PATH - 1);
+    return AIRY_OK;
+}
+
+airy_status airy_job_check_partial(const airy_job *job, bool *is_there, const char *output,
+                                   const char *configuration, char **before)
+{
+    char partial[AIRY_PARTIAL_PATH];
+    airy_configuration_change change;
+    struct stat about;
+    AIRY_TRY(airy_job_partial_path(partial, output));
+    *is_there = lstat(partial, &about) == 0;
+    if (!*is_there) {
+        airy_job_message(job, AIRY_LOG_WARN,
+                         "resume=on: there is no %s, so it starts from the beginning", partial);
+        return AIRY_OK;
+    }
+    const airy_status status = airy_resume_check(partial, configuration, &change, before);
+    if (status != AIRY_OK && before) {
+        free(*before);
+        *before = NULL;
+    }
+    AIRY_TRY(status);
+    if (change.touched)
+        airy_job_message(job, AIRY_LOG_WARN,
+                         "resume=on: a file has another time than when the run was started, its "
+                         "name and size are the same");
     return AIRY_OK;
 }

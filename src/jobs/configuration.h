@@ -17,4 +17,15 @@ airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
 /* Its text, malloc'ed, and release it. */
 airy_status airy_job_end_configuration(char **text, json_t *json);
 
+enum { AIRY_PARTIAL_PATH = 4200 };
+/* OUTPUT.partial. AIRY_ERR_PARAM where the name is too long. */
+airy_status airy_job_partial_path(char partial[AIRY_PARTIAL_PATH], const char *output);
+/*
+ * Look for the partial result that `resume` continues, which must have been begun with this
+ * configuration; where there is none, warn and set *is_there to false. before: its configuration,
+ * malloc'ed, or NULL where it cannot be read; may be NULL.
+ */
+airy_status airy_job_check_partial(const airy_job *job, bool *is_there, const char *output,
+                                   const char *configuration, char **before);
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/word.h"
 #include "io/file/format.h"
 #include "io/stack/source.h"
+#include "jobs/configuration.h"
 
 static bool parse_size(uint64_t *size, const char *text, size_t length, uint64_t least)
 {
@@ -407,8 +408,8 @@ void airy_job_unload_image(airy_image *image, const struct airy_job_source *sour
 
 airy_status airy_job_keep_stack(const airy_stack *stack, const char *output)
 {
-    char partial[4200];
-    snprintf(partial, sizeof(partial), "%s.partial", output);
+    char partial[AIRY_PARTIAL_PATH];
+    AIRY_TRY(airy_job_partial_path(partial, output));
     AIRY_TRY(airy_stack_keep(stack, output));
     return airy_stack_keep(stack, partial);
 }

@@ -222,20 +222,12 @@ static bool is_there(const char *path)
     return lstat(path, &about) == 0;
 }
 
-/* OUT.partial */
-static airy_status partial_path(char partial[4200], const char *output)
-{
-    AIRY_FAIL_IF((size_t)snprintf(partial, 4200, "%s.partial", output) >= 4200, AIRY_ERR_PARAM,
-                 "the output's name is longer than %d bytes", 4199);
-    return AIRY_OK;
-}
-
 /* The output is there, and resume may find it complete. */
 static bool may_be_complete(const struct values *v)
 {
-    char partial[4200];
+    char partial[AIRY_PARTIAL_PATH];
     return v->output && v->resume && !v->force && is_there(v->output) &&
-           partial_path(partial, v->output) == AIRY_OK && !is_there(partial);
+           airy_job_partial_path(partial, v->output) == AIRY_OK && !is_there(partial);
 }
 
 static airy_status open_stack(struct search *s)
@@ -322,7 +314,7 @@ static airy_status make_configuration(struct search *s)
     const size_t *chosen = s->v->frames.frames, last = chosen[1] ? chosen[1] : s->info.frames,
                  step = chosen[2] ? chosen[2] : 1;
     const airy_integrator_params *p = &s->params;
-    json_t *json = NULL, *peaks = peaks_json(&s->used);
+    json_t *json = NULL;
     AIRY_TRY(airy_job_begin_configuration(s->job, &json, &s->v->stack.paths, &s->geometry,
                                           airy_geometry_rows));
     json_object_set_new(json, "file_mask", json_boolean(s->meta.has_mask));
@@ -337,6 +329,7 @@ static airy_status make_configuration(struct search *s)
         json_object_set_new(json, "clip",
                             json_pack("[f,I]", p->clip_threshold,
                                       (json_int_t)(p->clip_cycles ? p->clip_cycles : 5)));
+    json_t *peaks = peaks_json(&s->used);
     json_object_set(json, "peaks", peaks);
     json_object_set_new(json, "sparsify", peaks); /* where fabio looks for cutoff_pick */
     return airy_job_end_configuration(&s->configuration, json);
@@ -373,28 +366,6 @@ static airy_status report_complete(struct search *s)
     else
         airy_job_sum_up(job, "complete already");
     return info.bad ? AIRY_PARTLY : AIRY_OK;
-}
-
-/* There is a partial result, and it was begun with the same parameters. */
-static airy_status prepare_resume(struct search *s)
-{
-    char partial[4200];
-    airy_configuration_change change;
-    if (!s->v->resume)
-        return AIRY_OK;
-    AIRY_TRY(partial_path(partial, s->v->output));
-    if (!is_there(partial)) {
-        airy_job_message(s->job, AIRY_LOG_WARN,
-                         "resume=on: there is no %s, so it starts from the beginning", partial);
-        return AIRY_OK;
-    }
-    AIRY_TRY(airy_resume_check(partial, s->configuration, &change, NULL));
-    if (change.touched)
-        airy_job_message(s->job, AIRY_LOG_WARN,
-                         "resume=on: a file has another time than when the run was started, its "
-                         "name and size are the same");
-    s->resume = true;
-    return AIRY_OK;
 }
 
 static void sum_up(const struct search *s, const airy_peaks_run_info *info, double size)
@@ -485,7 +456,8 @@ static airy_status run(airy_job *job, void *state)
     struct stat file;
     if (may_be_complete(s->v))
         return report_complete(s);
-    AIRY_TRY(prepare_resume(s));
+    if (s->v->resume)
+        AIRY_TRY(airy_job_check_partial(job, &s->resume, output, s->configuration, NULL));
     if (output)
         AIRY_TRY(airy_job_put_text(job, "output", output));
     AIRY_TRY(airy_job_put_devices(job));

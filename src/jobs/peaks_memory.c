@@ -108,6 +108,8 @@ airy_status airy_peaks_memory_put(struct airy_peaks_memory *m, airy_job *job)
     AIRY_FAIL_IF(!radial, AIRY_ERR_MEMORY, "out of memory for %zu bins", m->bins);
     memcpy(radial, airy_integrator_radial(m->integrator), m->bins * sizeof(*radial));
     airy_job_put_array(job, "radial", &view, radial);
+    if (m->frames == 0)
+        AIRY_TRY(append(m, &m->ptr, &(uint64_t){0}, sizeof(uint64_t)));
     AIRY_TRY(put_peaks(m, job));
     put_list(job, "frame_ptr", &m->ptr, AIRY_DTYPE_U64, m->frames + 1, 0);
     put_list(job, "index", &m->index, AIRY_DTYPE_U32, pixels, 0);

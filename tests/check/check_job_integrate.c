@@ -254,6 +254,26 @@ static bool stop_soon(void *user, size_t done, size_t total)
     return done < *(const size_t *)user;
 }
 
+/* A partial file that is no result of a run is neither continued nor overwritten. */
+static void check_foreign_partial(struct check *c, const struct input *in)
+{
+    const char *output = check_run_path(c, "foreign.h5"),
+               *partial = check_run_path(c, "foreign.h5.partial");
+    airy_job *job = NULL;
+    airy_stack *stack = NULL;
+    check_run_stack(c, partial, check_run_frames(c, 2), 2, 2, SOUND);
+    CHECK_OK(c, airy_job_create(&job, "integrate", NULL, NULL));
+    CHECK_OK(c, airy_job_set_json(job, geometry));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    CHECK_OK(c, airy_job_set(job, "stack", in->path));
+    CHECK_OK(c, airy_job_set(job, "output", output));
+    CHECK_OK(c, airy_job_set_flag(job, "resume", true));
+    CHECK(c, airy_job_run(job) < AIRY_OK);
+    CHECK_OK(c, airy_stack_create(&stack, &partial, 1));
+    airy_stack_destroy(&stack);
+    airy_job_destroy(&job);
+}
+
 /* A run that was cancelled goes on with the same values, and not with another mask. */
 static void check_resume(struct check *c)
 {
@@ -289,6 +309,7 @@ static void check_resume(struct check *c)
         airy_job_destroy(&job);
     }
     check_run_same(c, output, file);
+    check_foreign_partial(c, &in);
 }
 
 /* What a result says it was made of makes it again, bit by bit. */

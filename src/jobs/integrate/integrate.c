@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "airy/resume.h"
+#include "jobs/configuration.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -201,25 +201,16 @@ static airy_status put_texts(const struct airy_integration *it)
 /* The partial file of an interrupted run was begun with this configuration, if there is one. */
 static airy_status prepare_resume(struct airy_integration *it)
 {
-    airy_configuration_change change;
-    char partial[4200], *before = NULL;
+    char *before = NULL;
     if (!it->v->resume)
         return AIRY_OK;
-    snprintf(partial, sizeof(partial), "%s.partial", it->v->output);
-    const airy_status status = airy_resume_check(partial, it->configuration, &change, &before);
-    if (status == AIRY_ERR_NOT_FOUND) {
-        airy_job_message(it->job, AIRY_LOG_WARN,
-                         "resume: there is no %s, so it starts from the beginning", partial);
-        it->run.resume = false;
-        return AIRY_OK;
-    }
-    if (status == AIRY_OK && before) { /* the words of the first run stay in the file */
+    AIRY_TRY(airy_job_check_partial(it->job, &it->run.resume, it->v->output, it->configuration,
+                                    &before));
+    if (before) { /* the words of the first run stay in the file */
         free(it->configuration);
         it->run.configuration = it->configuration = before;
-        before = NULL;
     }
-    free(before);
-    return status;
+    return AIRY_OK;
 }
 
 static airy_status run_integration(airy_job *job, void *state)
