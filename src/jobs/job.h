@@ -158,7 +158,12 @@ size_t airy_value_size(const struct airy_job_row *row);
 /* Release what the field refers to, and set it to zeros. */
 void airy_value_clear(const struct airy_job_row *row, void *field);
 
-/* ---- for jobs (job.c) ---- */
+/* A whole number as an integer. NULL: not finite. */
+json_t *airy_number_json(double value);
+/* The text of an object, malloc'ed, whose reference is released; NULL: memory was short. */
+airy_status airy_job_print_json(json_t *object, char **text);
+
+/* ---- for jobs (job.c, job_results.c) ---- */
 
 /* Whether the job has a parameter of this name. */
 bool airy_job_has(const airy_job *job, const char *name);
