@@ -153,19 +153,17 @@ static airy_status begin_change(airy_job *job, const char *function)
 
 /*
  * Set a row from its text. A value of JSON or the default is replaced, and stays where the text is
- * refused; a list that was begun in the same way grows.
+ * refused; a list that was begun in the same way grows, but no array in its place.
  */
 static airy_status set_row(airy_job *job, size_t row, const char *text, airy_job_origin origin)
 {
     const struct airy_job_row *r = job->rows[row];
     const uint8_t before = job->origins[row];
     AIRY_TRY(begin_change(job, "airy_job_set"));
-    AIRY_FAIL_ON_IF(before == AIRY_ORIGIN_GIVEN && (origin != before || !r->p.list), AIRY_ERR_PARAM,
-                    AIRY_SUBJECT_PARAMETER, "%s %.128s: it was set already", r->p.name, text);
-    AIRY_FAIL_ON_IF(airy_value_is_array(r, job->fields[row]), AIRY_ERR_PARAM,
-                    AIRY_SUBJECT_PARAMETER, "%s %.128s: it was set to an array already", r->p.name,
-                    text);
-    if (before == origin && r->p.list)
+    const bool grows = before == origin && r->p.list && !airy_value_is_array(r, job->fields[row]);
+    AIRY_FAIL_ON_IF(before == AIRY_ORIGIN_GIVEN && !grows, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s %.128s: it was set already", r->p.name, text);
+    if (grows)
         return airy_value_parse(r, job->fields[row], text);
     void *fresh;
     AIRY_TRY(airy_memory_calloc(&fresh, 1, airy_value_size(r), "a value"));

@@ -338,6 +338,12 @@ static void check_json(struct check *c)
     CHECK_FAILS(c, airy_job_set_json(job, "{\"by\": \"bogus\"}"), AIRY_ERR_PARAM, "by bogus:");
     CHECK_FAILS(c, airy_job_set_json(job, "{\"hot\": 7}"), AIRY_ERR_PARAM,
                 "hot: other JSON has set it already");
+    /* Of a value that a configuration has twice the last one counts. */
+    CHECK_OK(c, airy_job_set_configuration(job, "{\"command\": \"reduce\", \"options\": "
+                                                "[\"--channel=one\", \"--channel=two\"]}"));
+    CHECK_OK(c, airy_job_get(job, "channel", &text));
+    CHECK(c, text && strcmp(text, "two") == 0);
+    airy_job_text_free(text);
     /* JSON cannot hold every name of a file, and leaves none out. */
     CHECK_OK(c, airy_job_set(job, "stack", "b\xff.h5"));
     CHECK_FAILS(c, airy_job_get_json(job, &text), AIRY_ERR_FORMAT, "stack: its text is not UTF-8");
@@ -428,7 +434,7 @@ static void check_stack_array(struct check *c)
     CHECK_FAILS(c, airy_job_run(array), AIRY_ERR_SHAPE, "stack: the array has 1 axes");
     CHECK_OK(c, airy_job_reset(array, "stack"));
     CHECK_OK(c, airy_job_set_array(array, "stack", &view));
-    CHECK_FAILS(c, airy_job_set(array, "stack", path), AIRY_ERR_PARAM, "set to an array already");
+    CHECK_FAILS(c, airy_job_set(array, "stack", "a.h5"), AIRY_ERR_PARAM, "stack a.h5: it was set");
     CHECK_OK(c, airy_job_set(array, "raw", "2x2,u16"));
     CHECK_FAILS(c, airy_job_run(array), AIRY_ERR_PARAM, "raw describes files");
     CHECK_OK(c, airy_job_reset(array, "raw"));
