@@ -310,7 +310,8 @@ AIRY_API airy_status airy_job_run(airy_job *job);
 AIRY_API void airy_job_cancel(airy_job *job);
 /** How far the run is, in steps of the job. Any thread. */
 AIRY_API void airy_job_progress(const airy_job *job, size_t *done, size_t *total);
-/** Keep this result in memory, although a file is named for it. AIRY_ERR_NOT_FOUND. */
+/** Keep this result in memory, although a file is named for it. AIRY_ERR_NOT_FOUND; during a run
+ * AIRY_ERR_PARAM. */
 AIRY_API airy_status airy_job_want(airy_job *job, const char *result);
 
 /**

@@ -180,6 +180,8 @@ airy_status airy_job_want(airy_job *job, const char *result)
     const int at = find_result(job, result);
     AIRY_FAIL_IF(at == NOT_THERE, AIRY_ERR_NOT_FOUND, "job %s has no result '%.64s'",
                  job->kind->name, result);
+    AIRY_FAIL_IF(atomic_load(&job->stage) != AIRY_JOB_IDLE, AIRY_ERR_PARAM,
+                 "airy_job_want: job %s runs; wait until it has ended", job->kind->name);
     job->wanted[at] = true;
     return AIRY_OK;
 }

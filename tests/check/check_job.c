@@ -641,6 +641,7 @@ static bool meddle(void *user, size_t done, size_t total)
     CHECK_FAILS(c, airy_job_set_json(m->job, "{}"), AIRY_ERR_PARAM, "job own runs;");
     CHECK_FAILS(c, airy_job_set_array(m->job, "dark", &view), AIRY_ERR_PARAM, "job own runs;");
     CHECK_FAILS(c, airy_job_reset(m->job, "factor"), AIRY_ERR_PARAM, "job own runs;");
+    CHECK_FAILS(c, airy_job_want(m->job, "table"), AIRY_ERR_PARAM, "job own runs;");
     return true;
 }
 
