@@ -175,6 +175,8 @@ static airy_status load_correction(const struct load *l, const char *name,
 airy_status airy_pixels_load(airy_pixels *pixels, const airy_pixel_params *params,
                              const airy_detector *detector, size_t height, size_t width)
 {
+    AIRY_FAIL_IF(!pixels || !params || !detector, AIRY_ERR_PARAM,
+                 "airy_pixels_load: an argument is NULL");
     const struct load l = {pixels, params, height, width};
     const bool positive = !params->keep_negative;
     *pixels = (airy_pixels){.mask = NULL};
@@ -188,6 +190,8 @@ airy_status airy_pixels_load(airy_pixels *pixels, const airy_pixel_params *param
 
 void airy_pixels_free(airy_pixels *pixels)
 {
+    if (!pixels)
+        return;
     free(pixels->mask);
     free(pixels->dark);
     free(pixels->flat);

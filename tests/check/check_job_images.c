@@ -9,8 +9,11 @@
 #include "airy/error.h"
 #include "airy/image.h"
 #include "airy/job.h"
+#include "airy/geometry_params.h"
 #include "airy/label.h"
+#include "airy/pixels.h"
 #include "airy/reduce.h"
+#include "airy/resume.h"
 #include "airy/sky.h"
 #include "airy/sources.h"
 #include "airy/stack.h"
@@ -152,8 +155,10 @@ static void check_stats_plane_of_image(struct check *c)
         /* Memory of its own, behind which nothing may be read. */
         void *data = check_alloc(c, PIXELS * sizeof(uint16_t));
         memcpy(data, cube->data, PIXELS * sizeof(uint16_t));
-        const airy_host_view view = {
-            .data = data, .dtype = AIRY_DTYPE_U16, .ndim = 2, .shape = {shapes[i][0], shapes[i][1]}};
+        const airy_host_view view = {.data = data,
+                                     .dtype = AIRY_DTYPE_U16,
+                                     .ndim = 2,
+                                     .shape = {shapes[i][0], shapes[i][1]}};
         double found[2] = {0, 0};
         for (int k = 0; k < 2; k++) {
             airy_job *job = NULL;
@@ -576,8 +581,33 @@ static void check_sky_job(struct check *c)
     airy_sky_destroy(&sky);
 }
 
+/* Parts of jobs that are functions of their own refuse what is not there. */
+static void check_parts(struct check *c)
+{
+    if (!check_case(c, "job_parts_null"))
+        return;
+    airy_configuration_change change;
+    airy_result_info info;
+    airy_geometry geometry = {.dist = 0};
+    airy_pixels pixels = {.mask = NULL};
+    const airy_geometry_params given = {.dist = 1};
+    CHECK_FAILS(c, airy_configuration_compare(NULL, "{}", "{}"), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_configuration_compare(&change, NULL, "{}"), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_resume_check("a.h5", "{}", NULL, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_resume_check(NULL, "{}", &change, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_resume_complete(NULL, "{}", &info), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_resume_complete("a.h5", "{}", NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_geometry_resolve(NULL, &given, NULL, 1, 1), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_geometry_resolve(&geometry, NULL, NULL, 1, 1), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_geometry_override(&geometry, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_geometry_fit(NULL, 1, 1), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_pixels_load(&pixels, NULL, NULL, 1, 1), AIRY_ERR_PARAM, "NULL");
+    airy_pixels_free(NULL);
+}
+
 void check_job_images(struct check *c)
 {
+    check_parts(c);
     check_stats_one(c);
     check_stats_planes(c);
     check_stats_plane_of_image(c);

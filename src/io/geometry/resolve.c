@@ -86,6 +86,7 @@ static airy_status override_sensor(airy_geometry *g, const airy_geometry_params 
 
 airy_status airy_geometry_override(airy_geometry *g, const airy_geometry_params *p)
 {
+    AIRY_FAIL_IF(!g || !p, AIRY_ERR_PARAM, "airy_geometry_override: an argument is NULL");
     AIRY_FAIL_ON_IF(p->wavelength != 0 && p->energy != 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s and energy: give one of them", "wavelength");
     if (p->detector)
@@ -139,6 +140,7 @@ static airy_status refuse_shape(const airy_detector *detector, size_t height, si
 
 airy_status airy_geometry_fit(airy_geometry *g, size_t height, size_t width)
 {
+    AIRY_FAIL_IF(!g, AIRY_ERR_PARAM, "airy_geometry_fit: the geometry is NULL");
     AIRY_FAIL_IF(height == 0 || width == 0, AIRY_ERR_SHAPE, "frames have no pixels");
     return airy_detector_fit(&g->detector, height, width) == AIRY_OK
                ? AIRY_OK
@@ -273,6 +275,7 @@ void airy_geometry_warn(const airy_geometry *g, const airy_geometry_params *p)
 airy_status airy_geometry_resolve(airy_geometry *g, const airy_geometry_params *p,
                                   const airy_stack_meta *meta, size_t height, size_t width)
 {
+    AIRY_FAIL_IF(!g || !p, AIRY_ERR_PARAM, "airy_geometry_resolve: an argument is NULL");
     AIRY_TRY(begin_geometry(g, p, meta));
     AIRY_TRY(airy_geometry_override(g, p));
     /* The beam's centre is stated in pixels, and how large these are by a given value. */

@@ -236,6 +236,8 @@ airy_status airy_configuration_compare(airy_configuration_change *change, const 
                                        const char *now)
 {
     struct differences d = {.count = 0};
+    AIRY_FAIL_IF(!change || !before || !now, AIRY_ERR_PARAM,
+                 "airy_configuration_compare: an argument is NULL");
     json_t *a = json_loads(before, 0, NULL), *b = json_loads(now, 0, NULL);
     const bool readable = a && b;
     if (readable)
@@ -253,6 +255,8 @@ airy_status airy_resume_check(const char *partial, const char *configuration,
 {
     airy_result_info info;
     char *text = NULL;
+    AIRY_FAIL_IF(!partial || !configuration || !change, AIRY_ERR_PARAM,
+                 "airy_resume_check: an argument is NULL");
     *change = (airy_configuration_change){.touched = false};
     airy_status status = read_result(&text, &info, partial);
     if (status == AIRY_OK)
@@ -276,6 +280,8 @@ airy_status airy_resume_complete(const char *path, const char *configuration,
 {
     airy_configuration_change change = {.touched = false};
     char *text = NULL;
+    AIRY_FAIL_IF(!path || !configuration || !info, AIRY_ERR_PARAM,
+                 "airy_resume_complete: an argument is NULL");
     *info = (airy_result_info){.rows = 0};
     airy_status status = read_result(&text, info, path);
     if (status == AIRY_OK && info->good + info->bad == info->rows)
