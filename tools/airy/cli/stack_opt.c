@@ -98,12 +98,6 @@ airy_status stack_open_one(airy_stack **stack, const struct common *common, cons
     return airy_stack_create_with(stack, &path, 1, &params);
 }
 
-airy_status stack_open_header(airy_stack **stack, const struct common *common, const char *path)
-{
-    const airy_stack_params params = {.channel = channel_of(common, path), .unverified = true};
-    return airy_stack_create_with(stack, &path, 1, &params);
-}
-
 int stack_check_channel(const struct common *common)
 {
     airy_stack *stack = NULL;
@@ -113,4 +107,12 @@ int stack_check_channel(const struct common *common)
     const airy_status status = stack_open_one(&stack, common, path);
     airy_stack_destroy(&stack);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+const char *stack_path_name(airy_stack_path path)
+{
+    static const char *const names[] = {[AIRY_STACK_DIRECT] = "direct",
+                                        [AIRY_STACK_LIBRARY] = "library",
+                                        [AIRY_STACK_FILES] = "files"};
+    return names[path];
 }

@@ -10,6 +10,11 @@ struct raw_opt {
     const char *channel; /* --channel; NULL: not given */
 };
 
+struct frames_opt {
+    size_t frames[3]; /* first, last (0: end), step */
+    bool given, skip_bad;
+};
+
 /* An opt_parse_fn: stop|skip into a bool. */
 const char *stack_parse_on_error(void *field, const char *text);
 
@@ -55,9 +60,9 @@ airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs
                                const struct raw_opt *raw);
 /* One path; of the first input the channel that common has. */
 airy_status stack_open_one(airy_stack **stack, const struct common *common, const char *path);
-/* The same for who reads no pixels from it: what concerns these alone is not reported. */
-airy_status stack_open_header(airy_stack **stack, const struct common *common, const char *path);
 /* --channel of common is one of the first input's channels. Exit code. */
 int stack_check_channel(const struct common *common);
+/* How frames get out of it: "direct", "library", "files". */
+const char *stack_path_name(airy_stack_path path);
 
 #endif

@@ -127,7 +127,6 @@ json_t *tool_json_unsigned(uint64_t value);
  * memory is short.
  */
 char *tool_json_text(const json_t *json);
-char *tool_json_line(const json_t *json); /* the same in one line without blanks */
 /*
  * Print an object or array on stdout and release it. 0, or exit code 1 when stdout does not take
  * it.

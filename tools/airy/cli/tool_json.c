@@ -54,11 +54,6 @@ char *tool_json_text(const json_t *json)
     return quote_json(json_text(json, JSON_INDENT(2)));
 }
 
-char *tool_json_line(const json_t *json)
-{
-    return quote_json(json_text(json, JSON_COMPACT));
-}
-
 int tool_print_json(const struct common *common, json_t *json)
 {
     char *text = json ? tool_json_text(json) : NULL;
