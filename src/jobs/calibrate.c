@@ -181,6 +181,7 @@ static airy_status check(airy_job *job)
                          : airy_job_is_set(job, "search-dist") ? "search-dist"
                                                                : NULL;
     unsigned refine;
+    AIRY_TRY(airy_job_check_geometry(job));
     AIRY_FAIL_ON_IF(!v->calibrant, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is missing",
                     "calibrant");
     AIRY_FAIL_ON_IF(v->guess && v->geometry.poni, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,

@@ -1,5 +1,7 @@
 #include "jobs/geometry.h"
 
+#include <math.h>
+
 #include <string.h>
 
 #include "base/number.h"
@@ -28,11 +30,11 @@ const struct airy_job_row airy_geometry_rows[] = {
     ROW(detector, .name = "detector", .type = AIRY_PARAMETER_TEXT, .argument = "NAME|FILE",
         .help = "names the detector by the registry, such as eiger_4M, or by a NeXus detector file "
                 "(.h5, .nxs)"),
-    ROW(pixel, .name = "pixel", .type = AIRY_PARAMETER_TUPLE, .least = 2, .most = 2, .unit = "m",
-        .argument = "P1,P2",
+    ROW(pixel, .name = "pixel", .type = AIRY_PARAMETER_TUPLE, .least = 2, .most = 2,
+        .hi = (double)INFINITY, .open = true, .unit = "m", .argument = "P1,P2",
         .help = "sets height and width of a pixel, for a detector that is not in the registry"),
-    ROW(binning, .name = "binning", .type = AIRY_PARAMETER_SHAPE, .argument = "NxM",
-        .fallback = "1x1", .computed = true,
+    ROW(binning, .name = "binning", .type = AIRY_PARAMETER_SHAPE, .lo = 1, .hi = 64,
+        .argument = "NxM", .fallback = "1x1", .computed = true,
         .help =
             "sets how many pixels of the detector (rows x columns) form one pixel of the frames"),
     ROW(orientation, .name = "orientation", .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = 4,
@@ -69,42 +71,43 @@ const struct airy_job_row airy_geometry_rows[] = {
     {{0}, 0, NULL}};
 #undef ROW
 
-/* What airy_detector_bin refuses stays refused. */
-static int clamp_binning(size_t count)
+airy_status airy_job_check_geometry(const airy_job *job)
 {
-    return count > 1000 ? 1000 : (int)count;
+    AIRY_FAIL_ON_IF(airy_job_is_set(job, "wavelength") && airy_job_is_set(job, "energy"),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s and energy: give one of them",
+                    "wavelength");
+    return AIRY_OK;
 }
 
 airy_geometry_params airy_job_geometry_params(const airy_job *job,
                                               const struct airy_geometry_values *v,
                                               const char *input)
 {
-    return (airy_geometry_params){
-        .poni = v->poni,
-        .detector = v->detector,
-        .has_pixel = v->pixel.count > 0,
-        .pixel = {v->pixel.values[0], v->pixel.values[1]},
-        .binning = {clamp_binning(v->binning[0]), clamp_binning(v->binning[1])},
-        .orientation = (int)v->orientation,
-        .dist = v->dist,
-        .has_poni1 = airy_job_is_set(job, "poni1"),
-        .has_poni2 = airy_job_is_set(job, "poni2"),
-        .has_rot1 = airy_job_is_set(job, "rot1"),
-        .has_rot2 = airy_job_is_set(job, "rot2"),
-        .has_rot3 = airy_job_is_set(job, "rot3"),
-        .poni1 = v->poni1,
-        .poni2 = v->poni2,
-        .rot1 = v->rot1,
-        .rot2 = v->rot2,
-        .rot3 = v->rot3,
-        .wavelength = v->wavelength,
-        .energy = v->energy,
-        .sensor = v->sensor,
-        .attenuation = v->attenuation,
-        .parallax = v->parallax,
-        .input = input,
-        .message = airy_job_pass_message,
-        .user = (void *)job};
+    return (airy_geometry_params){.poni = v->poni,
+                                  .detector = v->detector,
+                                  .has_pixel = v->pixel.count > 0,
+                                  .pixel = {v->pixel.values[0], v->pixel.values[1]},
+                                  .binning = {(int)v->binning[0], (int)v->binning[1]},
+                                  .orientation = (int)v->orientation,
+                                  .dist = v->dist,
+                                  .has_poni1 = airy_job_is_set(job, "poni1"),
+                                  .has_poni2 = airy_job_is_set(job, "poni2"),
+                                  .has_rot1 = airy_job_is_set(job, "rot1"),
+                                  .has_rot2 = airy_job_is_set(job, "rot2"),
+                                  .has_rot3 = airy_job_is_set(job, "rot3"),
+                                  .poni1 = v->poni1,
+                                  .poni2 = v->poni2,
+                                  .rot1 = v->rot1,
+                                  .rot2 = v->rot2,
+                                  .rot3 = v->rot3,
+                                  .wavelength = v->wavelength,
+                                  .energy = v->energy,
+                                  .sensor = v->sensor,
+                                  .attenuation = v->attenuation,
+                                  .parallax = v->parallax,
+                                  .input = input,
+                                  .message = airy_job_pass_message,
+                                  .user = (void *)job};
 }
 
 /* That of a result counts more than the files', and less than each given value. */

@@ -152,10 +152,11 @@ airy_status airy_job_choose_frames(size_t *count, const struct airy_frames_value
 {
     const size_t *frames = values->frames, last = frames[1] ? frames[1] : there,
                  step = frames[2] ? frames[2] : 1;
+    char text[AIRY_RANGE_TEXT];
     AIRY_FAIL_IF(there == 0, AIRY_ERR_SHAPE, "%s has no frames", path);
     AIRY_FAIL_HINT_IF(frames[0] >= there || last > there, AIRY_ERR_PARAM, AIRY_HINT_STATED,
-                      AIRY_SUBJECT_PARAMETER, "%s: %s has %zu frame%s, numbered from 0", "frames",
-                      path, there, there == 1 ? "" : "s");
+                      AIRY_SUBJECT_PARAMETER, "%s %s: %s has %zu frame%s, numbered from 0",
+                      "frames", airy_range_text(text, frames), path, there, there == 1 ? "" : "s");
     *count = (last - frames[0] - 1) / step + 1;
     return AIRY_OK;
 }

@@ -153,6 +153,9 @@ airy_status airy_value_from_json(const struct airy_job_row *row, const json_t *j
 json_t *airy_value_to_json(const struct airy_job_row *row, const void *field);
 /* An array stands in place of files. */
 bool airy_value_is_array(const struct airy_job_row *row, const void *field);
+enum { AIRY_RANGE_TEXT = 80 };
+/* The text of a RANGE in the shortest form: "5", "0:3", "2::3". Returns text. */
+const char *airy_range_text(char text[AIRY_RANGE_TEXT], const size_t range[3]);
 /* Bytes of a field. */
 size_t airy_value_size(const struct airy_job_row *row);
 /* Release what the field refers to, and set it to zeros. */

@@ -209,6 +209,7 @@ static airy_status check(airy_job *job)
     airy_integrator_params params;
     if (v->output)
         AIRY_TRY(airy_job_check_output(&output));
+    AIRY_TRY(airy_job_check_geometry(job));
     AIRY_TRY(check_peaks(job));
     AIRY_TRY(airy_job_check_pixels(&v->pixels));
     return make_params(job, &params);

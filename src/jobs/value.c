@@ -205,19 +205,24 @@ static const char *expect_range(void *field, const char *text)
     return NULL;
 }
 
-static const char *expect_shape(void *field, const char *text)
+static const char *expect_shape(const airy_parameter *p, void *field, const char *text, char *why)
 {
     size_t *shape = field;
     char first[24];
     uint64_t height, width;
     const size_t n = strcspn(text, "x");
+    const double lo = is_limited(p) ? p->lo : 1, hi = is_limited(p) ? p->hi : UINT32_MAX;
+    if (is_limited(p))
+        snprintf(why, WHY, "expected NxM, each from %.0f to %.0f, such as 2x2", lo, hi);
+    else
+        snprintf(why, WHY, "expected HEIGHTxWIDTH, such as 1024x2048");
     if (n >= sizeof(first) || !text[n])
-        return "expected HEIGHTxWIDTH, such as 1024x2048";
+        return why;
     memcpy(first, text, n);
     first[n] = 0;
-    if (!parse_whole(&height, first) || !parse_whole(&width, text + n + 1) || height == 0 ||
-        width == 0 || height > UINT32_MAX || width > UINT32_MAX)
-        return "expected HEIGHTxWIDTH, such as 1024x2048";
+    if (!parse_whole(&height, first) || !parse_whole(&width, text + n + 1) || (double)height < lo ||
+        (double)width < lo || (double)height > hi || (double)width > hi)
+        return why;
     shape[0] = (size_t)height;
     shape[1] = (size_t)width;
     return NULL;
@@ -353,7 +358,7 @@ airy_status airy_value_parse(const struct airy_job_row *row, void *field, const 
         expected = expect_range(field, text);
         break;
     case AIRY_PARAMETER_SHAPE:
-        expected = expect_shape(field, text);
+        expected = expect_shape(p, field, text, why);
         break;
     case AIRY_PARAMETER_RECORD:
         expected = row->record->parse(field, text);
@@ -373,17 +378,18 @@ airy_status airy_value_parse(const struct airy_job_row *row, void *field, const 
 }
 
 /* In the shortest form: "5", "0:3", "2:", "2::3", "2:9:3". */
-static void print_range(char *text, const size_t *range)
+const char *airy_range_text(char text[AIRY_RANGE_TEXT], const size_t range[3])
 {
     char end[24] = "", step[24] = "";
     if (range[1])
         snprintf(end, sizeof(end), "%zu", range[1]);
-    if (range[2] != 1)
+    if (range[2] > 1)
         snprintf(step, sizeof(step), ":%zu", range[2]);
-    if (range[1] == range[0] + 1 && range[2] == 1)
-        snprintf(text, TEXT, "%zu", range[0]);
+    if (range[1] == range[0] + 1 && range[2] <= 1)
+        snprintf(text, AIRY_RANGE_TEXT, "%zu", range[0]);
     else
-        snprintf(text, TEXT, "%zu:%s%s", range[0], end, step);
+        snprintf(text, AIRY_RANGE_TEXT, "%zu:%s%s", range[0], end, step);
+    return text;
 }
 
 static void print_tuple(char *text, const struct airy_job_tuple *tuple)
@@ -441,7 +447,7 @@ airy_status airy_value_text(const struct airy_job_row *row, const void *field, c
         print_tuple(room, field);
         break;
     case AIRY_PARAMETER_RANGE:
-        print_range(room, field);
+        (void)airy_range_text(room, field);
         break;
     case AIRY_PARAMETER_SHAPE:
         snprintf(room, sizeof(room), "%zux%zu", ((const size_t *)field)[0],

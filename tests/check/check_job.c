@@ -394,7 +394,7 @@ static void check_resolve(struct check *c)
     CHECK_OK(c, airy_job_get_plan(job, &json));
     CHECK(c, strcmp(json, "{}") == 0);
     airy_job_text_free(json);
-    CHECK_FAILS(c, airy_job_resolve(job), AIRY_ERR_PARAM, "frames: ");
+    CHECK_FAILS(c, airy_job_resolve(job), AIRY_ERR_PARAM, "frames 20:30: ");
     CHECK_OK(c, airy_job_reset(job, "frames"));
     CHECK_OK(c, airy_job_resolve(job));
     const airy_device *device = airy_job_device(job);

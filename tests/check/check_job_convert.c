@@ -133,7 +133,7 @@ static void check_arrays(struct check *c)
     CHECK(c, is_image(job, AIRY_DTYPE_F32, 2, some + 1, want));
     airy_job_destroy(&job);
     job = open_job(c, NULL, &view, VALUES("frames", "7"));
-    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "frames: image has 7 frames");
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "frames 7: image has 7 frames");
     airy_job_destroy(&job);
 }
 

@@ -419,7 +419,7 @@ static void check_refusals(struct check *c)
         {"stats", "histogram", "4,2", AIRY_ERR_PARAM, "histogram 4,2: expected N or N,LO,HI"},
         {"stats", "histogram", "4,2,1", AIRY_ERR_PARAM, "histogram 4,2,1: expected"},
         {"stats", "histogram", "1.5", AIRY_ERR_PARAM, "histogram 1.5: expected"},
-        {"stats", "frames", "3", AIRY_ERR_PARAM, "frames: image has 3 frames"},
+        {"stats", "frames", "3", AIRY_ERR_PARAM, "frames 3: image has 3 frames"},
         {"stats", "channel", "high", AIRY_ERR_PARAM, "channel high: an array has no channels"},
         {"clip", "delta-dummy", "1", AIRY_ERR_PARAM, "delta-dummy goes with dummy"},
         {"clip", "mask", NULL, AIRY_ERR_SHAPE, "mask: has 2 x 34 values"},

@@ -254,11 +254,12 @@ static bool stop_soon(void *user, size_t done, size_t total)
     return done < *(const size_t *)user;
 }
 
-/* A partial file without a configuration is neither continued nor overwritten. */
+/* A partial file of another run is neither continued nor overwritten. */
 static void check_foreign_partial(struct check *c, const struct input *in, const char *file)
 {
-    const char *output = check_run_path(c, "foreign.h5"),
-               *partial = check_run_path(c, "foreign.h5.partial");
+    const char *output = check_run_path(c, "foreign.h5");
+    char partial[4096];
+    snprintf(partial, sizeof(partial), "%s.partial", output);
     airy_job *job = NULL;
     airy_result *result = NULL;
     CHECK(c, rename(file, partial) == 0);
@@ -268,7 +269,7 @@ static void check_foreign_partial(struct check *c, const struct input *in, const
     CHECK_OK(c, airy_job_set(job, "stack", in->path));
     CHECK_OK(c, airy_job_set(job, "output", output));
     CHECK_OK(c, airy_job_set_flag(job, "resume", true));
-    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_FORMAT, "cannot be continued");
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_FORMAT, "was started otherwise");
     CHECK_OK(c, airy_result_open(&result, partial));
     airy_result_close(&result);
     airy_job_destroy(&job);

@@ -238,7 +238,8 @@ static airy_status make_geometry(struct simulation *s)
         AIRY_TRY(airy_detector_find(&g->detector, "eiger_4M"));
     AIRY_TRY(airy_geometry_override(g, &given));
     AIRY_FAIL_ON_IF(g->detector.height == 0 || g->detector.width == 0, AIRY_ERR_PARAM,
-                    AIRY_SUBJECT_PARAMETER, "%s '%s' has no shape; name one that has", "detector",
+                    AIRY_SUBJECT_PARAMETER,
+                    "%s '%s' has no shape; name another one, such as detector=eiger_4M", "detector",
                     g->detector.name);
     if (!given.poni) {
         if (!(given.dist > 0))
@@ -347,6 +348,7 @@ static airy_status check(airy_job *job)
     const bool has_curve = v->curve.path || v->curve.is_array;
     if (v->output.output)
         AIRY_TRY(airy_job_check_output(&v->output));
+    AIRY_TRY(airy_job_check_geometry(job));
     AIRY_FAIL_ON_IF(v->incompressible && (v->increment || v->spots), AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s has no meaning with incompressible=on",
                     v->increment ? "increment" : "spots");

@@ -31,7 +31,7 @@ for command in compress decompress densify convert; do
     $airy $command $input $out --frames 7 --quiet && same_frame 0 7 || exit 11
     expect "$command --frames refuses frames that are not there"
     $airy $command $input $out --frames 2:13 --force --quiet 2>said
-    [ $? = 1 ] && grep -q -- '--frames: .* has 12 frames, numbered from 0' said || { cat said; exit 12; } >&2
+    [ $? = 1 ] && grep -q -- '--frames 2:13: .* has 12 frames, numbered from 0' said || { cat said; exit 12; } >&2
     rm o.h5
     expect "$command stops at a bad frame and names the way on"
     $airy $command $bad $out --frames 0:12 --quiet 2>said
