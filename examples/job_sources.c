@@ -1,10 +1,9 @@
 /*
  * Find the sources of an image that is an array: a table in memory.
  *
- * Build: cc job_sources.c $(pkg-config --cflags --libs airy) -lm
+ * Build: cc job_sources.c $(pkg-config --cflags --libs airy)
  */
 #include <airy/airy.h>
-#include <math.h>
 #include <stdio.h>
 
 int main(void)
@@ -18,10 +17,8 @@ int main(void)
     for (int y = 0; y < 64; y++)
         for (int x = 0; x < 64; x++) {
             noise = noise * 1664525u + 1013904223u;
-            image[y][x] = 100 * expf(-((float)(x - 20) * (float)(x - 20) +
-                                       (float)(y - 40) * (float)(y - 40)) /
-                                     8) +
-                          (float)(noise >> 16) / 65536;
+            const int square = (x - 20) * (x - 20) + (y - 40) * (y - 40);
+            image[y][x] = 100 / (float)(1 + square) + (float)(noise >> 16) / 65536;
         }
     const int failed = airy_job_create(&job, "sources", NULL, NULL) ||
                        airy_job_set_array(job, "image", &view) ||

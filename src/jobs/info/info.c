@@ -12,7 +12,7 @@
 static airy_status info_files(json_t **json, const struct info *info)
 {
     char why[INFO_WHY];
-    json_t *stack = info_stack(info, why);
+    json_t *stack = airy_info_stack(info, why);
     AIRY_FAIL_HINT_IF(!stack, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_NONE, "%s", why);
     *json = json_pack("{s:o}", "stack", stack);
     return AIRY_OK;
@@ -22,7 +22,7 @@ static airy_status info_poni(json_t **json, const struct info *info)
 {
     airy_geometry geometry;
     AIRY_TRY(airy_geometry_read(&geometry, info->paths[0]));
-    *json = info_geometry(&geometry);
+    *json = airy_info_geometry(&geometry);
     return AIRY_OK;
 }
 
@@ -44,9 +44,9 @@ static airy_status info_unread(json_t **json, const struct info *info, airy_stat
         has_image = has_image || strcmp(hdus[i].kind, "image") == 0;
     free(hdus);
     if (has_image)
-        info_warn(info, "%s", error.text);
-    *json = json_pack("{s:o}", "file", info_text(info->paths[0]));
-    return info_add_fits(*json, info, &none);
+        airy_info_warn(info, "%s", error.text);
+    *json = json_pack("{s:o}", "file", airy_info_text(info->paths[0]));
+    return airy_info_add_fits(*json, info, &none);
 }
 
 static airy_status info_image(json_t **json, const struct info *info)
@@ -60,20 +60,19 @@ static airy_status info_image(json_t **json, const struct info *info)
     if (status != AIRY_OK)
         return info_unread(json, info, status);
     if (airy_cards_text(text, path, &image))
-        info_warn(info, "%s", text);
+        airy_info_warn(info, "%s", text);
     for (int i = 0; i < image.ndim; i++)
         shape[i] = image.shape[i];
     const bool is_fits = image.header != NULL;
-    *json = json_pack(
-        "{s:o, s:o, s:s, s:I}", "file", info_text(path), "shape",
-        info_shape(shape, image.ndim - image.is_complex), "dtype", airy_image_dtype_name(&image),
-        "bytes",
-        (json_int_t)(airy_shape_count(image.shape, image.ndim) * airy_dtype_size(image.dtype)));
-    const airy_status added = is_fits ? info_add_fits(*json, info, &image) : AIRY_OK;
+    const size_t bytes = airy_shape_count(image.shape, image.ndim) * airy_dtype_size(image.dtype);
+    *json = json_pack("{s:o, s:o, s:s, s:I}", "file", airy_info_text(path), "shape",
+                      airy_info_shape(shape, image.ndim - image.is_complex), "dtype",
+                      airy_image_dtype_name(&image), "bytes", (json_int_t)bytes);
+    const airy_status added = is_fits ? airy_info_add_fits(*json, info, &image) : AIRY_OK;
     airy_image_free(&image);
     if (is_fits)
         return added;
-    json_t *stack = info_stack(&plain, why);
+    json_t *stack = airy_info_stack(&plain, why);
     if (json_is_object(json_object_get(stack, "geometry")) ||
         json_object_get(stack, "contradiction"))
         json_object_set(*json, "stack", stack);
@@ -94,7 +93,7 @@ static airy_status describe(json_t **json, const struct info *info)
         return info_files(json, info);
     if (is_poni(path))
         return info_poni(json, info);
-    return airy_image_is_plain(path) ? info_image(json, info) : info_hdf5(json, info);
+    return airy_image_is_plain(path) ? info_image(json, info) : airy_info_hdf5(json, info);
 }
 
 static airy_status print(char **text, json_t *json)
@@ -135,7 +134,8 @@ airy_status airy_image_info(char **json, const uint64_t *shape, int ndim, airy_d
         AIRY_FAIL_IF(__builtin_mul_overflow(bytes, shape[i], &bytes) || bytes > PTRDIFF_MAX,
                      AIRY_ERR_PARAM, "so many bytes do not fit the address space");
     }
-    return print(json, json_pack("{s:o, s:s, s:o, s:o}", "shape", info_shape(shape, ndim), "dtype",
-                                 airy_dtype_name(dtype), "bytes", airy_json_unsigned(bytes),
-                                 "images_that_fit", info_fits((double)bytes, (double)row)));
+    return print(json,
+                 json_pack("{s:o, s:s, s:o, s:o}", "shape", airy_info_shape(shape, ndim), "dtype",
+                           airy_dtype_name(dtype), "bytes", airy_json_unsigned(bytes),
+                           "images_that_fit", airy_info_fits((double)bytes, (double)row)));
 }

@@ -19,19 +19,19 @@ struct info {
 enum { INFO_WHY = 512 };
 
 /* Report a warning about the file. */
-void info_warn(const struct info *info, const char *format, ...) AIRY_PRINTF(2, 3);
+void airy_info_warn(const struct info *info, const char *format, ...) AIRY_PRINTF(2, 3);
 /* A text that is read as Latin-1 where it is not UTF-8. */
-json_t *info_text(const char *text);
+json_t *airy_info_text(const char *text);
 /* [2, 100, 100] */
-json_t *info_shape(const uint64_t *shape, int ndim);
-json_t *info_geometry(const airy_geometry *geometry);
+json_t *airy_info_shape(const uint64_t *shape, int ndim);
+json_t *airy_info_geometry(const airy_geometry *geometry);
 /* How many frames of so many bytes fit where; row: bytes of a row of the slowest axis, or 0. */
-json_t *info_fits(double frame, double row);
+json_t *airy_info_fits(double frame, double row);
 /* The stack that the files make; NULL: there is none, which the thread's last error and `why` say. */
-json_t *info_stack(const struct info *info, char why[INFO_WHY]);
+json_t *airy_info_stack(const struct info *info, char why[INFO_WHY]);
 /* {file, datasets, ...} of an HDF5 file. */
-airy_status info_hdf5(json_t **json, const struct info *info);
+airy_status airy_info_hdf5(json_t **json, const struct info *info);
 /* Add {hdus, wcs, beam} of a FITS file to `json`, wcs and beam null where there are none. */
-airy_status info_add_fits(json_t *json, const struct info *info, const airy_image *image);
+airy_status airy_info_add_fits(json_t *json, const struct info *info, const airy_image *image);
 
 #endif

@@ -10,7 +10,7 @@
 #include "jobs/image_group.h"
 #include "jobs/info/info.h"
 
-void info_warn(const struct info *info, const char *format, ...)
+void airy_info_warn(const struct info *info, const char *format, ...)
 {
     char room[1024];
     va_list args;
@@ -25,7 +25,7 @@ void info_warn(const struct info *info, const char *format, ...)
         free(text);
 }
 
-json_t *info_text(const char *text)
+json_t *airy_info_text(const char *text)
 {
     char *utf8 = NULL;
     json_t *json = airy_utf8_copy(&utf8, text) == AIRY_OK ? json_string(utf8) : NULL;
@@ -33,7 +33,7 @@ json_t *info_text(const char *text)
     return json;
 }
 
-json_t *info_shape(const uint64_t *shape, int ndim)
+json_t *airy_info_shape(const uint64_t *shape, int ndim)
 {
     json_t *list = json_array();
     for (int i = 0; i < ndim; i++)
@@ -79,7 +79,7 @@ static json_t *count_json(uint64_t limit, double bytes)
     return limit ? json_integer((json_int_t)((double)limit / bytes)) : json_null();
 }
 
-json_t *info_fits(double frame, double row)
+json_t *airy_info_fits(double frame, double row)
 {
     airy_memory_limits limits;
     airy_memory_limits_get(&limits);
@@ -114,7 +114,7 @@ static json_t *channels_json(const airy_stack_info *info)
         return json_null();
     json_t *list = json_array();
     for (size_t i = 0; i < info->channel_count; i++)
-        json_array_append_new(list, info_text(info->channel_names[i]));
+        json_array_append_new(list, airy_info_text(info->channel_names[i]));
     return list;
 }
 
@@ -132,7 +132,7 @@ static void find_why(char why[INFO_WHY], const struct info *info)
              *hint ? "; " : "", hint);
 }
 
-json_t *info_geometry(const airy_geometry *geometry)
+json_t *airy_info_geometry(const airy_geometry *geometry)
 {
     char *text = NULL;
     json_t *json = airy_geometry_print(&text, geometry) == AIRY_OK ? json_loads(text, 0, NULL)
@@ -153,24 +153,25 @@ static json_t *stack_json(const airy_stack_info *info, const airy_stack_meta *me
                  all = frame * (double)(info->frames - info->lost);
     json_t *json = json_pack(
         "{s:o, s:[I,I,I], s:I, s:s, s:o, s:s, s:I, s:o, s:o, s:o, s:b, s:o, s:o}", "dataset",
-        info_text(info->dataset), "shape", (json_int_t)info->frames, (json_int_t)info->height,
+        airy_info_text(info->dataset), "shape", (json_int_t)info->frames, (json_int_t)info->height,
         (json_int_t)info->width, "lost_frames", (json_int_t)info->lost, "dtype",
-        airy_dtype_name(info->dtype), "filter", info_text(info->filters), "path", paths[info->path],
-        "files", (json_int_t)info->files, "bytes_per_frame", airy_json_real(frame), "ratio",
-        airy_json_real(stored > 0 ? all / stored : 0.0), "geometry",
-        meta->has_geometry ? info_geometry(&meta->geometry) : json_null(), "mask", meta->has_mask,
-        "saturation", meta->has_saturation ? airy_json_real(meta->saturation) : json_null(),
-        "frames_that_fit", info_fits(frame, 0));
+        airy_dtype_name(info->dtype), "filter", airy_info_text(info->filters), "path",
+        paths[info->path], "files", (json_int_t)info->files, "bytes_per_frame",
+        airy_json_real(frame), "ratio", airy_json_real(stored > 0 ? all / stored : 0.0), "geometry",
+        meta->has_geometry ? airy_info_geometry(&meta->geometry) : json_null(), "mask",
+        meta->has_mask, "saturation",
+        meta->has_saturation ? airy_json_real(meta->saturation) : json_null(), "frames_that_fit",
+        airy_info_fits(frame, 0));
     if (meta->contradicted)
-        json_object_set_new(json, "contradiction", info_text(meta->unusable));
+        json_object_set_new(json, "contradiction", airy_info_text(meta->unusable));
     json_object_set_new(json, "unwritten_frames", json_integer((json_int_t)unwritten));
     json_object_set_new(json, "channels", channels_json(info));
     json_object_set_new(json, "channel",
-                        info->channel_count ? info_text(info->channel) : json_null());
+                        info->channel_count ? airy_info_text(info->channel) : json_null());
     return json;
 }
 
-json_t *info_stack(const struct info *info, char why[INFO_WHY])
+json_t *airy_info_stack(const struct info *info, char why[INFO_WHY])
 {
     const airy_stack_params params = {.raw = info->params.raw, .channel = info->params.channel};
     airy_stack *stack = NULL;

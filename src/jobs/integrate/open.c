@@ -164,7 +164,7 @@ static airy_status open_integrators(struct airy_integration *it)
     airy_job *job = it->job;
     AIRY_TRY(airy_job_open_devices(job, &it->v->compute));
     it->count = airy_max_size(job->device_count, 1);
-    AIRY_TRY(airy_memory_calloc((void **)&it->integrators, it->count, sizeof(*it->integrators),
+    AIRY_TRY(airy_memory_calloc((void **)&it->integrators, it->count, sizeof(airy_integrator *),
                                 "integrators"));
     const airy_status status =
         airy_integrator_create_all(it->integrators, job->device_count ? job->devices : &job->device,

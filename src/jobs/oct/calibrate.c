@@ -85,7 +85,7 @@ static double sample_at(const airy_oct_params *plan, airy_dtype dtype, const voi
     const uint8_t *bytes = line;
     const int shift = plan->bit_shift;
     if (plan->packing) {
-        const size_t bits = oct_packed_bits(plan);
+        const size_t bits = airy_oct_packed_bits(plan);
         uint32_t code = 0;
         for (size_t b = 0; b < bits; b++) {
             const size_t at = i * bits + b;
@@ -156,7 +156,7 @@ static airy_status read_frames(struct recording *r, const struct oct_frames *fro
                                const airy_oct_params *plan)
 {
     const airy_stack_info *info = &from->info;
-    const size_t bits = oct_packed_bits(plan);
+    const size_t bits = airy_oct_packed_bits(plan);
     airy_oct_params as = *plan;
     as.big_endian = plan->big_endian && (plan->packing || info->headerless);
     r->samples = bits ? info->width * 8 / bits : info->width;
@@ -165,7 +165,7 @@ static airy_status read_frames(struct recording *r, const struct oct_frames *fro
     airy_status status =
         frame && r->lines ? AIRY_OK : airy_fail(AIRY_ERR_MEMORY, "%s: out of memory", from->name);
     for (size_t f = 0; status == AIRY_OK && f < info->frames && r->count < MOST_LINES; f++) {
-        status = oct_frames_read(from, f, frame);
+        status = airy_oct_frames_read(from, f, frame);
         if (status == AIRY_OK)
             add_frame(r, from, &as, frame);
     }
@@ -189,7 +189,7 @@ struct calibration {
 
 static bool is_unwanted(void *user)
 {
-    return oct_is_stopped(user);
+    return airy_oct_is_stopped(user);
 }
 
 /* A mirror's or a dark recording. Lines count, not frames: a headerless file need not hold whole ones. */
@@ -197,7 +197,7 @@ static airy_status read_recording(struct calibration *c, const char *path, struc
 {
     const airy_oct_config *config = &c->config;
     const airy_oct_params *plan = &config->params;
-    const size_t bits = oct_packed_bits(plan);
+    const size_t bits = airy_oct_packed_bits(plan);
     if (airy_has_suffix(path, ".npy") && !plan->packing)
         return read_npy(r, path);
     const airy_raw_frames raw = {.dtype = config->converted ? config->converted : plan->dtype,
@@ -213,7 +213,7 @@ static airy_status read_recording(struct calibration *c, const char *path, struc
                                       .stop_user = &c->patience};
     const struct airy_job_source from = {.path = (char *)path};
     struct oct_frames frames = {.stack = NULL};
-    airy_status status = oct_frames_open(&frames, &from, &params);
+    airy_status status = airy_oct_frames_open(&frames, &from, &params);
     if (status == AIRY_ERR_PARAM && (raw.width == 0 || !config->has_dtype))
         status = airy_hinted(AIRY_HINT_STATED,
                              airy_fail(AIRY_ERR_PARAM,
@@ -222,7 +222,7 @@ static airy_status read_recording(struct calibration *c, const char *path, struc
                                        path));
     if (status == AIRY_OK)
         status = read_frames(r, &frames, plan);
-    oct_frames_close(&frames);
+    airy_oct_frames_close(&frames);
     return status;
 }
 

@@ -71,8 +71,8 @@ static void print_repeat(char *text, size_t size, const void *field)
         snprintf(text, size, "%.17gs", repeat->seconds);
 }
 
-const struct airy_job_record oct_repeat_record = {sizeof(struct oct_repeat), parse_repeat,
-                                                  print_repeat};
+const struct airy_job_record airy_oct_repeat_record = {sizeof(struct oct_repeat), parse_repeat,
+                                                       print_repeat};
 
 /* ---- where frames go ---- */
 
@@ -105,7 +105,7 @@ static airy_status drop(struct oct_live *l, uint64_t frames)
 
 static bool is_over(const struct oct_live *l)
 {
-    return oct_is_stopped(l->patience) || l->frames >= l->total ||
+    return airy_oct_is_stopped(l->patience) || l->frames >= l->total ||
            (l->seconds > 0 && now() - l->start >= l->seconds);
 }
 
@@ -130,7 +130,7 @@ static airy_status take_wait(struct oct_live *l, void **buffer)
 static void wait_until(const struct oct_live *l, double due)
 {
     const double exact = 100e-6, longest = 0.05;
-    for (double left; (left = due - now()) > 0 && !oct_is_stopped(l->patience);) {
+    for (double left; (left = due - now()) > 0 && !airy_oct_is_stopped(l->patience);) {
         if (left < exact)
             continue;
         const double nap = left - exact < longest ? left - exact : longest;
@@ -168,7 +168,7 @@ static airy_status bring(struct oct_live *l, void *buffer, size_t *got, const ch
     if (*lent)
         return AIRY_OK;
     if (!l->memory)
-        return oct_source_read(l->source, buffer, *got, got);
+        return airy_oct_source_read(l->source, buffer, *got, got);
     for (size_t i = 0; i < *got; i++)
         memcpy((char *)buffer + i * bytes, l->memory + (l->frames + i) % l->count * bytes, bytes);
     return AIRY_OK;
@@ -241,7 +241,7 @@ static airy_status load(struct oct_live *l)
         l->memory = malloc(size);
     AIRY_FAIL_HINT_IF(!l->memory, AIRY_ERR_MEMORY, AIRY_HINT_FRAMES, AIRY_SUBJECT_NONE,
                       "out of memory for %llu frames to repeat", (unsigned long long)s->frames);
-    AIRY_TRY(oct_source_read(l->source, l->memory, (size_t)s->frames, &l->count));
+    AIRY_TRY(airy_oct_source_read(l->source, l->memory, (size_t)s->frames, &l->count));
     AIRY_FAIL_IF(l->count == 0, AIRY_ERR_SHAPE, "%s: no frame is in it", s->input.name);
     return AIRY_OK;
 }
@@ -288,7 +288,7 @@ static airy_status start_thread(struct oct_live *l)
     return AIRY_OK;
 }
 
-airy_status oct_live_start(struct oct_live **live, const struct oct_live_start *start)
+airy_status airy_oct_live_start(struct oct_live **live, const struct airy_oct_live_start *start)
 {
     struct oct_live *l = *live = calloc(1, sizeof(*l));
     AIRY_FAIL_IF(!l, AIRY_ERR_MEMORY, "out of memory for a camera");
@@ -302,7 +302,7 @@ airy_status oct_live_start(struct oct_live **live, const struct oct_live_start *
     return start_thread(l);
 }
 
-airy_status oct_live_end(struct oct_live **live, airy_status status)
+airy_status airy_oct_live_end(struct oct_live **live, airy_status status)
 {
     struct oct_live *l = *live;
     if (!l)
@@ -344,7 +344,7 @@ static void wait_drained(struct oct_live *l)
         if (info.waiting != waiting)
             looks = 0;
         waiting = info.waiting;
-        if (oct_is_stopped(l->patience))
+        if (airy_oct_is_stopped(l->patience))
             break;
         usleep(LOOK_US);
     }
@@ -373,7 +373,7 @@ static airy_status feed(struct oct_live *l)
     return AIRY_OK;
 }
 
-airy_status oct_live_feed(struct oct_source *source)
+airy_status airy_oct_live_feed(struct oct_source *source)
 {
     enum { FEED_SLOTS = 64 };
     struct oct_live l = {.source = source, .group = 1, .batch = 1};

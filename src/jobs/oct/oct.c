@@ -53,7 +53,7 @@ static const struct airy_job_row rows[] = {
         .help = "drops and counts frames that find no free buffer, as they come from a camera of "
                 "this line rate",
         .section = "Camera"),
-    RECORD_ROW(repeat, &oct_repeat_record, .name = "repeat", .type = AIRY_PARAMETER_RECORD,
+    RECORD_ROW(repeat, &airy_oct_repeat_record, .name = "repeat", .type = AIRY_PARAMETER_RECORD,
                .affects = AIRY_AFFECTS_ROWS, .argument = "N|Ss",
                .help = "brings the file's frames N times from memory, or for S seconds (60s)"),
     ROW(batch, .name = "batch", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW, .lo = 1,
@@ -83,11 +83,11 @@ static const struct airy_job_row rows[] = {
         .lo = 0, .hi = 1e15, .argument = "N", .fallback = "0, and all for an output of pictures",
         .computed = true, .help = "selects the result that is drawn, counted from 0"),
     RECORD_ROW(
-        enface, &oct_enface_record, .name = "enface", .type = AIRY_PARAMETER_RECORD,
+        enface, &airy_oct_enface_record, .name = "enface", .type = AIRY_PARAMETER_RECORD,
         .affects = AIRY_AFFECTS_WHERE, .argument = "OUT[,Z0:Z1]",
         .help = "writes an image of [frames, lines]: the mean over depth bins Z0 to Z1 - 1, all by "
                 "default"),
-    RECORD_ROW(mip, &oct_mip_record, .name = "mip", .type = AIRY_PARAMETER_RECORD,
+    RECORD_ROW(mip, &airy_oct_mip_record, .name = "mip", .type = AIRY_PARAMETER_RECORD,
                .affects = AIRY_AFFECTS_WHERE, .argument = "OUT[,ALONG]",
                .help =
                    "writes an image of the largest values along depth, [frames, lines], or along "
@@ -204,11 +204,11 @@ static airy_status look_at_first(struct oct_run *r, const airy_array *src, const
         AIRY_TRY_OR(out, airy_oct_learn(r->queue, oct, src));
     AIRY_TRY_OR(out, airy_oct_get_info(oct, &info));
     AIRY_TRY_OR(out, pull_first(r, oct, &info, first, &values));
-    oct_find_peak(&r->peak, values, &info, plain.depth_first);
+    airy_oct_find_peak(&r->peak, values, &info, plain.depth_first);
     if (r->automatic) {
         r->plan.low = 0;
         r->plan.high = 1;
-        oct_limits(values, info.out_lines * info.depth, 5, 99.95, &r->plan.low, &r->plan.high);
+        airy_oct_limits(values, info.out_lines * info.depth, 5, 99.95, &r->plan.low, &r->plan.high);
     }
 out:
     free(values);
@@ -246,7 +246,7 @@ static airy_status learn(struct oct_run *r, const void *frames, size_t want, boo
 static airy_status peek(struct oct_run *r, const void **frames, size_t want, size_t group)
 {
     size_t got = 0;
-    const airy_status status = oct_source_peek(&r->source, frames, want, &got);
+    const airy_status status = airy_oct_source_peek(&r->source, frames, want, &got);
     if (r->v->frames.on_error && airy_status_is_of_frame(status))
         return airy_hinted(
             AIRY_HINT_STATED,
@@ -374,14 +374,14 @@ static airy_status make_configuration(char **text, const struct oct_run *r)
 static airy_status open_results(struct oct_run *r)
 {
     char *text = NULL;
-    if (oct_results_is_stack(r->v))
+    if (airy_oct_results_is_stack(r->v))
         AIRY_TRY(make_configuration(&text, r));
-    const struct oct_results_open open = {.source = &r->source,
-                                          .plan = &r->plan,
-                                          .info = r->info,
-                                          .configuration = text,
-                                          .peak = r->plan.display ? &r->peak : NULL};
-    const airy_status status = oct_results_open(&r->results, r->job, &open);
+    const struct airy_oct_results_open open = {.source = &r->source,
+                                               .plan = &r->plan,
+                                               .info = r->info,
+                                               .configuration = text,
+                                               .peak = r->plan.display ? &r->peak : NULL};
+    const airy_status status = airy_oct_results_open(&r->results, r->job, &open);
     free(text);
     return status;
 }
@@ -400,7 +400,7 @@ static airy_status give_frames(struct oct_run *r, void *buffer, bool *ended)
 {
     const size_t group = r->info.frames_per_result;
     size_t got = 0;
-    AIRY_TRY(oct_source_read(&r->source, buffer, r->batch, &got));
+    AIRY_TRY(airy_oct_source_read(&r->source, buffer, r->batch, &got));
     const bool endless = r->source.frames == UINT64_MAX;
     *ended = got == 0 || (endless && atomic_load(&r->patience.stopped)) ||
              r->source.taken == r->source.frames;
@@ -415,8 +415,8 @@ static airy_status take_result(struct oct_run *r, const airy_oct_result *result)
 {
     AIRY_FAIL_IF(result->status != AIRY_OK, result->status, "frames from %llu: %s",
                  (unsigned long long)result->first_frame, result->message);
-    AIRY_TRY(
-        oct_results_add(&r->results, result->data, result->frames / r->info.frames_per_result));
+    AIRY_TRY(airy_oct_results_add(&r->results, result->data,
+                                  result->frames / r->info.frames_per_result));
     r->patience.done += result->frames;
     return airy_oct_stream_release(r->stream, result);
 }
@@ -447,7 +447,7 @@ static airy_status look_up(struct oct_run *r)
         r->told_ns = now;
         AIRY_TRY(put_camera(r));
     }
-    const bool goes_on = oct_goes_on(p);
+    const bool goes_on = airy_oct_goes_on(p);
     AIRY_FAIL_HINT_IF(!goes_on && p->total && p->done < p->total, AIRY_ERR_CANCELLED,
                       AIRY_HINT_NONE, AIRY_SUBJECT_NONE, "stopped after %zu of %zu frames", p->done,
                       p->total);
@@ -476,25 +476,25 @@ static airy_status pump(struct oct_run *r)
 
 static airy_status run_stream(struct oct_run *r)
 {
-    const bool is_live = oct_is_live(r->job);
+    const bool is_live = airy_oct_is_live(r->job);
     const struct oct_values *v = r->v;
     const airy_oct_stream_params params = {.frames = r->batch,
                                            .slots = v->buffers ? v->buffers
                                                     : is_live  ? 0
                                                                : SLOTS};
-    const struct oct_live_start start = {.source = &r->source,
-                                         .device = r->device,
-                                         .memory = &r->memory,
-                                         .group = r->info.frames_per_result,
-                                         .batch = r->batch};
+    const struct airy_oct_live_start start = {.source = &r->source,
+                                              .device = r->device,
+                                              .memory = &r->memory,
+                                              .group = r->info.frames_per_result,
+                                              .batch = r->batch};
     AIRY_TRY(airy_oct_stream_create(&r->stream, r->oct, &params));
     if (r->source.first) /* frames keep their numbers: flip asks for them */
         AIRY_TRY(airy_oct_stream_drop(r->stream, r->source.first));
     airy_status status = AIRY_OK;
     if (is_live) {
-        struct oct_live_start with = start;
+        struct airy_oct_live_start with = start;
         with.stream = r->stream;
-        status = oct_live_start(&r->live, &with);
+        status = airy_oct_live_start(&r->live, &with);
     } else if (r->source.frames != UINT64_MAX) {
         r->patience.total = (size_t)r->source.frames;
     }
@@ -504,7 +504,7 @@ static airy_status run_stream(struct oct_run *r)
     if (status == AIRY_OK)
         status = pump(r);
     r->seconds = (double)(airy_clock_ns() - begin) / 1e9;
-    return oct_live_end(&r->live, status);
+    return airy_oct_live_end(&r->live, status);
 }
 
 static airy_run_params run_params(const struct oct_run *r)
@@ -523,7 +523,7 @@ static airy_run_params run_params(const struct oct_run *r)
 static airy_status take_results(void *user, const void *data, size_t count)
 {
     struct oct_run *r = user;
-    return oct_results_add(&r->results, data, count);
+    return airy_oct_results_add(&r->results, data, count);
 }
 
 static airy_status run_file(struct oct_run *r)
@@ -550,7 +550,7 @@ static airy_status run_file(struct oct_run *r)
 static json_t *peak_json(const struct oct_run *r)
 {
     const struct oct_peak *peak = &r->results.peak;
-    const double um = oct_depth_um(&r->info);
+    const double um = airy_oct_depth_um(&r->info);
     if (!isfinite(peak->value))
         return json_null();
     return json_pack("{s:f, s:I, s:I, s:o}", "value", peak->value, "line", (json_int_t)peak->line,
@@ -568,7 +568,7 @@ static airy_status put_texts(const struct oct_run *r)
     AIRY_TRY(airy_job_put_json(
         job, "display", plan->display ? json_pack("[f,f]", plan->low, plan->high) : json_null()));
     AIRY_TRY(airy_job_put_json(job, "peak", peak_json(r)));
-    if (r->stream && oct_is_live(job))
+    if (r->stream && airy_oct_is_live(job))
         AIRY_TRY(put_camera(r));
     return r->v->output ? airy_job_put_text(job, "output", r->v->output) : AIRY_OK;
 }
@@ -577,7 +577,7 @@ static void put_numbers(const struct oct_run *r)
 {
     airy_job *job = r->job;
     const airy_oct_info *info = &r->info;
-    const double um = oct_depth_um(info), bin = um > 0 ? um : 1,
+    const double um = airy_oct_depth_um(info), bin = um > 0 ? um : 1,
                  first = (double)r->plan.depth_first,
                  depth[2] = {first * bin, (first + (double)info->depth - 1) * bin},
                  raw = (double)(r->results.frames * info->frames_per_result),
@@ -627,7 +627,7 @@ static double measure_rate(struct oct_run *r)
 {
     const void *frames = r->source.head;
     size_t got = r->source.head_count;
-    if (!frames && oct_source_peek(&r->source, &frames, r->batch, &got) != AIRY_OK)
+    if (!frames && airy_oct_source_peek(&r->source, &frames, r->batch, &got) != AIRY_OK)
         return 0;
     got -= got % r->info.frames_per_result;
     return got ? measure_batch(r, frames, got) : 0;
@@ -638,12 +638,12 @@ static airy_status put_plan(struct oct_run *r)
 {
     airy_job *job = r->job;
     const airy_oct_info *info = &r->info;
-    const double um = oct_depth_um(info);
+    const double um = airy_oct_depth_um(info);
     const uint64_t frames = r->source.frames;
     uint64_t slots = r->v->buffers ? r->v->buffers : SLOTS,
              bytes = slots * (r->batch * r->source.input.frame_bytes +
                               r->batch / info->frames_per_result * info->result_bytes);
-    if (oct_is_file(&r->source)) {
+    if (airy_oct_is_file(&r->source)) {
         const airy_oct *const octs[] = {r->oct};
         const airy_run_params params = run_params(r);
         AIRY_TRY(airy_oct_stack_plan(&r->run, r->source.input.stack, octs, 1, &params));
@@ -676,11 +676,11 @@ static airy_status open_run(airy_job *job, void *state)
     struct oct_run *r = state;
     *r = (struct oct_run){.job = job, .v = job->values, .patience = {.job = job}};
     r->source = (struct oct_source){.job = job, .v = r->v, .patience = &r->patience};
-    AIRY_TRY(oct_source_open(&r->source));
+    AIRY_TRY(airy_oct_source_open(&r->source));
     if (r->v->feed)
         return AIRY_OK;
     r->plan = r->source.config.params;
-    AIRY_TRY(oct_results_adapt(job, &r->plan));
+    AIRY_TRY(airy_oct_results_adapt(job, &r->plan));
     r->automatic = r->plan.display && !r->source.config.has_range;
     AIRY_TRY(airy_job_open_device(job, &r->device, &r->v->compute));
     AIRY_TRY(airy_queue_create(&r->queue, r->device));
@@ -693,11 +693,11 @@ static airy_status run(airy_job *job, void *state)
 {
     struct oct_run *r = state;
     if (r->v->feed)
-        return oct_live_feed(&r->source);
+        return airy_oct_live_feed(&r->source);
     AIRY_TRY(open_results(r));
-    AIRY_TRY(oct_is_file(&r->source) ? run_file(r) : run_stream(r));
+    AIRY_TRY(airy_oct_is_file(&r->source) ? run_file(r) : run_stream(r));
     AIRY_TRY(put_texts(r));
-    AIRY_TRY(oct_results_finish(&r->results));
+    AIRY_TRY(airy_oct_results_finish(&r->results));
     put_numbers(r);
     if (r->source.cut[0])
         airy_job_message(job, AIRY_LOG_ERROR, "%s", r->source.cut);
@@ -709,10 +709,10 @@ static void close_run(void *state)
     struct oct_run *r = state;
     airy_oct_stream_destroy(&r->stream);
     airy_host_destroy(&r->memory);
-    oct_results_close(&r->results);
+    airy_oct_results_close(&r->results);
     airy_oct_destroy(&r->oct);
     airy_queue_destroy(&r->queue);
-    oct_source_close(&r->source);
+    airy_oct_source_close(&r->source);
 }
 
 #define REFUSE_IF(cond, ...)                                                                       \
@@ -722,17 +722,17 @@ static airy_status check(airy_job *job)
 {
     const struct oct_values *v = job->values;
     const size_t *frames = v->frames.frames;
-    const bool ring = oct_ring_name(&v->raw);
+    const bool ring = airy_oct_ring_name(&v->raw);
     const char *of_file = airy_job_is_set(job, "line-rate") ? "line-rate"
                           : airy_job_is_set(job, "repeat")  ? "repeat"
                           : airy_job_is_set(job, "frames")  ? "frames"
                                                             : NULL;
     REFUSE_IF(!v->plan, "%s is missing", "plan");
-    AIRY_TRY(oct_results_check(job));
+    AIRY_TRY(airy_oct_results_check(job));
     REFUSE_IF(airy_job_is_set(job, "frames") && frames[2] != 1,
               "%s %zu:%zu:%zu: expected FIRST:LAST, frames follow each other", "frames", frames[0],
               frames[1], frames[2]);
-    REFUSE_IF(v->frames.on_error && (v->feed || oct_is_live(job)),
+    REFUSE_IF(v->frames.on_error && (v->feed || airy_oct_is_live(job)),
               "%s skip is for files, not for a camera's frames", "on-error");
     REFUSE_IF(ring && of_file, "%s is for files; a ring's frames come as they are put", of_file);
     REFUSE_IF(v->feed && (v->output || v->explain || airy_job_is_set(job, "enface") ||

@@ -50,9 +50,9 @@ struct oct_patience {
     size_t done, total; /* what it is told; total 0: not known */
 };
 /* Ask the hook, at most 50 times a second. On the thread of the run. */
-bool oct_goes_on(struct oct_patience *patience);
+bool airy_oct_goes_on(struct oct_patience *patience);
 /* Any thread. */
-bool oct_is_stopped(struct oct_patience *patience);
+bool airy_oct_is_stopped(struct oct_patience *patience);
 
 /* ---- raw frames (source.c) ---- */
 
@@ -66,10 +66,10 @@ struct oct_frames {
     void *stored;         /* a frame of another type, which is converted to f32; or NULL */
 };
 /* Close it in any case. AIRY_ERR_UNSUPPORTED: integers of 64 bits. */
-airy_status oct_frames_open(struct oct_frames *frames, const struct airy_job_source *from,
-                            const airy_stack_params *params);
-airy_status oct_frames_read(const struct oct_frames *frames, size_t number, void *frame);
-void oct_frames_close(struct oct_frames *frames);
+airy_status airy_oct_frames_open(struct oct_frames *frames, const struct airy_job_source *from,
+                                 const airy_stack_params *params);
+airy_status airy_oct_frames_read(const struct oct_frames *frames, size_t number, void *frame);
+void airy_oct_frames_close(struct oct_frames *frames);
 
 /* Raw frames and the plan that says what they are. Zeroed is closed. */
 struct oct_source {
@@ -92,34 +92,35 @@ struct oct_source {
 };
 
 /* Close it in any case. */
-airy_status oct_source_open(struct oct_source *source);
+airy_status airy_oct_source_open(struct oct_source *source);
 /*
  * The next frames; *got is smaller than count only at the end. Whole frames of a pipe that ends inside
  * the next one are frames; `cut` says then what the end was like.
  */
-airy_status oct_source_read(struct oct_source *source, void *frames, size_t count, size_t *got);
+airy_status airy_oct_source_read(struct oct_source *source, void *frames, size_t count,
+                                 size_t *got);
 /*
  * The next frames without taking them, once, in front of the first read: *frames lives as long as
  * the source, *got are there.
  */
-airy_status oct_source_peek(struct oct_source *source, const void **frames, size_t count,
-                            size_t *got);
-void oct_source_close(struct oct_source *source);
+airy_status airy_oct_source_peek(struct oct_source *source, const void **frames, size_t count,
+                                 size_t *got);
+void airy_oct_source_close(struct oct_source *source);
 /* Of a packed sample; 0: samples are not packed. */
-size_t oct_packed_bits(const airy_oct_params *plan);
+size_t airy_oct_packed_bits(const airy_oct_params *plan);
 /* The NAME of ring:NAME, or NULL. */
-const char *oct_ring_name(const struct airy_job_source *raw);
+const char *airy_oct_ring_name(const struct airy_job_source *raw);
 /* The frames come as a camera brings them. */
-bool oct_is_live(const airy_job *job);
+bool airy_oct_is_live(const airy_job *job);
 /* The frames can be read at any place: they do not come from a camera or a pipe. */
-bool oct_is_file(const struct oct_source *source);
+bool airy_oct_is_file(const struct oct_source *source);
 
 /* ---- frames as a camera brings them (live.c) ---- */
 
-extern const struct airy_job_record oct_repeat_record;
+extern const struct airy_job_record airy_oct_repeat_record;
 
 struct oct_live;
-struct oct_live_start {
+struct airy_oct_live_start {
     struct oct_source *source;
     airy_oct_stream *stream;
     airy_device *device;
@@ -127,11 +128,11 @@ struct oct_live_start {
     size_t group, batch; /* raw frames of a result, of a buffer */
 };
 /* Begin to bring frames; *live is to be ended in any case. */
-airy_status oct_live_start(struct oct_live **live, const struct oct_live_start *start);
+airy_status airy_oct_live_start(struct oct_live **live, const struct airy_oct_live_start *start);
 /* The outcome of the frames that came, after `status` of the run; *live may be NULL. */
-airy_status oct_live_end(struct oct_live **live, airy_status status);
+airy_status airy_oct_live_end(struct oct_live **live, airy_status status);
 /* Play all frames into the ring of the parameter feed. */
-airy_status oct_live_feed(struct oct_source *source);
+airy_status airy_oct_live_feed(struct oct_source *source);
 
 /* ---- results (results.c) ---- */
 
@@ -142,7 +143,7 @@ struct oct_peak {
 };
 
 struct oct_map; /* a projection that grows by results */
-extern const struct airy_job_record oct_enface_record, oct_mip_record;
+extern const struct airy_job_record airy_oct_enface_record, airy_oct_mip_record;
 
 /* Where results go. Zeroed is closed. */
 struct oct_results {
@@ -165,7 +166,7 @@ struct oct_results {
     bool has_peak;
 };
 
-struct oct_results_open {
+struct airy_oct_results_open {
     const struct oct_source *source;
     const airy_oct_params *plan; /* what the oct was made of */
     airy_oct_info info;
@@ -174,26 +175,26 @@ struct oct_results_open {
 };
 
 /* The values make sense: before anything is opened. */
-airy_status oct_results_check(const airy_job *job);
+airy_status airy_oct_results_check(const airy_job *job);
 /* The output is a file of frames. */
-bool oct_results_is_stack(const struct oct_values *values);
+bool airy_oct_results_is_stack(const struct oct_values *values);
 /* Change what pictures need and the plan does not ask for. */
-airy_status oct_results_adapt(const airy_job *job, airy_oct_params *plan);
+airy_status airy_oct_results_adapt(const airy_job *job, airy_oct_params *plan);
 /* Close it in any case. */
-airy_status oct_results_open(struct oct_results *results, airy_job *job,
-                             const struct oct_results_open *open);
+airy_status airy_oct_results_open(struct oct_results *results, airy_job *job,
+                                  const struct airy_oct_results_open *open);
 /* Results one behind the other. */
-airy_status oct_results_add(struct oct_results *results, const void *data, size_t count);
+airy_status airy_oct_results_add(struct oct_results *results, const void *data, size_t count);
 /* Files take their names, and arrays are the job's. */
-airy_status oct_results_finish(struct oct_results *results);
-void oct_results_close(struct oct_results *results);
+airy_status airy_oct_results_finish(struct oct_results *results);
+void airy_oct_results_close(struct oct_results *results);
 /* Of [out_lines][depth] values. */
-void oct_find_peak(struct oct_peak *peak, const float *values, const airy_oct_info *info,
-                   size_t depth_first);
+void airy_oct_find_peak(struct oct_peak *peak, const float *values, const airy_oct_info *info,
+                        size_t depth_first);
 /* Percentiles of the finite values; false where there is none. */
-bool oct_limits(const float *values, size_t count, double lo_percent, double hi_percent, double *lo,
-                double *hi);
+bool airy_oct_limits(const float *values, size_t count, double lo_percent, double hi_percent,
+                     double *lo, double *hi);
 /* Micrometres of a bin; 0: not known. */
-double oct_depth_um(const airy_oct_info *info);
+double airy_oct_depth_um(const airy_oct_info *info);
 
 #endif

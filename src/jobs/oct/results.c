@@ -12,7 +12,7 @@
 
 enum { MOST_SORTED = 1 << 20 };
 
-double oct_depth_um(const airy_oct_info *info)
+double airy_oct_depth_um(const airy_oct_info *info)
 {
     return info->depth_step_m > 0 ? 1e6 * info->depth_step_m : 0;
 }
@@ -23,8 +23,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-bool oct_limits(const float *values, size_t count, double lo_percent, double hi_percent, double *lo,
-                double *hi)
+bool airy_oct_limits(const float *values, size_t count, double lo_percent, double hi_percent,
+                     double *lo, double *hi)
 {
     const size_t step = count / MOST_SORTED + 1;
     float *sorted = malloc((count / step + 1) * sizeof(*sorted));
@@ -62,8 +62,8 @@ static float find_largest(const float *values, size_t count)
 }
 
 /* A camera goes on meanwhile: of 4,096 lines, number by number, 16 buffers were full before the end. */
-void oct_find_peak(struct oct_peak *peak, const float *values, const airy_oct_info *info,
-                   size_t depth_first)
+void airy_oct_find_peak(struct oct_peak *peak, const float *values, const airy_oct_info *info,
+                        size_t depth_first)
 {
     *peak = (struct oct_peak){.value = (double)NAN};
     for (size_t l = 0; l < info->out_lines; l++) {
@@ -138,9 +138,10 @@ static void print_mip(char *text, size_t size, const void *field)
     snprintf(text, size, "%s%s", map->path, map->along_frames ? ",frames" : ",depth");
 }
 
-const struct airy_job_record oct_enface_record = {sizeof(struct oct_map_values), parse_enface,
-                                                  print_enface},
-                             oct_mip_record = {sizeof(struct oct_map_values), parse_mip, print_mip};
+const struct airy_job_record airy_oct_enface_record = {sizeof(struct oct_map_values), parse_enface,
+                                                       print_enface},
+                             airy_oct_mip_record = {sizeof(struct oct_map_values), parse_mip,
+                                                    print_mip};
 
 /* PNG holds integers. */
 static bool is_png(const char *path)
@@ -279,7 +280,7 @@ static airy_status write_grey(const struct oct_map *m, const airy_image *image, 
     double lo = 0, hi = 1;
     uint8_t *grey = malloc(count);
     AIRY_FAIL_IF(!grey, AIRY_ERR_MEMORY, "%s: out of memory for %zu pixels", m->v->path, count);
-    oct_limits(m->values, count, 1, 99.9, &lo, &hi);
+    airy_oct_limits(m->values, count, 1, 99.9, &lo, &hi);
     for (size_t i = 0; i < count; i++)
         grey[i] = (uint8_t)(255 * fmin(fmax(((double)m->values[i] - lo) / (hi - lo), 0), 1));
     airy_job_message(m->job, AIRY_LOG_WARN, "%s: black is %.4g, white %.4g", m->v->path, lo, hi);
@@ -322,12 +323,12 @@ static void close_map(struct oct_map **map)
 
 /* ---- what is opened ---- */
 
-bool oct_results_is_stack(const struct oct_values *v)
+bool airy_oct_results_is_stack(const struct oct_values *v)
 {
     return v->output && !is_png(v->output);
 }
 
-airy_status oct_results_check(const airy_job *job)
+airy_status airy_oct_results_check(const airy_job *job)
 {
     const struct oct_values *v = job->values;
     AIRY_FAIL_IF(v->output && !is_png(v->output) && !airy_frame_writer_has_format(v->output),
@@ -341,7 +342,7 @@ airy_status oct_results_check(const airy_job *job)
     return check_map(job, "mip", &v->mip, ",depth or ,frames");
 }
 
-airy_status oct_results_adapt(const airy_job *job, airy_oct_params *plan)
+airy_status airy_oct_results_adapt(const airy_job *job, airy_oct_params *plan)
 {
     const struct oct_values *v = job->values;
     const bool drawn = is_png(v->output) || airy_job_is_wanted(job, "picture") ||
@@ -367,9 +368,9 @@ static const char *name_signal(const airy_oct_params *plan, const char **unit)
     return plan->display ? "display" : variance ? "variance" : names[plan->output];
 }
 
-static airy_status open_writer(struct oct_results *r, const struct oct_results_open *o)
+static airy_status open_writer(struct oct_results *r, const struct airy_oct_results_open *o)
 {
-    const double step = oct_depth_um(&r->info);
+    const double step = airy_oct_depth_um(&r->info);
     const uint64_t frames = o->source->frames;
     double *depth = malloc(r->info.depth * sizeof(*depth));
     AIRY_FAIL_IF(!depth, AIRY_ERR_MEMORY, "out of memory for %zu bins", r->info.depth);
@@ -399,7 +400,7 @@ static bool keeps_all(const airy_job *job)
 {
     const struct oct_values *v = job->values;
     const bool others = v->output || airy_job_is_wanted(job, "picture") ||
-                        is_asked(job, "enface") || is_asked(job, "mip") || oct_is_live(job);
+                        is_asked(job, "enface") || is_asked(job, "mip") || airy_oct_is_live(job);
     return airy_job_is_wanted(job, "profiles") || !others;
 }
 
@@ -421,7 +422,8 @@ static airy_status make_room(struct oct_results *r, uint64_t count)
     return AIRY_OK;
 }
 
-airy_status oct_results_open(struct oct_results *r, airy_job *job, const struct oct_results_open *o)
+airy_status airy_oct_results_open(struct oct_results *r, airy_job *job,
+                                  const struct airy_oct_results_open *o)
 {
     const struct oct_values *v = job->values;
     const size_t count = o->info.out_lines * o->info.depth;
@@ -447,7 +449,7 @@ airy_status oct_results_open(struct oct_results *r, airy_job *job, const struct 
         AIRY_TRY(make_room(r, frames / each));
     if (v->output)
         AIRY_TRY(check_path(r, o->source, v->output, true));
-    return oct_results_is_stack(v) ? open_writer(r, o) : AIRY_OK;
+    return airy_oct_results_is_stack(v) ? open_writer(r, o) : AIRY_OK;
 }
 
 /* ---- results ---- */
@@ -510,7 +512,7 @@ static airy_status add_one(struct oct_results *r, const void *result)
         return AIRY_OK;
     const float *values = as_floats(r, result);
     if (first)
-        oct_find_peak(&r->peak, values, &r->info, r->plan->depth_first);
+        airy_oct_find_peak(&r->peak, values, &r->info, r->plan->depth_first);
     if (drawn)
         AIRY_TRY(keep_picture(r, values));
     if (r->enface)
@@ -518,7 +520,7 @@ static airy_status add_one(struct oct_results *r, const void *result)
     return r->mip ? add_to_map(r->mip, values) : AIRY_OK;
 }
 
-airy_status oct_results_add(struct oct_results *r, const void *data, size_t count)
+airy_status airy_oct_results_add(struct oct_results *r, const void *data, size_t count)
 {
     const size_t bytes = r->info.result_bytes;
     if (r->writer)
@@ -560,7 +562,7 @@ static airy_status put_arrays(struct oct_results *r)
     return AIRY_OK;
 }
 
-airy_status oct_results_finish(struct oct_results *r)
+airy_status airy_oct_results_finish(struct oct_results *r)
 {
     const struct oct_values *v = r->v;
     AIRY_FAIL_HINT_IF(r->frames == 0, AIRY_ERR_SHAPE, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
@@ -578,7 +580,7 @@ airy_status oct_results_finish(struct oct_results *r)
     return r->writer ? airy_frame_writer_finish(r->writer) : AIRY_OK;
 }
 
-void oct_results_close(struct oct_results *r)
+void airy_oct_results_close(struct oct_results *r)
 {
     airy_frame_writer_destroy(&r->writer);
     close_map(&r->enface);

@@ -8,7 +8,7 @@
 #define REFUSE_IF(cond, ...)                                                                       \
     AIRY_FAIL_HINT_IF(cond, AIRY_ERR_SHAPE, AIRY_HINT_STATED, AIRY_SUBJECT_NONE, __VA_ARGS__)
 
-bool oct_goes_on(struct oct_patience *p)
+bool airy_oct_goes_on(struct oct_patience *p)
 {
     enum { APART_NS = 20 * 1000 * 1000 };
     const uint64_t now = airy_clock_ns();
@@ -20,29 +20,29 @@ bool oct_goes_on(struct oct_patience *p)
     return !atomic_load(&p->stopped);
 }
 
-bool oct_is_stopped(struct oct_patience *p)
+bool airy_oct_is_stopped(struct oct_patience *p)
 {
-    return p->has_camera ? atomic_load(&p->stopped) : !oct_goes_on(p);
+    return p->has_camera ? atomic_load(&p->stopped) : !airy_oct_goes_on(p);
 }
 
-const char *oct_ring_name(const struct airy_job_source *raw)
+const char *airy_oct_ring_name(const struct airy_job_source *raw)
 {
     return raw->path && strncmp(raw->path, "ring:", 5) == 0 ? raw->path + 5 : NULL;
 }
 
-bool oct_is_live(const airy_job *job)
+bool airy_oct_is_live(const airy_job *job)
 {
     const struct oct_values *v = job->values;
     return airy_job_is_set(job, "line-rate") || airy_job_is_set(job, "repeat") ||
-           oct_ring_name(&v->raw);
+           airy_oct_ring_name(&v->raw);
 }
 
-bool oct_is_file(const struct oct_source *s)
+bool airy_oct_is_file(const struct oct_source *s)
 {
-    return s->input.stack && !s->input.info.is_pipe && !oct_is_live(s->job);
+    return s->input.stack && !s->input.info.is_pipe && !airy_oct_is_live(s->job);
 }
 
-size_t oct_packed_bits(const airy_oct_params *plan)
+size_t airy_oct_packed_bits(const airy_oct_params *plan)
 {
     return plan->packing == AIRY_OCT_PACKING_10   ? 10
            : plan->packing == AIRY_OCT_PACKING_12 ? 12
@@ -52,7 +52,7 @@ size_t oct_packed_bits(const airy_oct_params *plan)
 /* Elements of a line as they lie in a file. */
 static size_t line_width(const airy_oct_params *plan)
 {
-    const size_t bits = oct_packed_bits(plan);
+    const size_t bits = airy_oct_packed_bits(plan);
     return bits ? (plan->samples * bits + 7) / 8 : plan->samples;
 }
 
@@ -74,8 +74,8 @@ static airy_status open_array(airy_stack **stack, const airy_host_view *view, si
     return airy_stack_create_array(stack, view->data, view->dtype, shape);
 }
 
-airy_status oct_frames_open(struct oct_frames *f, const struct airy_job_source *from,
-                            const airy_stack_params *params)
+airy_status airy_oct_frames_open(struct oct_frames *f, const struct airy_job_source *from,
+                                 const airy_stack_params *params)
 {
     const char *path = from->path;
     *f = (struct oct_frames){.dtype = AIRY_DTYPE_F32, .name = path ? path : "array"};
@@ -98,7 +98,7 @@ airy_status oct_frames_open(struct oct_frames *f, const struct airy_job_source *
     return AIRY_OK;
 }
 
-airy_status oct_frames_read(const struct oct_frames *f, size_t number, void *frame)
+airy_status airy_oct_frames_read(const struct oct_frames *f, size_t number, void *frame)
 {
     const size_t count = f->info.height * f->info.width;
     const airy_image one = {.dtype = f->info.dtype, .ndim = 1, .shape = {count}, .data = f->stored};
@@ -109,7 +109,7 @@ airy_status oct_frames_read(const struct oct_frames *f, size_t number, void *fra
     return AIRY_OK;
 }
 
-void oct_frames_close(struct oct_frames *f)
+void airy_oct_frames_close(struct oct_frames *f)
 {
     airy_stack_destroy(&f->stack);
     free(f->stored);
@@ -140,7 +140,7 @@ static airy_status check_raw(const struct oct_source *s)
               "plan %s: byte_order = big with dtype = %s, which is read in the machine's order "
               "only; swap the bytes of %s",
               plan, airy_dtype_name(converted), path);
-    REFUSE_IF(converted && oct_ring_name(&s->v->raw),
+    REFUSE_IF(converted && airy_oct_ring_name(&s->v->raw),
               "plan %s: dtype = %s, but frames of a ring buffer are not converted, expected u8, "
               "u16, i16 or f32",
               plan, airy_dtype_name(converted));
@@ -154,7 +154,7 @@ static airy_status check_width(const struct oct_source *s)
 {
     const airy_oct_params *p = &s->config.params;
     const char *from = s->config.samples_from;
-    const size_t bits = oct_packed_bits(p);
+    const size_t bits = airy_oct_packed_bits(p);
     char what[256], packed[32] = "";
     if (bits)
         snprintf(packed, sizeof(packed), " of %zu bits", bits);
@@ -173,7 +173,7 @@ static airy_status complete_plan(struct oct_source *s)
     airy_oct_params *p = &s->config.params;
     const airy_stack_info *info = &s->input.info;
     const char *plan = s->v->plan, *name = s->input.name;
-    const size_t bits = oct_packed_bits(p);
+    const size_t bits = airy_oct_packed_bits(p);
     REFUSE_IF(s->config.header_bytes,
               "plan %s: header_bytes = %llu, but %s is no headerless file; leave it out", plan,
               (unsigned long long)s->config.header_bytes, name);
@@ -204,7 +204,7 @@ static airy_status skip(const struct oct_source *s)
     void *frame = malloc(s->input.frame_bytes);
     AIRY_FAIL_IF(!frame, AIRY_ERR_MEMORY, "out of memory for a frame");
     for (size_t i = 0; i < s->first && status == AIRY_OK; i++)
-        status = oct_frames_read(&s->input, i, frame);
+        status = airy_oct_frames_read(&s->input, i, frame);
     free(frame);
     return status;
 }
@@ -242,9 +242,9 @@ static airy_status wait_ring(struct oct_source *s)
     enum { LOOKS = 100, LOOK_NS = 100 * 1000 * 1000 };
     airy_status status = AIRY_ERR_NOT_FOUND;
     for (int i = 0; i < LOOKS && status == AIRY_ERR_NOT_FOUND; i++) {
-        AIRY_FAIL_IF(oct_is_stopped(s->patience), AIRY_ERR_CANCELLED, "stopped before %s was there",
-                     s->v->raw.path);
-        status = airy_ring_open(&s->ring, oct_ring_name(&s->v->raw), LOOK_NS);
+        AIRY_FAIL_IF(airy_oct_is_stopped(s->patience), AIRY_ERR_CANCELLED,
+                     "stopped before %s was there", s->v->raw.path);
+        status = airy_ring_open(&s->ring, airy_oct_ring_name(&s->v->raw), LOOK_NS);
     }
     return status;
 }
@@ -261,7 +261,7 @@ static airy_status open_ring(struct oct_source *s)
         .name = s->v->raw.path,
         .dtype = plan->dtype,
         .frame_bytes = plan->lines * line_width(plan) *
-                       (oct_packed_bits(plan) ? 1 : airy_dtype_size(plan->dtype))};
+                       (airy_oct_packed_bits(plan) ? 1 : airy_dtype_size(plan->dtype))};
     REFUSE_IF(s->input.frame_bytes != info.frame_bytes,
               "%s has frames of %zu bytes, those of plan %s have %zu", s->v->raw.path,
               info.frame_bytes, s->v->plan, s->input.frame_bytes);
@@ -291,7 +291,7 @@ static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_
     enum { PATIENCE_NS = 100 * 1000 * 1000 };
     bool ended = false;
     *got = 0;
-    while (*got < count && !ended && !oct_is_stopped(s->patience)) {
+    while (*got < count && !ended && !airy_oct_is_stopped(s->patience)) {
         airy_ring_frame frame;
         AIRY_TRY(
             airy_ring_copy(s->ring, to + *got * s->input.frame_bytes, &frame, PATIENCE_NS, &ended));
@@ -321,8 +321,8 @@ static airy_status read_frames(struct oct_source *s, char *frames, size_t count,
     const bool is_pipe = s->input.info.is_pipe;
     airy_status status = AIRY_OK;
     for (*got = 0; *got < count; ++*got, s->number++) {
-        status =
-            oct_frames_read(&s->input, (size_t)s->number, frames + *got * s->input.frame_bytes);
+        status = airy_oct_frames_read(&s->input, (size_t)s->number,
+                                      frames + *got * s->input.frame_bytes);
         if (status != AIRY_OK)
             break;
     }
@@ -348,10 +348,10 @@ static airy_status read_more(struct oct_source *s, void *frames, size_t count, s
 static bool is_unwanted(void *user)
 {
     const struct oct_source *s = user;
-    return oct_is_stopped(s->patience);
+    return airy_oct_is_stopped(s->patience);
 }
 
-airy_status oct_source_open(struct oct_source *s)
+airy_status airy_oct_source_open(struct oct_source *s)
 {
     const struct oct_values *v = s->v;
     AIRY_TRY(airy_oct_config_read(&s->config, v->plan));
@@ -359,7 +359,7 @@ airy_status oct_source_open(struct oct_source *s)
         s->config.params.compat = (airy_oct_compat)v->compat;
     const airy_oct_params *plan = &s->config.params;
     s->input.name = v->raw.path;
-    if (oct_ring_name(&v->raw))
+    if (airy_oct_ring_name(&v->raw))
         return open_ring(s);
     const airy_dtype converted = s->config.converted;
     const airy_raw_frames raw = {.dtype = converted ? converted : plan->dtype,
@@ -373,7 +373,7 @@ airy_status oct_source_open(struct oct_source *s)
                                       .pipe = true,
                                       .stop = is_unwanted,
                                       .stop_user = s};
-    const airy_status status = oct_frames_open(&s->input, &v->raw, &params);
+    const airy_status status = airy_oct_frames_open(&s->input, &v->raw, &params);
     if (status == AIRY_ERR_PARAM && (raw.height == 0 || raw.width == 0))
         return check_raw(s);
     AIRY_TRY(status);
@@ -381,7 +381,8 @@ airy_status oct_source_open(struct oct_source *s)
     return choose_frames(s);
 }
 
-airy_status oct_source_peek(struct oct_source *s, const void **frames, size_t count, size_t *got)
+airy_status airy_oct_source_peek(struct oct_source *s, const void **frames, size_t count,
+                                 size_t *got)
 {
     const size_t most = count < s->frames ? count : (size_t)s->frames;
     s->head = most < SIZE_MAX / s->input.frame_bytes ? malloc(most * s->input.frame_bytes + 1)
@@ -393,7 +394,7 @@ airy_status oct_source_peek(struct oct_source *s, const void **frames, size_t co
     return status;
 }
 
-airy_status oct_source_read(struct oct_source *s, void *frames, size_t count, size_t *got)
+airy_status airy_oct_source_read(struct oct_source *s, void *frames, size_t count, size_t *got)
 {
     char *to = frames;
     const uint64_t left = s->frames - s->taken;
@@ -411,9 +412,9 @@ airy_status oct_source_read(struct oct_source *s, void *frames, size_t count, si
     return status;
 }
 
-void oct_source_close(struct oct_source *s)
+void airy_oct_source_close(struct oct_source *s)
 {
-    oct_frames_close(&s->input);
+    airy_oct_frames_close(&s->input);
     airy_ring_destroy(&s->ring);
     airy_oct_config_free(&s->config);
     free(s->head);
