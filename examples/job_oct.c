@@ -1,5 +1,5 @@
 /*
- * OCT of a file: the depth profiles of all lines as an array. The file is simulated by a job, too.
+ * OCT of a file: the depth profiles of all lines as an array. Another job simulates the file.
  *
  * Build: cc job_oct.c $(pkg-config --cflags --libs airy)
  * Run:   ./job_oct RAW.npy PLAN.json

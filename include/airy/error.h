@@ -110,10 +110,10 @@ typedef enum airy_hint {
     AIRY_HINT_GIVE_BEAM,       /**< give the beam's place in pixels */
     AIRY_HINT_GIVE_DETECTOR,   /**< name the detector, or give its pixel size */
     AIRY_HINT_HOLD_PIXELS,     /**< take files of different pixel sizes one by one, or give one */
-    AIRY_HINT_HOLD_DISTANCE,   /**< the same of distances */
-    AIRY_HINT_HOLD_CENTER,     /**< the same of beam centres */
-    AIRY_HINT_HOLD_WAVELENGTH, /**< the same of wavelengths */
-    AIRY_HINT_HOLD_TILT,       /**< the same of angles of the detector */
+    AIRY_HINT_HOLD_DISTANCE,   /**< take files of different distances one by one, or give one */
+    AIRY_HINT_HOLD_CENTER,     /**< take files of different beam centres one by one, or give one */
+    AIRY_HINT_HOLD_WAVELENGTH, /**< take files of different wavelengths one by one, or give one */
+    AIRY_HINT_HOLD_TILT,       /**< take files of different tilts one by one, or give one */
     AIRY_HINT_FRAME,           /**< choose one frame */
     AIRY_HINT_COUNT
 } airy_hint;

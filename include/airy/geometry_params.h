@@ -73,7 +73,7 @@ AIRY_API airy_status airy_geometry_resolve(airy_geometry *geometry,
                                            const airy_stack_meta *meta, size_t height,
                                            size_t width);
 /**
- * Demand that all files of a stack state the same of what the geometry takes from them
+ * Fail where the files of a stack state different values of what the geometry takes from them
  * (airy_stack_hold_geometry).
  *
  * @param first  NULL, or another stack whose first file the files must agree with

@@ -146,7 +146,7 @@ static json_t *option_values(const json_t *words)
         const char *argument = word[2 + length] ? word + 2 + length + 1 : NULL;
         if (compared_otherwise(name))
             continue;
-        /* One that may be given several times counts by its place, too. */
+        /* An option that is given several times is compared by its place, too. */
         for (int again = 2; json_object_get(values, name) && again < 100; again++)
             snprintf(name, sizeof(name), "%.*s (%d)", (int)(length < 40 ? length : 40), word + 2,
                      again);

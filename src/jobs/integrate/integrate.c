@@ -225,10 +225,8 @@ static airy_status run_integration(airy_job *job, void *state)
     AIRY_TRY(airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
                                   &info));
     airy_job_work_ends(job);
-    if (info.bad)
-        airy_job_message(job, AIRY_LOG_WARN, "%zu of %zu frame%s failed, the first: %s", info.bad,
-                         info.frames + info.resumed, info.frames + info.resumed == 1 ? "" : "s",
-                         info.first_error);
+    const airy_status status =
+        airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
     if (info.empty)
         airy_job_message(job, AIRY_LOG_WARN,
                          "no valid pixel is left in %zu of %zu frame%s, the first is frame %zu; "
@@ -236,7 +234,7 @@ static airy_status run_integration(airy_job *job, void *state)
                          info.empty, info.frames, info.frames == 1 ? "" : "s", info.first_empty);
     put_numbers(it, &info);
     AIRY_TRY(airy_integration_put_arrays(it));
-    return info.bad ? AIRY_PARTLY : AIRY_OK;
+    return status;
 }
 
 extern const struct airy_job_kind airy_job_integrate;
