@@ -176,6 +176,56 @@ AIRY_API void airy_context_release(void);
 
 typedef struct airy_job airy_job;
 
+/** What an event reports. */
+typedef enum airy_job_event_kind {
+    AIRY_JOB_EVENT_SERIES_BEGINS = 0, /**< frames begin: once a run, or once for each series of a
+                                           stream */
+    AIRY_JOB_EVENT_ROW,               /**< a row is finished; also a bad one, with its status */
+    AIRY_JOB_EVENT_LOST,              /**< a frame will not come; text says why */
+    AIRY_JOB_EVENT_SERIES_ENDS,       /**< text: a sentence about it; json: its results */
+    AIRY_JOB_EVENT_COUNT
+} airy_job_event_kind;
+
+/** An event of a run. What it points at is valid during the call of the hook, or until the next call
+ * of airy_job_next. */
+typedef struct airy_job_event {
+    airy_job_event_kind kind;
+    airy_status status; /**< of ROW: AIRY_OK, or why it is bad; of SERIES_ENDS: AIRY_OK, AIRY_PARTLY
+                               or a failure */
+    uint64_t series;    /**< the number of the series; 0 where there is one alone */
+    size_t row,
+        frame;     /**< of ROW and LOST: the row of the result, the frame of the stack or series */
+    size_t frames; /**< of SERIES_BEGINS: how many will come; 0: not known */
+    const char *unit;                   /**< of `radial`; "" else */
+    const double *radial;               /**< of SERIES_BEGINS and ROW: [radial_bins] */
+    size_t radial_bins, azimuth_bins;   /**< azimuth_bins 0: one dimension */
+    const float *intensity, *std, *sem; /**< of ROW: [azimuth_bins x radial_bins], NULL: none */
+    const char *text;                   /**< "": none */
+    const char *json;                   /**< of SERIES_ENDS: an object; else NULL */
+    size_t reserved[4];
+} airy_job_event;
+
+/** Take an event; false cancels the run. */
+typedef bool (*airy_job_event_fn)(void *user, const airy_job_event *event);
+
+/** Processes that do one job together (MPI). Each runs the job with the same parameters, and all call
+ * these functions in the same order. */
+typedef struct airy_job_ranks {
+    int rank, size;             /**< of all */
+    int local_rank, local_size; /**< of those on this machine */
+    int node;                   /**< number of this machine */
+    const char *host;           /**< its name */
+    /** Add to a counter that all share, which is 0 at the beginning; return the value before. */
+    int64_t (*add)(void *user, size_t counter, int64_t amount);
+    size_t counters; /**< how many there are */
+    /** Write `bytes` of each rank to `all`, in the order of the ranks; `wait` (may be NULL) is called
+     * from time to time meanwhile. Not 0: failed. */
+    int (*gather)(void *user, const void *mine, size_t bytes, void *all, void (*wait)(void *),
+                  void *wait_user);
+    void *user;
+    size_t reserved[4];
+} airy_job_ranks;
+
 /** Hooks of a job. Zeroed: none. */
 typedef struct airy_job_hooks {
     /** Called on a thread of the job, never on two at once; false cancels the job. */
@@ -183,8 +233,11 @@ typedef struct airy_job_hooks {
     /** Called on the thread inside airy_job_run. NULL: messages go to the log (log.h). A word
      * "NAME=VALUE" in a message is a parameter and a value that it may have. */
     airy_log_fn message;
-    void *user;        /**< of both */
-    void *reserved[6]; /**< NULL */
+    /** Called on a thread of the job, never on two at once. Jobs without rows have no events. */
+    airy_job_event_fn event;
+    void *user;                  /**< of these */
+    const airy_job_ranks *ranks; /**< used until the job is destroyed; NULL: one process */
+    void *reserved[4];           /**< NULL */
 } airy_job_hooks;
 
 /**
@@ -308,6 +361,26 @@ AIRY_API airy_status airy_job_get_plan(const airy_job *job, char **json);
 AIRY_API airy_status airy_job_run(airy_job *job);
 /** Cancel the run, or the next one where none runs. Any thread, also a signal handler. */
 AIRY_API void airy_job_cancel(airy_job *job);
+/**
+ * Start the run on a thread of the job, and return. Events and messages wait for airy_job_next, which
+ * calls the hooks on its own thread. A run over files waits where 64 events wait, or 64 MiB of them; a
+ * stream drops the oldest row then, and airy_job_next counts it (airy_job_event, text).
+ *
+ * Errors: those of airy_job_check; AIRY_ERR_PARAM (it runs already).
+ */
+AIRY_API airy_status airy_job_start(airy_job *job);
+/**
+ * Wait for the next event of a run that was started.
+ *
+ * @param event    out; NULL when the run has ended. It is valid until the next call.
+ * @param timeout  seconds; 0: do not wait; infinite: without end
+ * Errors: AIRY_ERR_TIMED_OUT, AIRY_ERR_PARAM (the job was not started). A run that failed ends here,
+ *         and airy_job_finish says why.
+ */
+AIRY_API airy_status airy_job_next(airy_job *job, const airy_job_event **event, double timeout);
+/** Wait for the end of a run that was started, and return what airy_job_run would return. Events that
+ * nobody has fetched are dropped. AIRY_ERR_PARAM: the job was not started. */
+AIRY_API airy_status airy_job_finish(airy_job *job);
 /** How far the run is, in steps of the job. Any thread. */
 AIRY_API void airy_job_progress(const airy_job *job, size_t *done, size_t *total);
 /** Keep this result in memory, although a file is named for it. AIRY_ERR_NOT_FOUND; during a run

@@ -126,13 +126,12 @@ airy_status airy_job_resolve_geometry(const airy_job *job, airy_geometry *geomet
 {
     const airy_geometry_params given = airy_job_geometry_params(job, values, from->input);
     const bool absorbs = given.sensor.material[0] || given.attenuation != 0;
-    airy_stack_info info;
-    AIRY_TRY(airy_stack_get_info(from->stack, &info));
     if (from->replayed && !airy_geometry_is_given(&given)) /* nothing is taken from the files */
         take_replayed(from->meta, from->replayed);
-    else
+    else if (from->stack)
         AIRY_TRY(airy_geometry_hold(from->stack, NULL, &given));
-    AIRY_TRY(airy_geometry_resolve(geometry, &given, from->meta, info.height, info.width));
+    AIRY_TRY(
+        airy_geometry_resolve(geometry, &given, from->meta, from->info->height, from->info->width));
     AIRY_FAIL_ON_IF(absorbs && !geometry->parallax && !from->uses_absorber, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s goes with parallax%s%s",
                     given.sensor.material[0] ? "sensor" : "attenuation",

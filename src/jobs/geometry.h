@@ -23,7 +23,7 @@ airy_geometry_params airy_job_geometry_params(const airy_job *job,
                                               const struct airy_geometry_values *values,
                                               const char *input);
 /*
- * The geometry of the frames of a stack: of its files, which must agree where it is theirs, of the
+ * The geometry of the frames of a stack, or of a stream (stack NULL): of its files, which must agree where it is theirs, of the
  * result that was replayed, of the PONI file and of the values, in the order of their precedence.
  * `absorber` names another parameter that needs the sensor beside parallax, NULL: the job has none;
  * uses_absorber: it is set.
@@ -33,6 +33,7 @@ airy_geometry_params airy_job_geometry_params(const airy_job *job,
  */
 struct airy_geometry_source {
     airy_stack *stack;
+    const airy_stack_info *info;
     airy_stack_meta *meta;
     const airy_geometry *replayed;
     const char *input; /* what sentences call the files */

@@ -707,6 +707,16 @@ bool airy_job_step(void *user, size_t done, size_t total)
     return proceed && !atomic_load(&job->cancelled);
 }
 
+bool airy_job_takes_events(const airy_job *job)
+{
+    return job->hooks.event != NULL;
+}
+
+bool airy_job_emit(airy_job *job, const airy_job_event *event)
+{
+    return !job->hooks.event || job->hooks.event(job->hooks.user, event);
+}
+
 static void tell(const airy_job *job, airy_log_level level, const char *text)
 {
     if (job->hooks.message)

@@ -76,7 +76,7 @@ struct airy_job_group {
 };
 
 enum {
-    AIRY_JOB_GROUPS = 12,
+    AIRY_JOB_GROUPS = 16,
     AIRY_JOB_ROWS = 128,
     AIRY_JOB_RESULTS = 64,
     AIRY_JOB_NUMBERS_MOST = 8
@@ -176,6 +176,10 @@ bool airy_job_is_set(const airy_job *job, const char *name);
 airy_status airy_job_compute(airy_job *job, const char *name, const char *text);
 /* Add to the plan; the reference is the job's from then on. */
 void airy_job_put_plan(airy_job *job, const char *key, json_t *json);
+/* Whether anybody takes events. */
+bool airy_job_takes_events(const airy_job *job);
+/* Report an event to the job's hook, or to airy_job_next; false: end the run. Not from two threads at once. */
+bool airy_job_emit(airy_job *job, const airy_job_event *event);
 /* Report a message to the job's hook. On the thread inside the run. */
 void airy_job_message(const airy_job *job, airy_log_level level, const char *format, ...)
     AIRY_PRINTF(3, 4);

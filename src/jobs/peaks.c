@@ -245,6 +245,7 @@ static airy_status open_stack(struct search *s)
 static airy_status find_geometry(struct search *s)
 {
     const struct airy_geometry_source from = {.stack = s->stack,
+                                              .info = &s->info,
                                               .meta = &s->meta,
                                               .replayed = s->v->is_replayed ? &s->v->replayed
                                                                             : NULL,
@@ -257,8 +258,9 @@ static airy_status load_pixels(struct search *s)
 {
     const struct airy_bad_values *bad = &s->v->pixels.bad;
     AIRY_TRY(make_params(s->job, &s->params));
-    AIRY_TRY(airy_job_load_pixels(s->job, &s->pixels, &s->v->pixels, s->stack, &s->meta,
-                                  &s->geometry.detector, s->params.compat == AIRY_COMPAT_PYFAI));
+    const struct airy_pixel_frames frames = {.stack = s->stack, .info = &s->info, .meta = &s->meta};
+    AIRY_TRY(airy_job_load_pixels(s->job, &s->pixels, &s->v->pixels, &frames, &s->geometry.detector,
+                                  s->params.compat == AIRY_COMPAT_PYFAI));
     if (s->params.has_dummy && !airy_job_can_be_dummy(bad, s->info.dtype))
         airy_job_message(s->job, AIRY_LOG_WARN,
                          "dummy=%.15g leaves out no pixel: %s has no such value", bad->dummy,

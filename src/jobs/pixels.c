@@ -68,31 +68,39 @@ airy_status airy_job_correction_params(const airy_job *job, airy_integrator_para
                                           airy_fail_context(status, "polarization"));
 }
 
+/* The frames' own mask; *own: malloc'ed where it was read. */
+static airy_status find_mask(const uint8_t **mask, uint8_t **own,
+                             const struct airy_pixel_frames *frames)
+{
+    *mask = frames->mask;
+    if (!frames->stack)
+        return AIRY_OK;
+    AIRY_TRY(airy_memory_calloc((void **)own, frames->info->height, frames->info->width, "a mask"));
+    *mask = *own;
+    return airy_stack_mask(frames->stack, *own);
+}
+
 airy_status airy_job_load_pixels(const airy_job *job, airy_pixels *pixels,
-                                 const struct airy_pixel_values *v, const airy_stack *stack,
-                                 const airy_stack_meta *meta, const airy_detector *detector,
-                                 bool compat)
+                                 const struct airy_pixel_values *v,
+                                 const struct airy_pixel_frames *frames,
+                                 const airy_detector *detector, bool compat)
 {
     airy_image room[6];
     uint8_t *own = NULL;
-    airy_stack_info info;
-    const bool has_mask = meta->has_mask && !airy_source_is_given(&v->mask_only);
-    AIRY_TRY(airy_stack_get_info(stack, &info));
-    if (has_mask)
-        AIRY_TRY(airy_memory_calloc((void **)&own, info.height, info.width, "a mask"));
-    airy_status status = has_mask ? airy_stack_mask(stack, own) : AIRY_OK;
-    const airy_pixel_params params = {.mask = source_of(&v->bad.mask, &room[0]),
-                                      .mask_only = source_of(&v->mask_only, &room[1]),
-                                      .dark = source_of(&v->dark, &room[2]),
-                                      .flat = source_of(&v->flat, &room[3]),
-                                      .absorption = source_of(&v->absorption, &room[4]),
-                                      .variance = source_of(&v->variance, &room[5]),
-                                      .file_mask = own,
-                                      .keep_negative = compat,
-                                      .message = airy_job_pass_message,
-                                      .user = (void *)job};
+    airy_pixel_params params = {.mask = source_of(&v->bad.mask, &room[0]),
+                                .mask_only = source_of(&v->mask_only, &room[1]),
+                                .dark = source_of(&v->dark, &room[2]),
+                                .flat = source_of(&v->flat, &room[3]),
+                                .absorption = source_of(&v->absorption, &room[4]),
+                                .variance = source_of(&v->variance, &room[5]),
+                                .keep_negative = compat,
+                                .message = airy_job_pass_message,
+                                .user = (void *)job};
+    const bool has_mask = frames->meta->has_mask && !airy_source_is_given(&v->mask_only);
+    airy_status status = has_mask ? find_mask(&params.file_mask, &own, frames) : AIRY_OK;
     if (status == AIRY_OK)
-        status = airy_pixels_load(pixels, &params, detector, info.height, info.width);
+        status =
+            airy_pixels_load(pixels, &params, detector, frames->info->height, frames->info->width);
     free(own);
     return status;
 }

@@ -21,11 +21,18 @@ airy_status airy_job_check_pixels(const struct airy_pixel_values *values);
 /* What the integrator takes of them without a file. */
 airy_status airy_job_correction_params(const airy_job *job, airy_integrator_params *params,
                                        const struct airy_pixel_values *values);
-/* Masks and corrections of a stack whose first file says `meta`; free them in any case. */
+/* Frames that they are for: those of a stack, or without one of a stream, whose mask is `mask`. */
+struct airy_pixel_frames {
+    const airy_stack *stack;
+    const airy_stack_info *info;
+    const airy_stack_meta *meta;
+    const uint8_t *mask;
+};
+/* Masks and corrections; free them in any case. */
 airy_status airy_job_load_pixels(const airy_job *job, airy_pixels *pixels,
-                                 const struct airy_pixel_values *values, const airy_stack *stack,
-                                 const airy_stack_meta *meta, const airy_detector *detector,
-                                 bool compat);
+                                 const struct airy_pixel_values *values,
+                                 const struct airy_pixel_frames *frames,
+                                 const airy_detector *detector, bool compat);
 /*
  * Warn about values that detectors write into gaps, in frames `chosen` of a stack that are part of the
  * result. `count` frames are chosen.

@@ -31,9 +31,18 @@ struct airy_integrate_values {
 
 extern const char *const airy_integrate_layouts[];
 
+/* What stands for the stack where frames come by themselves. */
+struct airy_integration_source {
+    airy_stack_info info; /* frames 0: their number is not known */
+    airy_stack_meta meta;
+    const uint8_t *mask; /* where meta.has_mask */
+    json_t *about;       /* goes into the configuration as "stream" */
+};
+
 /* What is open. */
 struct airy_integration {
     airy_job *job;
+    const struct airy_integration_source *source; /* NULL: a stack */
     const struct airy_integrate_values *v;
     uint64_t begun; /* ns */
     airy_stack *stack;
@@ -47,7 +56,7 @@ struct airy_integration {
     airy_integrator **integrators; /* one a device of the job */
     size_t count;                  /* of these */
     airy_run_params run;
-    size_t frames, rows; /* of the run, and of its result */
+    size_t frames, rows; /* of the run, and of its result; 0: not known */
     airy_roi *rois;
     airy_frame_values *carried;
     size_t carried_count;
@@ -72,6 +81,9 @@ airy_status airy_integration_params(const airy_job *job, airy_integrator_params 
                                     airy_sample_params *sample);
 /* The stages `open` and `close` of the kind. */
 airy_status airy_integration_open(airy_job *job, void *state);
+/* The same without a stack: of what `source` says, which outlives it. */
+airy_status airy_integration_open_source(struct airy_integration *it, airy_job *job,
+                                         const struct airy_integration_source *source);
 void airy_integration_close(void *state);
 /* Room for the rows that stay in memory; handing them over to the job. */
 airy_status airy_integration_open_memory(struct airy_integration *it);

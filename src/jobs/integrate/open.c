@@ -10,6 +10,13 @@
 
 static airy_status open_stack(struct airy_integration *it)
 {
+    if (it->source) {
+        it->info = it->source->info;
+        it->meta = it->source->meta;
+        return it->info.frames ? airy_job_choose_frames(&it->frames, &it->v->frames,
+                                                        it->info.frames, "the series")
+                               : AIRY_OK;
+    }
     AIRY_TRY(airy_job_open_stack(it->job, &it->stack, &it->v->stack));
     AIRY_TRY(airy_stack_get_info(it->stack, &it->info));
     AIRY_TRY(airy_stack_get_meta(it->stack, &it->meta));
@@ -22,6 +29,7 @@ static airy_status open_geometry(struct airy_integration *it, const airy_sample_
 {
     const struct airy_integrate_values *v = it->v;
     const struct airy_geometry_source from = {.stack = it->stack,
+                                              .info = &it->info,
                                               .meta = &it->meta,
                                               .replayed = v->is_replayed ? &v->replayed : NULL,
                                               .input = airy_integration_name(it),
@@ -36,7 +44,7 @@ static airy_status open_geometry(struct airy_integration *it, const airy_sample_
 static airy_status open_monitor(struct airy_integration *it)
 {
     const struct airy_integrate_values *v = it->v;
-    if (!v->monitor)
+    if (!v->monitor || !it->stack)
         return AIRY_OK;
     AIRY_TRY(
         airy_memory_calloc((void **)&it->monitor, it->info.frames, sizeof(double), "monitors"));
@@ -67,7 +75,7 @@ static void choose_run(struct airy_integration *it)
                                 .progress = airy_job_step,
                                 .message = airy_job_frame_message,
                                 .user = it->job};
-    it->rows = (it->frames - 1) / each + 1;
+    it->rows = it->frames ? (it->frames - 1) / each + 1 : 0;
 }
 
 static airy_status open_grid(struct airy_integration *it)
@@ -90,7 +98,7 @@ static airy_status open_grid(struct airy_integration *it)
 static airy_status open_carried(struct airy_integration *it)
 {
     const struct airy_job_list *carry = &it->v->carry;
-    if (carry->count && strcmp(carry->items[0], "none") == 0)
+    if (!it->stack || (carry->count && strcmp(carry->items[0], "none") == 0))
         return AIRY_OK;
     const airy_status status =
         airy_stack_values(&it->carried, &it->carried_count, it->stack,
@@ -255,6 +263,8 @@ static airy_status make_configuration(struct airy_integration *it)
     json_object_set_new(json, "method", json_string(airy_method_name(it->params.method)));
     json_object_set_new(json, "error_model",
                         json_string(airy_error_model_name(it->params.error_model)));
+    if (it->source)
+        json_object_set(json, "stream", it->source->about);
     if (it->params.azimuth_bins)
         json_object_set_new(
             json, "azimuthal",
@@ -267,24 +277,36 @@ static airy_status make_configuration(struct airy_integration *it)
 
 airy_status airy_integration_open(airy_job *job, void *state)
 {
-    struct airy_integration *it = state;
+    return airy_integration_open_source(state, job, NULL);
+}
+
+airy_status airy_integration_open_source(struct airy_integration *it, airy_job *job,
+                                         const struct airy_integration_source *source)
+{
     airy_sample_params sample;
-    *it = (struct airy_integration){.job = job, .v = job->values, .begun = airy_clock_ns()};
+    *it = (struct airy_integration){
+        .job = job, .source = source, .v = job->values, .begun = airy_clock_ns()};
+
     AIRY_TRY(airy_integration_params(job, &it->params, &sample));
     AIRY_TRY(open_stack(it));
     AIRY_TRY(open_geometry(it, &sample));
     choose_run(it);
     AIRY_TRY(open_monitor(it));
     AIRY_TRY(open_around(it));
-    AIRY_TRY(airy_job_load_pixels(job, &it->pixels, &it->v->pixels, it->stack, &it->meta,
-                                  &it->geometry.detector, it->v->pattern.compat != 0));
+    const struct airy_pixel_frames frames = {.stack = it->stack,
+                                             .info = &it->info,
+                                             .meta = &it->meta,
+                                             .mask = source ? source->mask : NULL};
+    AIRY_TRY(airy_job_load_pixels(job, &it->pixels, &it->v->pixels, &frames, &it->geometry.detector,
+                                  it->v->pattern.compat != 0));
     AIRY_TRY(airy_pixels_apply(&it->params, &it->pixels, &it->meta, it->info.dtype));
     AIRY_TRY(open_integrators(it));
     AIRY_TRY(check_regions(it));
     if (it->v->format == FORMAT_NXAZINT)
         name_place(it);
     AIRY_TRY(choose_layout(it));
-    AIRY_TRY(plan(it));
+    if (it->stack)
+        AIRY_TRY(plan(it));
     return make_configuration(it);
 }
 
