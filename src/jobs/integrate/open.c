@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "jobs/configuration.h"
-#include "jobs/integrate/integrate.h"
+#include "jobs/integrate/resume.h"
 
 static airy_status open_stack(struct airy_integration *it)
 {
@@ -242,6 +242,9 @@ static airy_status make_configuration(struct airy_integration *it)
 
 airy_status airy_integration_open(airy_job *job, void *state)
 {
+    const struct airy_integrate_values *v = job->values;
+    if (v->output && !job->only_plans && !airy_integration_may_be_complete(v))
+        AIRY_TRY(airy_integration_check_place(v, v->output));
     return airy_integration_open_source(state, job, NULL);
 }
 
