@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jobs/configuration.h"
+#include "jobs/integrate/notes.h"
 #include "jobs/integrate/resume.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
@@ -220,11 +221,9 @@ static airy_status run_integration(airy_job *job, void *state)
     AIRY_TRY(status);
     status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
-    if (info.empty)
-        airy_job_message(job, AIRY_LOG_WARN,
-                         "no valid pixel is left in %zu of %zu frame%s, the first is frame %zu; "
-                         "saturated, dummy and masked pixels are left out",
-                         info.empty, info.frames, info.frames == 1 ? "" : "s", info.first_empty);
+    airy_integration_warn_gaps(it, it->v->output, NULL);
+    airy_integration_warn_empty(job, info.frames, info.empty, info.first_empty);
+    airy_integration_warn_dummy_unused(it, it->v->output);
     put_numbers(it, &info);
     AIRY_TRY(airy_integration_put_arrays(it));
     return status;

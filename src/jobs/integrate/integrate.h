@@ -69,6 +69,12 @@ struct airy_integration {
     airy_row_arrays memory;
 };
 
+/* Patterns whose largest pixel that counted is a value that detectors write into gaps. */
+struct airy_gap_rows {
+    bool known; /* false: nobody has looked */
+    size_t count, first;
+};
+
 /* What sentences call the frames. */
 static inline const char *airy_integration_name(const struct airy_integration *it)
 {
