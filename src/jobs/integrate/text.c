@@ -49,7 +49,8 @@ airy_status airy_integration_check_output(const struct airy_integrate_values *v,
               "%s: text files are complete or not there; select what is missing by frames",
               "resume");
     REFUSE_IF(airy_has_suffix(output, ".xye") && params->error_model == AIRY_ERROR_MODEL_NONE,
-              "%s '%s' has a column of errors: give error-model, or write .xy", "output", output);
+              "%s '%s' has a column of errors: give error-model=poisson, or write .xy", "output",
+              output);
     return AIRY_OK;
 }
 
