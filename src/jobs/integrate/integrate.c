@@ -109,11 +109,15 @@ static const airy_job_result results[] = {
     {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
     {"bad", AIRY_JOB_NUMBER, NULL, "those of them that are NaN"},
+    {"lost", AIRY_JOB_NUMBER, NULL, "files that did not come, of a run that followed them"},
     {"resumed", AIRY_JOB_NUMBER, NULL, "frames that an earlier run had done"},
     {"seconds", AIRY_JOB_NUMBER, NULL, "the time of the run"},
     {"setup_seconds", AIRY_JOB_NUMBER, NULL, "the time before it"},
     {"stored_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the frames as they are stored"},
     {"decoded_bytes", AIRY_JOB_NUMBER, NULL, "bytes of their pixels"},
+    {"latency", AIRY_JOB_NUMBERS, NULL,
+     "seconds from a frame to its pattern, of a run that followed its input: the median, 99 % and "
+     "the longest"},
     {"configuration", AIRY_JOB_JSON, NULL, "what the patterns were made of"},
     {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
@@ -161,6 +165,7 @@ static airy_status check(airy_job *job)
         const struct airy_output_values output = {.output = v->output};
         AIRY_TRY(airy_job_check_output(&output));
     }
+    AIRY_TRY(airy_integration_check_follow(job));
     AIRY_TRY(airy_job_check_pixels(&v->pixels));
     AIRY_TRY(airy_integration_params(job, &params, &sample));
     AIRY_TRY(airy_params_check(&params, &sample, airy_source_is_given(&v->pixels.variance)));
@@ -180,6 +185,7 @@ static void put_numbers(const struct airy_integration *it, const airy_run_info *
     airy_job *job = it->job;
     airy_job_put_number(job, "frames", (double)info->frames);
     airy_job_put_number(job, "bad", (double)info->bad);
+    airy_job_put_number(job, "lost", (double)it->lost);
     airy_job_put_number(job, "resumed", (double)info->resumed);
     airy_job_put_number(job, "seconds", info->seconds);
     airy_job_put_number(job, "setup_seconds", (double)(job->begun - it->begun) * 1e-9);
@@ -214,16 +220,23 @@ static airy_status prepare_resume(struct airy_integration *it)
     return AIRY_OK;
 }
 
+static airy_status work(struct airy_integration *it, airy_run_info *info)
+{
+    if (it->v->follow.on)
+        return airy_integration_run_follow(it, info);
+    AIRY_TRY(airy_integration_open_memory(it));
+    return airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
+                                info);
+}
+
 static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
     airy_run_info info = {0};
     AIRY_TRY(prepare_resume(it));
-    AIRY_TRY(airy_integration_open_memory(it));
     AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
-    AIRY_TRY(airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
-                                  &info));
+    AIRY_TRY(work(it, &info));
     airy_job_work_ends(job);
     const airy_status status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
@@ -234,7 +247,7 @@ static airy_status run_integration(airy_job *job, void *state)
                          info.empty, info.frames, info.frames == 1 ? "" : "s", info.first_empty);
     put_numbers(it, &info);
     AIRY_TRY(airy_integration_put_arrays(it));
-    return status;
+    return it->lost ? AIRY_PARTLY : status;
 }
 
 extern const struct airy_job_kind airy_job_integrate;
@@ -256,6 +269,7 @@ const struct airy_job_kind airy_job_integrate = {
                {correction_rows, 0},
                {airy_frames_rows, offsetof(struct airy_integrate_values, frames)},
                {run_rows, 0},
+               {airy_follow_rows, offsetof(struct airy_integrate_values, follow)},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
                {airy_host_rows, offsetof(struct airy_integrate_values, compute)}},
     .results = results,
