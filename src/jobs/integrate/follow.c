@@ -47,7 +47,7 @@ static bool is_pattern(const struct airy_integration *it)
 
 /* ---- before the first frame ---- */
 
-airy_status airy_integration_check_follow(const airy_job *job)
+airy_status airy_follow_check(const airy_job *job)
 {
     const struct airy_integrate_values *v = job->values;
     const struct airy_output_values output = {.output = v->output};
@@ -141,7 +141,7 @@ static airy_status try_open(struct airy_integration *it)
     return try_mask(it);
 }
 
-airy_status airy_integration_open_follow(struct airy_integration *it)
+airy_status airy_follow_open(struct airy_integration *it)
 {
     const double begun = airy_follow_now();
     bool told = false;
@@ -164,7 +164,7 @@ airy_status airy_integration_open_follow(struct airy_integration *it)
     return AIRY_OK;
 }
 
-airy_status airy_integration_choose_follow(struct airy_integration *it)
+airy_status airy_follow_choose(struct airy_integration *it)
 {
     const size_t *frames = it->v->frames.frames, first = frames[0],
                  step = frames[2] ? frames[2] : 1,
@@ -316,11 +316,9 @@ static airy_status finish(struct airy_follow *f, airy_status looked, airy_run_in
     fill_info(info, f, &live);
     if (looked != AIRY_OK)
         return airy_error_restore(&f->error);
-    if (f->stopped) {
-        (void)airy_fail(AIRY_ERR_CANCELLED, "stopped after %zu frames",
-                        info->frames + info->resumed);
-        return airy_follow_partial(f, AIRY_ERR_CANCELLED);
-    }
+    if (f->stopped)
+        return airy_job_stopped(f->it->v->output, info->frames + info->resumed, f->frames,
+                                f->it->run.resume);
     if (status != AIRY_OK)
         return explain_failure(f, status);
     report(f, &live);
@@ -374,7 +372,7 @@ static airy_status run(struct airy_follow *f, airy_run_info *info)
     return finish(f, look(f, pattern), info);
 }
 
-airy_status airy_integration_run_follow(struct airy_integration *it, airy_run_info *info)
+airy_status airy_follow_run(struct airy_integration *it, airy_run_info *info)
 {
     struct airy_follow f = {.it = it,
                             .timeout = it->v->follow.timeout,

@@ -17,12 +17,12 @@ struct airy_follow_values {
 extern const struct airy_job_row airy_follow_rows[];
 
 /* Check the values together. */
-airy_status airy_integration_check_follow(const airy_job *job);
+airy_status airy_follow_check(const airy_job *job);
 /* Wait for the first frame; stack, info and meta of the integration are open then. */
-airy_status airy_integration_open_follow(struct airy_integration *it);
+airy_status airy_follow_open(struct airy_integration *it);
 /* Choose the frames of the run, whose number may not be known: frames and the run's end are 0 then. */
-airy_status airy_integration_choose_follow(struct airy_integration *it);
+airy_status airy_follow_choose(struct airy_integration *it);
 /* Take frames until all are there, or no more come. */
-airy_status airy_integration_run_follow(struct airy_integration *it, airy_run_info *info);
+airy_status airy_follow_run(struct airy_integration *it, airy_run_info *info);
 
 #endif

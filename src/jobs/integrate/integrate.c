@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jobs/configuration.h"
+#include "jobs/integrate/resume.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -105,6 +106,7 @@ static const airy_job_result results[] = {
     {"count", AIRY_JOB_ARRAY, "output",
      ROWS "pixels; a split pixel counts in parts; where it is wanted"},
     {"output", AIRY_JOB_TEXT, NULL, "the file that was written"},
+    {"complete_already", AIRY_JOB_JSON, NULL, "true: resume found nothing to do"},
     {"device", AIRY_JOB_TEXT, NULL, "the devices of the run"},
     {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
@@ -165,7 +167,7 @@ static airy_status check(airy_job *job)
         const struct airy_output_values output = {.output = v->output};
         AIRY_TRY(airy_job_check_output(&output));
     }
-    AIRY_TRY(airy_integration_check_follow(job));
+    AIRY_TRY(airy_follow_check(job));
     AIRY_TRY(airy_job_check_pixels(&v->pixels));
     AIRY_TRY(airy_integration_params(job, &params, &sample));
     AIRY_TRY(airy_params_check(&params, &sample, airy_source_is_given(&v->pixels.variance)));
@@ -205,25 +207,10 @@ static airy_status put_texts(const struct airy_integration *it)
     return airy_job_put_devices(it->job);
 }
 
-/* The partial file of an interrupted run was begun with this configuration, if there is one. */
-static airy_status prepare_resume(struct airy_integration *it)
-{
-    char *before = NULL;
-    if (!it->v->resume)
-        return AIRY_OK;
-    AIRY_TRY(airy_job_check_partial(it->job, &it->run.resume, it->v->output, it->configuration,
-                                    &before));
-    if (before) { /* the words of the first run stay in the file */
-        free(it->configuration);
-        it->run.configuration = it->configuration = before;
-    }
-    return AIRY_OK;
-}
-
 static airy_status work(struct airy_integration *it, airy_run_info *info)
 {
     if (it->v->follow.on)
-        return airy_integration_run_follow(it, info);
+        return airy_follow_run(it, info);
     AIRY_TRY(airy_integration_open_memory(it));
     return airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
                                 info);
@@ -233,12 +220,18 @@ static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
     airy_run_info info = {0};
-    AIRY_TRY(prepare_resume(it));
+    if (airy_integration_may_be_complete(it->v))
+        return airy_integration_complete(it);
+    AIRY_TRY(airy_integration_prepare_resume(it, it->v->follow.on));
     AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
-    AIRY_TRY(work(it, &info));
+    airy_status status = work(it, &info);
     airy_job_work_ends(job);
-    const airy_status status =
+    if (status == AIRY_ERR_CANCELLED)
+        return airy_job_stopped(it->v->output, info.frames + info.resumed, it->frames,
+                                it->run.resume);
+    AIRY_TRY(status);
+    status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
     if (info.empty)
         airy_job_message(job, AIRY_LOG_WARN,

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "jobs/configuration.h"
-#include "jobs/integrate/integrate.h"
+#include "jobs/integrate/resume.h"
 
 static airy_status open_stack(struct airy_integration *it)
 {
@@ -18,7 +18,7 @@ static airy_status open_stack(struct airy_integration *it)
                                : AIRY_OK;
     }
     if (it->v->follow.on) {
-        AIRY_TRY(airy_integration_open_follow(it));
+        AIRY_TRY(airy_follow_open(it));
         return it->v->output ? airy_job_keep_stack(it->stack, it->v->output) : AIRY_OK;
     }
     AIRY_TRY(airy_job_open_stack(it->job, &it->stack, &it->v->stack));
@@ -248,6 +248,9 @@ static airy_status make_configuration(struct airy_integration *it)
 
 airy_status airy_integration_open(airy_job *job, void *state)
 {
+    const struct airy_integrate_values *v = job->values;
+    if (v->output && !job->only_plans && !airy_integration_may_be_complete(v))
+        AIRY_TRY(airy_integration_check_place(v, v->output));
     return airy_integration_open_source(state, job, NULL);
 }
 
@@ -263,7 +266,7 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     AIRY_TRY(open_geometry(it, &sample));
     choose_run(it);
     if (it->v->follow.on)
-        AIRY_TRY(airy_integration_choose_follow(it));
+        AIRY_TRY(airy_follow_choose(it));
     AIRY_TRY(open_monitor(it));
     AIRY_TRY(open_around(it));
     const struct airy_pixel_frames frames = {.stack = it->stack,
