@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jobs/configuration.h"
+#include "jobs/integrate/ranks.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -161,6 +162,7 @@ static airy_status check(airy_job *job)
         const struct airy_output_values output = {.output = v->output};
         AIRY_TRY(airy_job_check_output(&output));
     }
+    AIRY_TRY(airy_integration_check_ranks(job));
     AIRY_TRY(airy_job_check_pixels(&v->pixels));
     AIRY_TRY(airy_integration_params(job, &params, &sample));
     AIRY_TRY(airy_params_check(&params, &sample, airy_source_is_given(&v->pixels.variance)));
@@ -214,18 +216,22 @@ static airy_status prepare_resume(struct airy_integration *it)
     return AIRY_OK;
 }
 
-static airy_status run_integration(airy_job *job, void *state)
+static airy_status run_stack(airy_job *job, struct airy_integration *it)
 {
-    struct airy_integration *it = state;
     airy_run_info info = {0};
-    AIRY_TRY(prepare_resume(it));
+    airy_status status = airy_world_is_first(&it->world) ? prepare_resume(it) : AIRY_OK;
+    AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
+    AIRY_TRY(airy_integration_begin_ranks(it));
     AIRY_TRY(airy_integration_open_memory(it));
     AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
-    AIRY_TRY(airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
-                                  &info));
+    AIRY_TRY(airy_integration_has_ranks(it)
+                 ? airy_integration_run_ranks(it, &info)
+                 : airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count,
+                                        &it->run, &info));
     airy_job_work_ends(job);
-    const airy_status status =
+    airy_integration_end_ranks(it);
+    status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
     if (info.empty)
         airy_job_message(job, AIRY_LOG_WARN,
@@ -235,6 +241,13 @@ static airy_status run_integration(airy_job *job, void *state)
     put_numbers(it, &info);
     AIRY_TRY(airy_integration_put_arrays(it));
     return status;
+}
+
+/* What fails on one rank alone ends all. */
+static airy_status run_integration(airy_job *job, void *state)
+{
+    struct airy_integration *it = state;
+    return airy_world_agree(&it->world, run_stack(job, it), NULL, NULL);
 }
 
 extern const struct airy_job_kind airy_job_integrate;
@@ -256,6 +269,7 @@ const struct airy_job_kind airy_job_integrate = {
                {correction_rows, 0},
                {airy_frames_rows, offsetof(struct airy_integrate_values, frames)},
                {run_rows, 0},
+               {airy_ranks_rows, offsetof(struct airy_integrate_values, ranks)},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
                {airy_host_rows, offsetof(struct airy_integrate_values, compute)}},
     .results = results,

@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "jobs/configuration.h"
 #include "jobs/integrate/integrate.h"
+#include "jobs/integrate/ranks.h"
 
 static airy_status open_stack(struct airy_integration *it)
 {
@@ -170,7 +171,7 @@ static airy_status choose_layout(struct airy_integration *it)
 static airy_status open_integrators(struct airy_integration *it)
 {
     airy_job *job = it->job;
-    AIRY_TRY(airy_job_open_devices(job, &it->v->compute));
+    AIRY_TRY(airy_job_open_devices(job, &it->compute));
     it->count = airy_max_size(job->device_count, 1);
     AIRY_TRY(airy_memory_calloc((void **)&it->integrators, it->count, sizeof(airy_integrator *),
                                 "integrators"));
@@ -237,11 +238,11 @@ static airy_status plan(struct airy_integration *it)
                                 "rows", (json_int_t)it->rows, "batch", (json_int_t)run.batch,
                                 "slots", (json_int_t)run.slots, "readers",
                                 (json_int_t)run.readers));
-    AIRY_FAIL_ON_IF(it->v->compute.memory_limit && run.host_bytes > it->v->compute.memory_limit,
+    AIRY_FAIL_ON_IF(it->compute.memory_limit && run.host_bytes > it->compute.memory_limit,
                     AIRY_ERR_MEMORY, AIRY_SUBJECT_PARAMETER,
                     "%s %llu bytes: %zu slots of %zu frames need %llu bytes of the host; lower "
                     "batch or raise the limit",
-                    "memory-limit", (unsigned long long)it->v->compute.memory_limit, run.slots,
+                    "memory-limit", (unsigned long long)it->compute.memory_limit, run.slots,
                     run.batch, (unsigned long long)run.host_bytes);
     return AIRY_OK;
 }
@@ -277,7 +278,8 @@ static airy_status make_configuration(struct airy_integration *it)
 
 airy_status airy_integration_open(airy_job *job, void *state)
 {
-    return airy_integration_open_source(state, job, NULL);
+    struct airy_integration *it = state;
+    return airy_world_agree(&it->world, airy_integration_open_source(it, job, NULL), NULL, NULL);
 }
 
 airy_status airy_integration_open_source(struct airy_integration *it, airy_job *job,
@@ -287,6 +289,8 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     *it = (struct airy_integration){
         .job = job, .source = source, .v = job->values, .begun = airy_clock_ns()};
 
+    it->compute = it->v->compute;
+    airy_world_open(&it->world, job);
     AIRY_TRY(airy_integration_params(job, &it->params, &sample));
     AIRY_TRY(open_stack(it));
     AIRY_TRY(open_geometry(it, &sample));
@@ -300,11 +304,13 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     AIRY_TRY(airy_job_load_pixels(job, &it->pixels, &it->v->pixels, &frames, &it->geometry.detector,
                                   it->v->pattern.compat != 0));
     AIRY_TRY(airy_pixels_apply(&it->params, &it->pixels, &it->meta, it->info.dtype));
+    AIRY_TRY(airy_integration_settle_ranks(it));
     AIRY_TRY(open_integrators(it));
     AIRY_TRY(check_regions(it));
     if (it->v->format == FORMAT_NXAZINT)
         name_place(it);
     AIRY_TRY(choose_layout(it));
+    AIRY_TRY(airy_integration_share_ranks(it));
     if (it->stack)
         AIRY_TRY(plan(it));
     return make_configuration(it);
@@ -316,6 +322,7 @@ void airy_integration_close(void *state)
     for (size_t i = 0; it->integrators && i < it->count; i++)
         airy_integrator_destroy(&it->integrators[i]);
     free(it->integrators);
+    airy_world_close(&it->world);
     airy_stack_destroy(&it->stack);
     airy_detector_arrays_destroy(&it->arrays);
     airy_pixels_free(&it->pixels);
