@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jobs/configuration.h"
+#include "jobs/integrate/rows_events.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -214,13 +215,9 @@ static airy_status prepare_resume(struct airy_integration *it)
     return AIRY_OK;
 }
 
-static airy_status run_integration(airy_job *job, void *state)
+static airy_status run_stack(airy_job *job, struct airy_integration *it)
 {
-    struct airy_integration *it = state;
     airy_run_info info = {0};
-    AIRY_TRY(prepare_resume(it));
-    AIRY_TRY(airy_integration_open_memory(it));
-    AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
     AIRY_TRY(airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
                                   &info));
@@ -234,6 +231,21 @@ static airy_status run_integration(airy_job *job, void *state)
                          info.empty, info.frames, info.frames == 1 ? "" : "s", info.first_empty);
     put_numbers(it, &info);
     AIRY_TRY(airy_integration_put_arrays(it));
+    return status;
+}
+
+static airy_status run_integration(airy_job *job, void *state)
+{
+    struct airy_integration *it = state;
+    AIRY_TRY(prepare_resume(it));
+    AIRY_TRY(airy_integration_open_memory(it));
+    AIRY_TRY(put_texts(it));
+    airy_integration_report_rows(it);
+    AIRY_FAIL_IF(!airy_integration_begins(it, 0, it->frames), AIRY_ERR_CANCELLED,
+                 "cancelled before the first frame");
+    const airy_status status = run_stack(job, it);
+    /* The output is complete: there is nothing to cancel. */
+    (void)airy_integration_ends(it, 0, status);
     return status;
 }
 
