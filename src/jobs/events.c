@@ -94,13 +94,14 @@ static const char *copy_text(char **room, const char *text)
 /* A copy but for the axis; NULL: there is no memory. */
 static struct item *new_item(const airy_job_event *event)
 {
+    const char *text = event->text ? event->text : "";
     const size_t planes = !!event->intensity + !!event->std + !!event->sem;
     size_t bins, size;
     struct item *item = NULL;
     if (airy_mul_size(&bins, event->radial_bins, airy_max_size(event->azimuth_bins, 1)) ||
         airy_mul_size(&size, bins, planes * sizeof(float)) ||
-        __builtin_add_overflow(
-            size, sizeof(*item) + text_bytes(event->text) + text_bytes(event->json), &size) ||
+        __builtin_add_overflow(size, sizeof(*item) + text_bytes(text) + text_bytes(event->json),
+                               &size) ||
         airy_memory_calloc((void **)&item, 1, size, "an event") != AIRY_OK)
         return NULL;
     float *values = item->values;
@@ -110,7 +111,7 @@ static struct item *new_item(const airy_job_event *event)
     item->event.std = copy_plane(&values, event->std, bins);
     item->event.sem = copy_plane(&values, event->sem, bins);
     char *texts = (char *)values;
-    item->event.text = copy_text(&texts, event->text ? event->text : "");
+    item->event.text = copy_text(&texts, text);
     item->event.json = copy_text(&texts, event->json);
     return item;
 }
