@@ -165,8 +165,8 @@ static airy_status begin_change(airy_job *job, const char *function)
 static airy_status set_row(airy_job *job, size_t row, const char *text, airy_job_origin origin)
 {
     const struct airy_job_row *r = job->rows[row];
+    AIRY_TRY(begin_change(job, "airy_job_set")); /* a run would change the origins */
     const uint8_t before = job->origins[row];
-    AIRY_TRY(begin_change(job, "airy_job_set"));
     const bool grows = before == origin && r->p.list && !airy_value_is_array(r, job->fields[row]);
     AIRY_FAIL_ON_IF(before == AIRY_ORIGIN_GIVEN && !grows, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s %.128s: it was set already", r->p.name, text);
