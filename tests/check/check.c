@@ -55,6 +55,7 @@ static const struct {
     {"job_oct", check_job_oct},
     {"job_integrate", check_job_integrate},
     {"job_results", check_job_results},
+    {"job_stream", check_job_stream},
     {"info", check_info},
     {"label", check_label},
     {"element", check_element},

@@ -136,6 +136,7 @@ void check_job_simulate(struct check *c);
 void check_job_oct(struct check *c);
 void check_job_integrate(struct check *c);
 void check_job_results(struct check *c);
+void check_job_stream(struct check *c);
 void check_info(struct check *c);
 void check_job_images(struct check *c);   /* part of check_job */
 void check_job_peaks(struct check *c);    /* part of check_job */

@@ -79,7 +79,7 @@ static const struct airy_job_row stream_rows[] = {
         .help = "connects to receivers that are bound; without it receivers connect"),
     ROW(rate, .name = "rate", .type = AIRY_PARAMETER_REAL, .affects = AIRY_AFFECTS_HOW, .lo = 1e-6,
         .hi = 1e7, .unit = "images/s", .fallback = "as fast as they are taken", .computed = true,
-        .help = "sends images by a clock, and makes good what comes late"),
+        .help = "makes up for what comes late and sends images at this rate"),
     ROW(frames.frames, .name = "frames", .type = AIRY_PARAMETER_RANGE, .affects = AIRY_AFFECTS_ROWS,
         .argument = "A:B[:S]", .fallback = "all", .computed = true,
         .help = "plays the frames from A up to, not including, B in steps of S; one number plays "
@@ -120,10 +120,10 @@ static const struct airy_job_row buffer_rows[] = {
         .help = "limits the messages that wait for one receiver"),
     ROW(patience, .name = "patience", .type = AIRY_PARAMETER_REAL, .affects = AIRY_AFFECTS_HOW,
         .hi = 1e6, .unit = "s", .argument = "T", .fallback = "0",
-        .help = "gives up when no receiver takes a message for so long; 0 waits for ever"),
+        .help = "gives up when no receiver takes a message for this time (0: waits for ever)"),
     ROW(linger, .name = "linger", .type = AIRY_PARAMETER_REAL, .affects = AIRY_AFFECTS_HOW,
         .hi = 1e6, .unit = "s", .argument = "T", .fallback = "30",
-        .help = "waits at most so long for the last messages to leave"),
+        .help = "waits at most this time for the last messages to leave"),
     {{0}, 0, NULL}};
 
 static const struct airy_job_row fault_rows[] = {
