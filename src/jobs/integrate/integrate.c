@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "jobs/configuration.h"
+#include "jobs/integrate/notes.h"
+#include "jobs/integrate/resume.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -105,6 +107,7 @@ static const airy_job_result results[] = {
     {"count", AIRY_JOB_ARRAY, "output",
      ROWS "pixels; a split pixel counts in parts; where it is wanted"},
     {"output", AIRY_JOB_TEXT, NULL, "the file that was written"},
+    {"complete_already", AIRY_JOB_JSON, NULL, "true: resume found nothing to do"},
     {"device", AIRY_JOB_TEXT, NULL, "the devices of the run"},
     {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
@@ -199,39 +202,28 @@ static airy_status put_texts(const struct airy_integration *it)
     return airy_job_put_devices(it->job);
 }
 
-/* The partial file of an interrupted run was begun with this configuration, if there is one. */
-static airy_status prepare_resume(struct airy_integration *it)
-{
-    char *before = NULL;
-    if (!it->v->resume)
-        return AIRY_OK;
-    AIRY_TRY(airy_job_check_partial(it->job, &it->run.resume, it->v->output, it->configuration,
-                                    &before));
-    if (before) { /* the words of the first run stay in the file */
-        free(it->configuration);
-        it->run.configuration = it->configuration = before;
-    }
-    return AIRY_OK;
-}
-
 static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
     airy_run_info info = {0};
-    AIRY_TRY(prepare_resume(it));
+    if (airy_integration_may_be_complete(it->v))
+        return airy_integration_complete(it);
+    AIRY_TRY(airy_integration_prepare_resume(it, false));
     AIRY_TRY(airy_integration_open_memory(it));
     AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
-    AIRY_TRY(airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
-                                  &info));
+    airy_status status =
+        airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run, &info);
     airy_job_work_ends(job);
-    const airy_status status =
+    if (status == AIRY_ERR_CANCELLED)
+        return airy_job_stopped(it->v->output, info.frames + info.resumed, it->frames,
+                                it->run.resume);
+    AIRY_TRY(status);
+    status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
-    if (info.empty)
-        airy_job_message(job, AIRY_LOG_WARN,
-                         "no valid pixel is left in %zu of %zu frame%s, the first is frame %zu; "
-                         "saturated, dummy and masked pixels are left out",
-                         info.empty, info.frames, info.frames == 1 ? "" : "s", info.first_empty);
+    airy_integration_warn_gaps(it, it->v->output, NULL);
+    airy_integration_warn_empty(job, info.frames, info.empty, info.first_empty);
+    airy_integration_warn_dummy_unused(it, it->v->output);
     put_numbers(it, &info);
     AIRY_TRY(airy_integration_put_arrays(it));
     return status;
