@@ -7,32 +7,33 @@
 #include "airy/file.h"
 #include "base/memory.h"
 
-enum { KEYS_MAX = 1000 };
+enum { PEERS_MOST = 1000 };
 
-#define ROW(member, ...) AIRY_JOB_ROW(struct airy_curve_values, member, __VA_ARGS__)
+#define ROW(member, ...)                                                                           \
+    AIRY_JOB_ROW(struct airy_curve_values, member, .type = AIRY_PARAMETER_PATH,                    \
+                 .role = AIRY_ROLE_READ, .affects = AIRY_AFFECTS_HOW, __VA_ARGS__)
 const struct airy_job_row airy_curve_rows[] = {
-    ROW(key, .name = "curve-key", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_READ,
-        .affects = AIRY_AFFECTS_HOW,
-        .help = "encrypts streams with the secret key of this file, which 'airy keys' makes"),
-    ROW(server, .name = "curve-server", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_READ,
-        .affects = AIRY_AFFECTS_HOW,
-        .help = "names the file with the public key of the side that is connected to",
-        .only_with = {"curve-key", NULL}),
-    ROW(allow, .name = "curve-allow", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_READ,
-        .affects = AIRY_AFFECTS_HOW,
-        .help = "names the file with the public keys that may connect to this side, one a line",
-        .only_with = {"curve-key", NULL}),
+    ROW(key, .name = "curve-key",
+        .help = "encrypts the stream, with the secret key of this file ('airy keys' makes one)"),
+    ROW(server, .name = "curve-server",
+        .help = "takes the public key of the side that is connected to from this file"),
+    ROW(allow, .name = "curve-allow",
+        .help = "accepts connections to this side only from the public keys of this file, one a "
+                "line"),
     {{0}, 0, NULL}};
 #undef ROW
 
-airy_status airy_job_check_curve(const struct airy_curve_values *v, bool connects, bool binds)
+airy_status airy_job_check_curve(const struct airy_curve_values *values, bool connects, bool binds)
 {
+    const struct airy_curve_values *v = values;
+    AIRY_FAIL_ON_IF(!v->key && (v->server || v->allow), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s goes with curve-key=FILE, the own secret key",
+                    v->server ? "curve-server" : "curve-allow");
     AIRY_FAIL_ON_IF(v->server && !connects, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s is for the side that connects, and here others connect; give "
-                    "curve-allow=FILE",
+                    "%s is for the side that connects; here others connect: give curve-allow=FILE",
                     "curve-server");
     AIRY_FAIL_ON_IF(v->allow && !binds, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s is for the side that is connected to, and here nobody connects; give "
+                    "%s is for the side that is connected to; here nobody connects: give "
                     "curve-server=FILE",
                     "curve-allow");
     AIRY_FAIL_ON_IF(v->key && binds && !v->allow, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
@@ -44,23 +45,25 @@ airy_status airy_job_check_curve(const struct airy_curve_values *v, bool connect
     return AIRY_OK;
 }
 
-/* Keys have no space, so a line that begins with "# " is a comment. */
-static bool is_key(const char *line)
-{
-    return *line && strncmp(line, "# ", 2) != 0;
-}
+/* The keys with the memory of their texts. */
+struct key_files {
+    airy_stream_keys keys; /* first: it is what callers have */
+    char secret[AIRY_STREAM_KEY_BYTES], server[AIRY_STREAM_KEY_BYTES];
+    char peers[PEERS_MOST][AIRY_STREAM_KEY_BYTES];
+    const char *list[PEERS_MOST];
+};
 
-/* The keys of a text, one a line. */
+/* Lines that begin with "# " are comments: keys have no space. */
 static airy_status take_keys(airy_text *text, const char *path, char (*keys)[AIRY_STREAM_KEY_BYTES],
                              size_t most, size_t *count)
 {
     char *line = NULL;
     for (*count = 0;;) {
         AIRY_TRY(airy_text_next(text, &line));
+        const size_t length = line ? strlen(line) : 0;
         if (!line)
             break;
-        const size_t length = strlen(line);
-        if (!is_key(line))
+        if (length == 0 || strncmp(line, "# ", 2) == 0)
             continue;
         AIRY_FAIL_HINT_IF(length != AIRY_STREAM_KEY_BYTES - 1, AIRY_ERR_FORMAT, AIRY_HINT_STATED,
                           AIRY_SUBJECT_FILE, "'%s': a key has %zu characters, expected %d", path,
@@ -84,50 +87,61 @@ static airy_status read_keys(const char *path, char (*keys)[AIRY_STREAM_KEY_BYTE
     return status;
 }
 
-static airy_status read_secret(struct airy_curve *curve, const char *path)
+static airy_status read_files(struct key_files *k, const airy_stream_key_files *files)
 {
     struct stat about;
     size_t count;
-    AIRY_FAIL_HINT_IF(stat(path, &about) == 0 && about.st_mode & (S_IRWXG | S_IRWXO), AIRY_ERR_IO,
-                      AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
-                      "'%s': others may read this secret key; chmod 600 it", path);
-    curve->keys.secret = curve->secret;
-    return read_keys(path, &curve->secret, 1, &count);
-}
-
-static airy_status read_allowed(struct airy_curve *curve, const char *path)
-{
-    AIRY_TRY(airy_memory_calloc((void **)&curve->peers, KEYS_MAX, sizeof(curve->peers[0]), "keys"));
-    AIRY_TRY(airy_memory_calloc((void **)&curve->list, KEYS_MAX, sizeof(curve->list[0]), "keys"));
-    AIRY_TRY(read_keys(path, curve->peers, KEYS_MAX, &curve->keys.peer_count));
-    for (size_t i = 0; i < curve->keys.peer_count; i++)
-        curve->list[i] = curve->peers[i];
-    curve->keys.peers = curve->list;
+    const bool open = files->secret && stat(files->secret, &about) == 0 &&
+                      about.st_mode & (S_IRWXG | S_IRWXO);
+    AIRY_FAIL_HINT_IF(open, AIRY_ERR_PARAM, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+                      "'%s': others may read this secret key; chmod 600 it", files->secret);
+    if (files->secret) {
+        k->keys.secret = k->secret;
+        AIRY_TRY(read_keys(files->secret, &k->secret, 1, &count));
+    }
+    if (files->server) {
+        k->keys.server = k->server;
+        AIRY_TRY(read_keys(files->server, &k->server, 1, &count));
+    }
+    if (!files->peers)
+        return AIRY_OK;
+    AIRY_TRY(read_keys(files->peers, k->peers, PEERS_MOST, &k->keys.peer_count));
+    for (size_t i = 0; i < k->keys.peer_count; i++)
+        k->list[i] = k->peers[i];
+    k->keys.peers = k->list;
     return AIRY_OK;
 }
 
-airy_status airy_job_open_curve(struct airy_curve *curve, const struct airy_curve_values *v)
+airy_status airy_stream_keys_read(airy_stream_keys **keys, const airy_stream_key_files *files)
 {
-    size_t count;
-    if (v->key)
-        AIRY_TRY(read_secret(curve, v->key));
-    if (v->server) {
-        AIRY_TRY(read_keys(v->server, &curve->server, 1, &count));
-        curve->keys.server = curve->server;
-    }
-    return v->allow ? read_allowed(curve, v->allow) : AIRY_OK;
+    struct key_files *k = NULL;
+    AIRY_FAIL_IF(!keys || !files, AIRY_ERR_PARAM, "airy_stream_keys_read: keys or files is NULL");
+    AIRY_TRY(airy_memory_calloc((void **)&k, 1, sizeof(*k), "keys"));
+    *keys = &k->keys;
+    const airy_status status = read_files(k, files);
+    if (status != AIRY_OK)
+        airy_stream_keys_free(keys);
+    return status;
 }
 
-void airy_job_close_curve(struct airy_curve *curve)
+void airy_stream_keys_free(airy_stream_keys **keys)
 {
-    explicit_bzero(curve->secret, sizeof(curve->secret));
-    free(curve->peers);
-    free(curve->list);
-    *curve = (struct airy_curve){.peers = NULL};
+    if (!keys || !*keys)
+        return;
+    explicit_bzero(*keys, sizeof(struct key_files));
+    free(*keys);
+    *keys = NULL;
 }
 
-const airy_stream_keys *airy_job_curve_keys(const struct airy_curve *curve, bool binds)
+airy_status airy_job_read_curve(airy_stream_keys **keys, const struct airy_curve_values *values)
 {
-    const airy_stream_keys *keys = &curve->keys;
-    return (binds ? keys->peers != NULL : keys->server != NULL) ? keys : NULL;
+    const airy_stream_key_files files = {
+        .secret = values->key, .server = values->server, .peers = values->allow};
+    return values->key ? airy_stream_keys_read(keys, &files) : AIRY_OK;
+}
+
+const airy_stream_keys *airy_curve_side(const airy_stream_keys *keys, bool binds)
+{
+    const bool suits = keys && (binds ? keys->peers != NULL : keys->server != NULL);
+    return suits ? keys : NULL;
 }

@@ -250,7 +250,7 @@ static void check_refused(struct check *c)
         {"to", "tcp://a:70000", AIRY_ERR_PARAM, AIRY_SUBJECT_ADDRESS, "a port of at most 65535"},
         {"connect", "on", AIRY_ERR_PARAM, AIRY_SUBJECT_ADDRESS, "to connect takes a host"},
         {"curve-allow", "a.pub", AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-         "curve-allow goes with curve-key"},
+         "curve-allow goes with curve-key=FILE"},
         {"curve-key", "a.key", AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
          "curve-key: others connect here, and curve-allow=FILE"},
         {"lose", "1/0", AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "lose 1/0: expected 1/N, or"},

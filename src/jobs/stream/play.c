@@ -332,11 +332,10 @@ static airy_status open_sockets(struct play *play)
     const struct airy_play_values *v = s->v;
     for (; play->count < v->to.count; play->count++) {
         struct lane *lane = &play->lanes[play->count];
-        const airy_stream_sender_params params = {
-            .url = v->to.items[play->count],
-            .connect = v->connect,
-            .keys = airy_job_curve_keys(&s->curve, !v->connect),
-            .high_water = (uint32_t)v->high_water};
+        const airy_stream_sender_params params = {.url = v->to.items[play->count],
+                                                  .connect = v->connect,
+                                                  .keys = airy_curve_side(s->keys, !v->connect),
+                                                  .high_water = (uint32_t)v->high_water};
         AIRY_TRY(airy_stream_sender_create(&lane->sender, &params));
         lane->play = play;
         lane->index = play->count;

@@ -249,7 +249,7 @@ static airy_status open_source(airy_job *job, void *state)
                                    .v = v,
                                    .has_rate = airy_job_is_set(job, "rate"),
                                    .has_filter = airy_job_is_set(job, "filter")};
-    AIRY_TRY(airy_job_open_curve(&s->curve, &v->curve));
+    AIRY_TRY(airy_job_read_curve(&s->keys, &v->curve));
     AIRY_TRY(airy_job_open_stack(job, &s->stack, &v->stack));
     AIRY_TRY(airy_stack_get_info(s->stack, &s->info));
     AIRY_TRY(airy_stack_get_meta(s->stack, &s->meta));
@@ -342,7 +342,7 @@ static void close_source(void *state)
     airy_play_free_images(s);
     free(s->mask);
     airy_stack_destroy(&s->stack);
-    airy_job_close_curve(&s->curve);
+    airy_stream_keys_free(&s->keys);
 }
 
 extern const struct airy_job_kind airy_job_stream;

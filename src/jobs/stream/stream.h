@@ -35,7 +35,7 @@ struct airy_play_source {
     airy_job *job;
     const struct airy_play_values *v;
     bool has_rate, has_filter;
-    struct airy_curve curve;
+    airy_stream_keys *keys; /* NULL: none */
     airy_stack *stack;
     airy_stack_info info;
     airy_stack_meta meta;
