@@ -709,12 +709,15 @@ bool airy_job_step(void *user, size_t done, size_t total)
 
 bool airy_job_takes_events(const airy_job *job)
 {
-    return job->hooks.event != NULL;
+    const unsigned wanted = job->hooks.events;
+    return job->hooks.event && (!wanted || (wanted & 1u << AIRY_JOB_EVENT_ROW));
 }
 
 bool airy_job_emit(airy_job *job, const airy_job_event *event)
 {
-    return !job->hooks.event || job->hooks.event(job->hooks.user, event);
+    const airy_job_hooks *hooks = &job->hooks;
+    const bool wanted = hooks->event && (!hooks->events || (hooks->events & 1u << event->kind));
+    return !wanted || hooks->event(hooks->user, event);
 }
 
 static void tell(const airy_job *job, airy_log_level level, const char *text)

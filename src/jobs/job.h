@@ -176,7 +176,7 @@ bool airy_job_is_set(const airy_job *job, const char *name);
 airy_status airy_job_compute(airy_job *job, const char *name, const char *text);
 /* Add to the plan; the reference is the job's from then on. */
 void airy_job_put_plan(airy_job *job, const char *key, json_t *json);
-/* Whether anybody takes events. */
+/* Whether anybody takes events of rows. */
 bool airy_job_takes_events(const airy_job *job);
 /* Report an event to the job's hook, or to airy_job_next; false: end the run. Not from two threads at once. */
 bool airy_job_emit(airy_job *job, const airy_job_event *event);

@@ -48,6 +48,7 @@ struct airy_integration {
     airy_stack *stack;
     airy_stack_info info;
     airy_stack_meta meta;
+    bool file_has_geometry;
     airy_geometry geometry;
     airy_detector_arrays *arrays;
     airy_integrator_params params;
@@ -85,6 +86,8 @@ airy_status airy_integration_open(airy_job *job, void *state);
 airy_status airy_integration_open_source(struct airy_integration *it, airy_job *job,
                                          const struct airy_integration_source *source);
 void airy_integration_close(void *state);
+/* Fill the job's plan. */
+airy_status airy_integration_plan(struct airy_integration *it);
 /* Room for the rows that stay in memory; handing them over to the job. */
 airy_status airy_integration_open_memory(struct airy_integration *it);
 airy_status airy_integration_put_arrays(struct airy_integration *it);

@@ -35,6 +35,7 @@ static airy_status open_geometry(struct airy_integration *it, const airy_sample_
                                               .input = airy_integration_name(it),
                                               .absorber = "sensor-efficiency",
                                               .uses_absorber = v->sensor_efficiency};
+    it->file_has_geometry = it->meta.has_geometry;
     AIRY_TRY(airy_job_resolve_geometry(it->job, &it->geometry, &v->geometry, &from));
     AIRY_TRY(airy_detector_open(&it->arrays, &it->geometry.detector));
     airy_geometry_set_sample(&it->geometry, sample);
@@ -210,42 +211,6 @@ static void name_place(struct airy_integration *it)
     it->run.nxazint = &it->nxazint;
 }
 
-static airy_status plan(struct airy_integration *it)
-{
-    airy_job *job = it->job;
-    airy_integrator_info matrix;
-    airy_run_info run;
-    AIRY_TRY(airy_job_plan_stack(job, &it->info, &it->v->frames));
-    AIRY_TRY(airy_integrator_get_info(it->integrators[0], &matrix));
-    AIRY_TRY(airy_integrate_plan(&run, it->stack, it->integrators, it->count, &it->run));
-    airy_job_put_plan(job, "geometry", json_string(it->geometry.detector.name));
-    airy_job_put_plan(job, "layout", json_string(airy_integrate_layouts[it->layout]));
-    airy_job_put_plan(job, "engine", json_string(matrix.engine));
-    airy_job_put_plan(job, "matrix",
-                      json_pack("{s:I, s:I, s:I, s:I, s:[f, f]}", "pixels",
-                                (json_int_t)matrix.pixels, "valid_pixels",
-                                (json_int_t)matrix.valid_pixels, "entries",
-                                (json_int_t)matrix.entries, "bins", (json_int_t)matrix.bins,
-                                "range", matrix.lower, matrix.upper));
-    airy_job_put_plan(
-        job, "memory",
-        json_pack("{s:I, s:I, s:I, s:I}", "matrix_host_bytes", (json_int_t)matrix.host_bytes,
-                  "matrix_device_bytes", (json_int_t)matrix.device_bytes, "slots_host_bytes",
-                  (json_int_t)run.host_bytes, "slots_device_bytes", (json_int_t)run.device_bytes));
-    airy_job_put_plan(job, "run",
-                      json_pack("{s:I, s:I, s:I, s:I, s:I}", "frames", (json_int_t)it->frames,
-                                "rows", (json_int_t)it->rows, "batch", (json_int_t)run.batch,
-                                "slots", (json_int_t)run.slots, "readers",
-                                (json_int_t)run.readers));
-    AIRY_FAIL_ON_IF(it->v->compute.memory_limit && run.host_bytes > it->v->compute.memory_limit,
-                    AIRY_ERR_MEMORY, AIRY_SUBJECT_PARAMETER,
-                    "%s %llu bytes: %zu slots of %zu frames need %llu bytes of the host; lower "
-                    "batch or raise the limit",
-                    "memory-limit", (unsigned long long)it->v->compute.memory_limit, run.slots,
-                    run.batch, (unsigned long long)run.host_bytes);
-    return AIRY_OK;
-}
-
 static airy_status make_configuration(struct airy_integration *it)
 {
     const struct airy_integrate_values *v = it->v;
@@ -306,7 +271,7 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
         name_place(it);
     AIRY_TRY(choose_layout(it));
     if (it->stack)
-        AIRY_TRY(plan(it));
+        AIRY_TRY(airy_integration_plan(it));
     return make_configuration(it);
 }
 
