@@ -115,6 +115,8 @@ static const airy_job_result results[] = {
     {"stored_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the frames as they are stored"},
     {"decoded_bytes", AIRY_JOB_NUMBER, NULL, "bytes of their pixels"},
     {"configuration", AIRY_JOB_JSON, NULL, "what the patterns were made of"},
+    {"series", AIRY_JOB_NUMBER, NULL, "series of a stream that were taken"},
+    {"lost", AIRY_JOB_NUMBER, NULL, "images of these that did not come or were dropped"},
     {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
 static airy_status check_around(const struct airy_integrate_values *v)
@@ -147,6 +149,7 @@ static airy_status check(airy_job *job)
     const struct airy_integrate_values *v = job->values;
     airy_integrator_params params;
     airy_sample_params sample;
+    AIRY_TRY(airy_integration_check_live(job));
     AIRY_TRY(airy_job_check_geometry(job));
     AIRY_FAIL_ON_IF(v->average && v->sum, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s and sum exclude each other", "average");
@@ -218,6 +221,8 @@ static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
     airy_run_info info = {0};
+    if (airy_integration_is_live(it->v))
+        return airy_integration_run_live(job, it);
     AIRY_TRY(prepare_resume(it));
     AIRY_TRY(airy_integration_open_memory(it));
     AIRY_TRY(put_texts(it));
@@ -257,7 +262,9 @@ const struct airy_job_kind airy_job_integrate = {
                {airy_frames_rows, offsetof(struct airy_integrate_values, frames)},
                {run_rows, 0},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
-               {airy_host_rows, offsetof(struct airy_integrate_values, compute)}},
+               {airy_host_rows, offsetof(struct airy_integrate_values, compute)},
+               {airy_series_rows, offsetof(struct airy_integrate_values, series)},
+               {airy_curve_rows, offsetof(struct airy_integrate_values, series.curve)}},
     .results = results,
     .values_size = sizeof(struct airy_integrate_values),
     .state_size = sizeof(struct airy_integration),

@@ -5,6 +5,7 @@
 #include "airy/pipeline.h"
 #include "jobs/geometry.h"
 #include "jobs/groups.h"
+#include "jobs/integrate/series.h"
 #include "jobs/pattern.h"
 #include "jobs/pixels.h"
 
@@ -19,6 +20,7 @@ struct airy_integrate_values {
     struct airy_pixel_values pixels;
     struct airy_frames_values frames;
     struct airy_compute_values compute;
+    struct airy_series_values series;
     char *output, *instrument, *source, *monitor;
     int format, layout;
     bool sensor_efficiency, mask_saturated, zigzag, resume, force;
@@ -36,7 +38,8 @@ struct airy_integration_source {
     airy_stack_info info; /* frames 0: their number is not known */
     airy_stack_meta meta;
     const uint8_t *mask; /* where meta.has_mask */
-    json_t *about;       /* goes into the configuration as "stream" */
+    const struct airy_compute_values *compute;
+    json_t *about; /* goes into the configuration as "stream" */
 };
 
 /* What is open. */

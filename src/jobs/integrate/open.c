@@ -171,7 +171,7 @@ static airy_status choose_layout(struct airy_integration *it)
 static airy_status open_integrators(struct airy_integration *it)
 {
     airy_job *job = it->job;
-    AIRY_TRY(airy_job_open_devices(job, &it->v->compute));
+    AIRY_TRY(airy_job_open_devices(job, it->source ? it->source->compute : &it->v->compute));
     it->count = airy_max_size(job->device_count, 1);
     AIRY_TRY(airy_memory_calloc((void **)&it->integrators, it->count, sizeof(airy_integrator *),
                                 "integrators"));
@@ -242,7 +242,11 @@ static airy_status make_configuration(struct airy_integration *it)
 
 airy_status airy_integration_open(airy_job *job, void *state)
 {
-    return airy_integration_open_source(state, job, NULL);
+    struct airy_integration *it = state;
+    if (!airy_integration_is_live(job->values))
+        return airy_integration_open_source(it, job, NULL);
+    *it = (struct airy_integration){.job = job, .v = job->values}; /* each series opens its own */
+    return AIRY_OK;
 }
 
 airy_status airy_integration_open_source(struct airy_integration *it, airy_job *job,
