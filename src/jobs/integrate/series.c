@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "jobs/integrate/resume.h"
 #include "jobs/integrate/series_service.h"
 
 enum { SILENCE_S = 20 }; /* nothing has come: worth a word */
@@ -181,8 +182,8 @@ static airy_status check_places(const airy_job *job)
     AIRY_TRY(check_files(job));
     if (!v->output)
         return AIRY_OK;
-    if (!strstr(v->output, "{series}"))
-        AIRY_TRY(airy_series_check_place(v, v->output));
+    if (!strstr(v->output, "{series}") && !airy_integration_may_be_complete(v))
+        AIRY_TRY(airy_integration_check_place(v, v->output));
     return check_folder(v->output);
 }
 

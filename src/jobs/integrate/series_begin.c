@@ -1,48 +1,14 @@
 /* What a series begins with: its checks, its integration, and all that the first image would wait for. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "airy/info.h"
-#include "airy/resume.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "io/result/layout.h"
 #include "jobs/image_group.h"
+#include "jobs/integrate/resume.h"
 #include "jobs/integrate/series_service.h"
-
-static bool exists(const char *path)
-{
-    struct stat about;
-    return lstat(path, &about) == 0;
-}
-
-/* The output of `resume` is there, and no partial result. */
-static bool is_complete(const struct airy_integrate_values *v, const char *path)
-{
-    char partial[AIRY_PARTIAL_PATH + 8];
-    snprintf(partial, sizeof(partial), "%s.partial", path);
-    return v->resume && !v->force && exists(path) && !exists(partial);
-}
-
-airy_status airy_series_check_place(const struct airy_integrate_values *v, const char *path)
-{
-    char partial[AIRY_PARTIAL_PATH];
-    AIRY_TRY(airy_job_partial_path(partial, path));
-    if (is_complete(v, path))
-        return AIRY_OK;
-    AIRY_FAIL_ON_IF(!v->force && exists(path), AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
-                    "'%s' is there already", path);
-    if (v->resume || !exists(partial))
-        return AIRY_OK;
-    AIRY_FAIL_HINT_IF(airy_result_is_written(partial), AIRY_ERR_EXISTS, AIRY_HINT_STATED,
-                      AIRY_SUBJECT_FILE,
-                      "'%s' is being written by another process; wait until that has ended, or "
-                      "end it",
-                      partial);
-    return v->force ? AIRY_OK : airy_pattern_clear_partial(partial, false);
-}
 
 /* "run_{series}.h5" with its number. */
 static airy_status name_output(struct airy_service *s, uint64_t id)
@@ -55,7 +21,9 @@ static airy_status name_output(struct airy_service *s, uint64_t id)
                      : snprintf(s->path, sizeof(s->path), "%s", output);
     AIRY_FAIL_IF(n < 0 || (size_t)n >= sizeof(s->path), AIRY_ERR_PARAM,
                  "the output's name is longer than %zu bytes", sizeof(s->path) - 1);
-    return airy_series_check_place(s->v, s->path);
+    return airy_job_may_be_complete(s->path, s->v->resume, s->v->force)
+               ? AIRY_OK
+               : airy_integration_check_place(s->v, s->path);
 }
 
 const char *airy_series_channel(const struct airy_service *s)
@@ -263,21 +231,14 @@ static airy_status resume(struct airy_service *s)
 {
     struct airy_integration *it = s->it;
     airy_result_info info;
-    char *before = NULL;
     if (!*s->path || !s->v->resume)
         return AIRY_OK;
-    if (is_complete(s->v, s->path)) {
-        AIRY_TRY(airy_resume_complete(s->path, it->configuration, &info));
-        s->complete = true;
-        s->done_before = it->frames ? it->frames : info.rows;
-        s->bad_before = info.bad;
-        return AIRY_OK;
-    }
-    AIRY_TRY(airy_job_check_partial(s->job, &it->run.resume, s->path, it->configuration, &before));
-    if (before) { /* the words of the first run stay in the file */
-        free(it->configuration);
-        it->run.configuration = it->configuration = before;
-    }
+    if (!airy_job_may_be_complete(s->path, s->v->resume, s->v->force))
+        return airy_integration_prepare_resume(it, s->path, false);
+    AIRY_TRY(airy_integration_check_complete(it, s->path, &info));
+    s->complete = true;
+    s->done_before = it->frames ? it->frames : info.rows;
+    s->bad_before = info.bad;
     return AIRY_OK;
 }
 

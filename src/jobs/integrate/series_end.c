@@ -89,12 +89,9 @@ static airy_status finish_run(struct airy_service *s, struct airy_series_outcome
         airy_series_say(s, AIRY_LOG_WARN, "series %llu: %llu rows are bad%s%s",
                         (unsigned long long)series->id, bad,
                         *info->first_error ? ", the first: " : "", info->first_error);
-    if (info->empty)
-        airy_series_say(s, AIRY_LOG_WARN,
-                        "no valid pixel is left in %zu of %zu frame%s, the first is frame %zu; "
-                        "saturated, dummy and masked pixels are left out",
-                        info->empty, (size_t)info->done, info->done == 1 ? "" : "s",
-                        info->first_empty);
+    pthread_mutex_lock(&s->speaking);
+    airy_integration_warn_empty(s->job, (size_t)info->done, info->empty, info->first_empty);
+    pthread_mutex_unlock(&s->speaking);
     return bad ? AIRY_PARTLY : AIRY_OK;
 }
 

@@ -96,8 +96,6 @@ airy_status airy_series_fail(struct airy_service *s, uint64_t id, airy_status st
 
 /* ---- series_begin.c ---- */
 
-/* Neither the output nor what an interrupted run has left is in the way. */
-airy_status airy_series_check_place(const struct airy_integrate_values *v, const char *path);
 /* File, slots and kernels for images of this kind. */
 airy_status airy_series_open_run(struct airy_service *s, const airy_stream_pixels *kind);
 /* The stages `start` of the receiver's handler. */
