@@ -2,6 +2,7 @@
 #ifndef AIRY_JOBS_INTEGRATE_RESUME_H
 #define AIRY_JOBS_INTEGRATE_RESUME_H
 
+#include "airy/result.h"
 #include "jobs/integrate/integrate.h"
 
 /*

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jobs/integrate/notes.h"
 #include "jobs/integrate/series_service.h"
 
 /* spoiled: given up before the end, as they came and could not be read. */

@@ -159,6 +159,8 @@ airy_status airy_integration_check_live(const airy_job *job)
     for (size_t i = 0; i < inputs->count; i++)
         AIRY_FAIL_ON_IF(!is_address(inputs->items[i]), AIRY_ERR_PARAM, AIRY_SUBJECT_FILE,
                         "'%s' is no stream, and the other inputs are", inputs->items[i]);
+    AIRY_FAIL_IF(job->hooks.ranks && job->hooks.ranks->size > 1, AIRY_ERR_PARAM,
+                 "a stream is received by one process, not by several ranks");
     AIRY_TRY(check_others(job));
     AIRY_TRY(check_output(v));
     AIRY_FAIL_ON_IF(s->bind && s->sockets > 1, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
