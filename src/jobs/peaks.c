@@ -210,6 +210,7 @@ static airy_status check(airy_job *job)
     if (v->output)
         AIRY_TRY(airy_job_check_output(&output));
     AIRY_TRY(airy_job_check_geometry(job));
+    AIRY_TRY(airy_job_check_absorber(&v->geometry, NULL, false));
     AIRY_TRY(check_peaks(job));
     AIRY_TRY(airy_job_check_pixels(&v->pixels));
     return make_params(job, &params);

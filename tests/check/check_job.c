@@ -975,8 +975,11 @@ static void check_compress_ends(struct check *c)
     CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "would be lost");
     CHECK_OK(c, airy_job_reset(job, "output"));
     CHECK_OK(c, airy_job_set(job, "output", output));
+    CHECK_OK(c, airy_job_set(job, "block", "100"));
+    CHECK_FAILS(c, airy_job_check(job), AIRY_ERR_PARAM, "block 100: expected a multiple of 8");
+    CHECK_OK(c, airy_job_reset(job, "block"));
     CHECK_OK(c, airy_job_set(job, "block", "1000"));
-    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM,
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_UNSUPPORTED,
                 "block 1000: expected a multiple of 32 bytes");
     CHECK_OK(c, airy_job_reset(job, "block"));
     CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CORRUPT, "frame 10");

@@ -148,6 +148,7 @@ static airy_status check(airy_job *job)
     airy_integrator_params params;
     airy_sample_params sample;
     AIRY_TRY(airy_job_check_geometry(job));
+    AIRY_TRY(airy_job_check_absorber(&v->geometry, "sensor-efficiency", v->sensor_efficiency));
     AIRY_FAIL_ON_IF(v->average && v->sum, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s and sum exclude each other", "average");
     AIRY_FAIL_ON_IF(v->layout == LAYOUT_SERIAL && v->batch > 1, AIRY_ERR_PARAM,

@@ -134,7 +134,8 @@ int tool_refused(const struct common *common, airy_status status)
     const size_t n = strlen(error.name);
     if (error.status != status)
         return tool_failed(common, status);
-    const bool refused = status == AIRY_ERR_PARAM && error.subject == AIRY_SUBJECT_PARAMETER &&
+    const bool refused = (status == AIRY_ERR_PARAM || status == AIRY_ERR_UNSUPPORTED) &&
+                         error.subject == AIRY_SUBJECT_PARAMETER &&
                          !(strncmp(error.text, error.name, n) == 0 &&
                            strncmp(error.text + n, " = ", 3) == 0); /* a value of a file */
     tool_name_options(common, &error);

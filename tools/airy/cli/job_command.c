@@ -116,6 +116,21 @@ static int check_output(const struct job_params *p)
                : tool_usage(c, "no output: give -%c %s", output->letter, output->argument);
 }
 
+/* Wrong use, with what to do about it. Exit code. */
+static int refuse(const struct job_params *p, const airy_error *error)
+{
+    const struct common *common = &p->common;
+    const char *output = find_output(p);
+    char hint[AIRY_HINT_TEXT];
+    if (strcmp(error->name, "output") == 0 && error->status == AIRY_ERR_UNSUPPORTED &&
+        error->hint != AIRY_HINT_FRAME && output && tool_has_suffix(output, ".png")) {
+        tool_fail(common, "%s, and 'airy view' draws pictures", error->text);
+        return AIRY_EXIT_USAGE;
+    }
+    const size_t used = tool_hint(hint, sizeof(hint), common, error->hint);
+    return tool_usage(common, "%s%s%s", error->text, used ? "; " : "", hint);
+}
+
 int job_check(void *params)
 {
     struct job_params *p = params;
@@ -134,7 +149,7 @@ int job_check(void *params)
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     airy_error_get(&error);
     tool_name_options(&p->common, &error);
-    return tool_usage(&p->common, "%s", error.text);
+    return refuse(p, &error);
 }
 
 static int print_failure(const struct job_params *p, const char *output, airy_status status)
@@ -149,19 +164,12 @@ static int print_failure(const struct job_params *p, const char *output, airy_st
     snprintf(sentence, sizeof(sentence), "%s", error.text);
     tool_name_values(common, error.text, sizeof(error.text), sentence);
     error.status = status;
-    if (error.hint >= AIRY_HINT_GIVE_GEOMETRY && error.hint <= AIRY_HINT_GIVE_DETECTOR) {
-        char hint[AIRY_HINT_TEXT];
-        (void)tool_hint(hint, sizeof(hint), common, error.hint);
-        return tool_usage(common, "%s; %s", error.text, hint);
-    }
     /* A value that does not suit the input, as a format that does not hold the result, is wrong use. */
     const bool wrong_use = status == AIRY_ERR_UNSUPPORTED &&
-                           error.subject == AIRY_SUBJECT_PARAMETER;
-    if (wrong_use && error.hint != AIRY_HINT_FRAME && output && tool_has_suffix(output, ".png"))
-        tool_fail(common, "%s, and 'airy view' draws pictures", error.text);
-    else
-        tool_failed_as(common, &error);
-    return wrong_use ? AIRY_EXIT_USAGE : AIRY_EXIT_FAILED;
+                           error.subject == AIRY_SUBJECT_PARAMETER,
+               lacks = error.hint >= AIRY_HINT_GIVE_GEOMETRY &&
+                       error.hint <= AIRY_HINT_GIVE_DETECTOR;
+    return wrong_use || lacks ? refuse(p, &error) : tool_failed_as(common, &error);
 }
 
 json_t *job_results(const struct job_params *p)
