@@ -221,23 +221,35 @@ static int explain(const struct job_params *p)
     return tool_print_json(&p->common, json);
 }
 
+/* What takes frames asks between them; another job is ended by the signal itself, with a word. */
+static void begin_signals(const struct job_params *p)
+{
+    static char line[160];
+    const airy_parameter *frames =
+        find_parameter(p, "frames"); /* a number of them: they are made */
+    if (find_parameter(p, "on-error") || (frames && frames->type == AIRY_PARAMETER_WHOLE)) {
+        tool_catch_interrupts();
+        return;
+    }
+    snprintf(line, sizeof(line), "airy %s: stopped; nothing was written\n",
+             p->common.command->name);
+    tool_say_at_interrupt(line);
+}
+
 int job_run(void *params)
 {
     struct job_params *p = params;
     const struct common *common = &p->common;
-    const airy_parameter *frames =
-        find_parameter(p, "frames"); /* a number of them: they are made */
     const char *output = is_plan(p) ? NULL : find_output(p);
     int code = AIRY_EXIT_OK;
     p->step = step;
     p->message = print_message;
-    /* What takes frames asks between them; another job is ended by the signal itself. */
-    if (find_parameter(p, "on-error") || (frames && frames->type == AIRY_PARAMETER_WHOLE))
-        tool_catch_interrupts();
+    begin_signals(p);
     if (common->explain)
         return explain(p);
     progress_begin(&p->progress, common, "frames");
     const airy_status status = common->compare ? job_compare(p, &code) : airy_job_run(p->job);
+    tool_say_at_interrupt(NULL);
     progress_end(&p->progress);
     if (status < AIRY_OK)
         return print_failure(p, output, status);
