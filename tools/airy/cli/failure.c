@@ -119,7 +119,10 @@ void tool_name_options(const struct common *common, airy_error *error)
             rest += length;
         }
     }
-    if (*lead)
+    const struct opt *option = *lead ? find_option(common, error->name) : NULL;
+    if (option && option->argument && strcmp(rest, " is missing") == 0)
+        snprintf(text, sizeof(text), "--%s %s%s", error->name, option->argument, rest);
+    else if (*lead)
         snprintf(text, sizeof(text), "--%s%s%s%s", error->name, link, *link ? "--" : "", rest);
     else
         snprintf(text, sizeof(text), "%s", error->text);
