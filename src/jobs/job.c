@@ -49,18 +49,29 @@ static airy_status set_default(airy_job *job, size_t row)
                : AIRY_OK;
 }
 
-static airy_status list_rows(airy_job *job)
+const struct airy_job_row *airy_job_row_at(const struct airy_job_kind *kind, size_t index,
+                                           const struct airy_job_group **group)
 {
-    const struct airy_job_kind *kind = job->kind;
     for (size_t g = 0; g < AIRY_JOB_GROUPS && kind->groups[g].rows; g++)
         for (const struct airy_job_row *row = kind->groups[g].rows; row->p.name; row++) {
-            AIRY_FAIL_IF(job->row_count == AIRY_JOB_ROWS, AIRY_ERR_PARAM,
-                         "job %s has more than %d parameters", kind->name, AIRY_JOB_ROWS);
-            job->rows[job->row_count] = row;
-            job->fields[job->row_count] = (char *)job->values + kind->groups[g].offset +
-                                          row->offset;
-            AIRY_TRY(set_default(job, job->row_count++));
+            *group = &kind->groups[g];
+            if ((!kind->without || strcmp(row->p.name, kind->without) != 0) && index-- == 0)
+                return row;
         }
+    return NULL;
+}
+
+static airy_status list_rows(airy_job *job)
+{
+    const struct airy_job_group *group;
+    const struct airy_job_row *row;
+    while ((row = airy_job_row_at(job->kind, job->row_count, &group))) {
+        AIRY_FAIL_IF(job->row_count == AIRY_JOB_ROWS, AIRY_ERR_PARAM,
+                     "job %s has more than %d parameters", job->kind->name, AIRY_JOB_ROWS);
+        job->rows[job->row_count] = row;
+        job->fields[job->row_count] = (char *)job->values + group->offset + row->offset;
+        AIRY_TRY(set_default(job, job->row_count++));
+    }
     return AIRY_OK;
 }
 
