@@ -109,7 +109,8 @@ typedef struct airy_parameter {
     const char *fallback;     /**< the default as text, or a description of how it is found; NULL:
                                    the parameter is not used unless it is set */
     bool computed;            /**< `fallback` is a description */
-    const char *help;         /**< what it does, without unit and default value */
+    const char *help;         /**< what it does, without unit and default value; {name} and
+                                   {name=value} are other parameters */
     const char *section; /**< heading of the section that begins here; NULL: the section goes on */
     airy_parameter_condition only_with;
     bool open;       /**< the numbers lo and hi themselves are refused */

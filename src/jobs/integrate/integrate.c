@@ -33,7 +33,7 @@ static const struct airy_job_row correction_rows[] = {
         .help = "divides by this image, a factor of the normalization of each pixel"),
     ROW(pixels.variance, .name = "variance", .type = AIRY_PARAMETER_PATH, .array = true,
         .role = AIRY_ROLE_READ, .unit = "counts squared",
-        .help = "takes the variance of each pixel from this image, for the error model variance"),
+        .help = "takes the variance of each pixel from this image, for {error-model=variance}"),
     ROW(sensor_efficiency, .name = "sensor-efficiency", .type = AIRY_PARAMETER_FLAG,
         .help = "corrects for the part of the photons that the sensor absorbs at an angle"),
     ROW(normalization, .name = "normalization", .type = AIRY_PARAMETER_REAL, .lo = 1e-300,
