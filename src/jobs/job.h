@@ -89,7 +89,7 @@ struct airy_job_kind {
     const airy_job_result *results;                /* name NULL behind the last */
     size_t values_size, state_size;
     airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
-    /* Take over the geometry of a result; NULL: its results have none. */
+    /* Take over the geometry of a result, or of none (NULL). The member NULL: its results have none. */
     airy_status (*replay)(airy_job *job, const char *geometry);
     /*
      * state: what is open, zeroed before the first of these. `open` opens the inputs, computes what

@@ -197,8 +197,11 @@ static airy_status check_peaks(const airy_job *job)
 static airy_status replay(airy_job *job, const char *configuration)
 {
     struct values *v = job->values;
-    AIRY_TRY(airy_geometry_parse(&v->replayed, configuration));
-    v->is_replayed = true;
+    airy_geometry geometry = {.dist = 0};
+    if (configuration)
+        AIRY_TRY(airy_geometry_parse(&geometry, configuration));
+    v->replayed = geometry;
+    v->is_replayed = configuration != NULL;
     return AIRY_OK;
 }
 
