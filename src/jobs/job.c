@@ -624,7 +624,7 @@ static airy_status check_condition(const airy_job *job, size_t row)
     return AIRY_OK;
 }
 
-static airy_status check_values(airy_job *job)
+airy_status airy_job_check_values(airy_job *job)
 {
     for (size_t i = 0; i < job->row_count; i++)
         AIRY_FAIL_ON_IF(job->rows[i]->p.role == AIRY_ROLE_INPUT && !is_given(job, i),
@@ -640,7 +640,7 @@ airy_status airy_job_check(airy_job *job)
     AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "airy_job_check: job is NULL");
     AIRY_FAIL_IF(atomic_load(&job->stage) != AIRY_JOB_IDLE, AIRY_ERR_PARAM,
                  "airy_job_check: job %s runs; wait until it has ended", job->kind->name);
-    return check_values(job);
+    return airy_job_check_values(job);
 }
 
 /* A state that airy_job_resolve has left open keeps its devices. */
@@ -720,7 +720,7 @@ static airy_status run_stage(airy_job *job, airy_status (*stage)(airy_job *job),
     AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "%s: job is NULL", function);
     AIRY_FAIL_IF(!atomic_compare_exchange_strong(&job->stage, &idle, AIRY_JOB_RUNS), AIRY_ERR_PARAM,
                  "%s: job %s runs already", function, job->kind->name);
-    airy_status status = check_values(job);
+    airy_status status = airy_job_check_values(job);
     if (status == AIRY_OK)
         status = stage(job);
     return end_run(job) && status >= AIRY_OK
