@@ -250,7 +250,8 @@ static airy_status make_configuration(struct airy_integration *it)
 airy_status airy_integration_open(airy_job *job, void *state)
 {
     const struct airy_integrate_values *v = job->values;
-    if (v->output && !job->only_plans && !airy_integration_may_be_complete(v))
+    const bool hdf5 = v->output && !airy_integration_is_text(v);
+    if (hdf5 && !job->only_plans && !airy_integration_may_be_complete(v))
         AIRY_TRY(airy_integration_check_place(v, v->output));
     return airy_integration_open_source(state, job, NULL);
 }
