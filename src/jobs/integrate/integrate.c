@@ -9,6 +9,7 @@
 #include "jobs/integrate/notes.h"
 #include "jobs/integrate/resume.h"
 #include "jobs/integrate/ranks.h"
+#include "jobs/integrate/rows_events.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -118,7 +119,10 @@ static const airy_job_result results[] = {
     {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
     {"bad", AIRY_JOB_NUMBER, NULL, "those of them that are NaN"},
-    {"lost", AIRY_JOB_NUMBER, NULL, "files that did not come, of a run that followed them"},
+    {"lost", AIRY_JOB_NUMBER, NULL,
+     "files that did not come, of a run that followed them; images of a stream that did not come "
+     "or "
+     "were dropped"},
     {"resumed", AIRY_JOB_NUMBER, NULL, "frames that an earlier run had done"},
     {"seconds", AIRY_JOB_NUMBER, NULL, "the time of the run"},
     {"setup_seconds", AIRY_JOB_NUMBER, NULL, "the time before it"},
@@ -132,6 +136,7 @@ static const airy_job_result results[] = {
      "seconds from a frame to its pattern, of a run that followed its input: the median, 99 % and "
      "the longest"},
     {"configuration", AIRY_JOB_JSON, NULL, "what the patterns were made of"},
+    {"series", AIRY_JOB_NUMBER, NULL, "series of a stream that were taken"},
     {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
 static airy_status check_around(const struct airy_integrate_values *v)
@@ -164,6 +169,7 @@ static airy_status check(airy_job *job)
     const struct airy_integrate_values *v = job->values;
     airy_integrator_params params;
     airy_sample_params sample;
+    AIRY_TRY(airy_integration_check_live(job));
     AIRY_TRY(airy_job_check_geometry(job));
     AIRY_FAIL_ON_IF(v->average && v->sum, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s and sum exclude each other", "average");
@@ -261,19 +267,9 @@ static airy_status work(struct airy_integration *it, airy_run_info *info)
 static airy_status run_stack(airy_job *job, struct airy_integration *it)
 {
     airy_run_info info = {0};
-    bool done = airy_world_is_first(&it->world) && airy_integration_may_be_complete(it->v);
-    AIRY_TRY(airy_world_tell(&it->world, &done, sizeof(done)));
-    if (done)
-        return airy_world_is_first(&it->world) ? airy_integration_complete(it) : AIRY_OK;
-    airy_status status = airy_world_is_first(&it->world)
-                             ? airy_integration_prepare_resume(it, it->v->follow.on)
-                             : AIRY_OK;
-    AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
-    AIRY_TRY(airy_integration_begin_ranks(it));
-    AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
     const bool text = airy_integration_is_text(it->v);
-    status = work(it, &info);
+    airy_status status = work(it, &info);
     airy_job_work_ends(job);
     if (status == AIRY_ERR_CANCELLED && !text)
         return airy_job_stopped(it->v->output, info.frames + info.resumed, it->frames,
@@ -291,11 +287,45 @@ static airy_status run_stack(airy_job *job, struct airy_integration *it)
     return it->lost ? AIRY_PARTLY : status;
 }
 
+/* What the run goes on with: the output of an earlier one may be complete. */
+static airy_status begin(struct airy_integration *it, bool *done)
+{
+    const bool is_first = airy_world_is_first(&it->world);
+    *done = is_first && airy_integration_may_be_complete(it->v);
+    AIRY_TRY(airy_world_tell(&it->world, done, sizeof(*done)));
+    if (*done)
+        return is_first ? airy_integration_complete(it) : AIRY_OK;
+    const airy_status status =
+        is_first ? airy_integration_prepare_resume(it, it->v->output, it->v->follow.on) : AIRY_OK;
+    AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
+    AIRY_TRY(airy_integration_begin_ranks(it));
+    return put_texts(it);
+}
+
+static airy_status run_rank(airy_job *job, struct airy_integration *it)
+{
+    bool done = false;
+    const airy_status begun = begin(it, &done);
+    if (begun < AIRY_OK || done)
+        return begun;
+    if (it->v->follow.on) /* which reports its rows itself */
+        return run_stack(job, it);
+    airy_integration_report_rows(it);
+    AIRY_FAIL_IF(!airy_integration_begins(it, 0, it->frames), AIRY_ERR_CANCELLED,
+                 "cancelled before the first frame");
+    const airy_status status = run_stack(job, it);
+    /* The output is complete: there is nothing to cancel. */
+    (void)airy_integration_ends(it, 0, status);
+    return status;
+}
+
 /* What fails on one rank alone ends all. */
 static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
-    return airy_world_agree(&it->world, run_stack(job, it), NULL, NULL);
+    if (airy_integration_is_live(it->v))
+        return airy_integration_run_live(job, it);
+    return airy_world_agree(&it->world, run_rank(job, it), NULL, NULL);
 }
 
 extern const struct airy_job_kind airy_job_integrate;
@@ -320,7 +350,9 @@ const struct airy_job_kind airy_job_integrate = {
                {airy_follow_rows, offsetof(struct airy_integrate_values, follow)},
                {airy_ranks_rows, offsetof(struct airy_integrate_values, ranks)},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
-               {airy_host_rows, offsetof(struct airy_integrate_values, compute)}},
+               {airy_host_rows, offsetof(struct airy_integrate_values, compute)},
+               {airy_series_rows, offsetof(struct airy_integrate_values, series)},
+               {airy_curve_rows, offsetof(struct airy_integrate_values, series.curve)}},
     .results = results,
     .values_size = sizeof(struct airy_integrate_values),
     .state_size = sizeof(struct airy_integration),
