@@ -17,15 +17,25 @@ airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
 /* Its text, malloc'ed, and release it. */
 airy_status airy_job_end_configuration(char **text, json_t *json);
 
+/* Whether there is anything of this name, a link to nothing included. */
+bool airy_job_is_there(const char *path);
+/* The output is there, and a run with `resume` may find it complete. output: NULL is not. */
+bool airy_job_may_be_complete(const char *output, bool resume, bool force);
+
 enum { AIRY_PARTIAL_PATH = 4200 };
 /* OUTPUT.partial. AIRY_ERR_PARAM where the name is too long. */
 airy_status airy_job_partial_path(char partial[AIRY_PARTIAL_PATH], const char *output);
 /*
  * Look for the partial result that `resume` continues, which must have been begun with this
  * configuration; where there is none, warn and set *is_there to false. before: its configuration,
- * malloc'ed, or NULL where it cannot be read; may be NULL.
+ * malloc'ed, also where it is another one, or NULL where it cannot be read; may be NULL.
  */
 airy_status airy_job_check_partial(const airy_job *job, bool *is_there, const char *output,
                                    const char *configuration, char **before);
+/*
+ * AIRY_ERR_CANCELLED of a run over frames. output: NULL, or the file whose partial result has the rows
+ * so far; total: 0 where nobody knows it.
+ */
+airy_status airy_job_stopped(const char *output, size_t done, size_t total, bool is_resumed);
 
 #endif

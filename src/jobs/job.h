@@ -125,6 +125,7 @@ struct airy_job {
     void *values;
     void *state; /* of the kind; NULL: nothing is open */
     json_t *plan;
+    bool only_plans; /* airy_job_resolve: an output that is there is in nobody's way */
     size_t row_count;
     const struct airy_job_row *rows[AIRY_JOB_ROWS];
     void *fields[AIRY_JOB_ROWS]; /* of values */

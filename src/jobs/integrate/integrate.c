@@ -6,6 +6,8 @@
 
 #include "base/number.h"
 #include "jobs/configuration.h"
+#include "jobs/integrate/notes.h"
+#include "jobs/integrate/resume.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -110,6 +112,7 @@ static const airy_job_result results[] = {
     {"count", AIRY_JOB_ARRAY, "output",
      ROWS "pixels; a split pixel counts in parts; where it is wanted"},
     {"output", AIRY_JOB_TEXT, NULL, "the file that was written, the first of several"},
+    {"complete_already", AIRY_JOB_JSON, NULL, "true: resume found nothing to do"},
     {"device", AIRY_JOB_TEXT, NULL, "the devices of the run"},
     {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
@@ -182,27 +185,36 @@ static airy_status replay(airy_job *job, const char *configuration)
     return AIRY_OK;
 }
 
+/* "FILE: ", or "FIRST to LAST: " of several; "" where the rows stay in memory. */
+static void name_outputs(char text[AIRY_PARTIAL_PATH], const struct airy_integration *it)
+{
+    const char *first = NULL, *last = NULL;
+    const bool named = it->v->output != NULL;
+    (void)(airy_job_get_text(it->job, "output", &first) == AIRY_OK &&
+           airy_job_get_text(it->job, "last_output", &last) == AIRY_OK);
+    snprintf(text, AIRY_PARTIAL_PATH, "%s%s%s%s",
+             first   ? first
+             : named ? "no file"
+                     : "",
+             last ? " to " : "", last ? last : "", named ? ": " : "");
+}
+
 static void sum_up(const struct airy_integration *it, const airy_run_info *info, double setup,
                    double rate)
 {
     const double seconds = info->seconds > 0 ? info->seconds : 1e-9,
                  stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes;
-    char text[2][AIRY_NUMBER_TEXT], bad[64] = "", files[4300] = "";
-    const char *last;
+    char text[2][AIRY_NUMBER_TEXT], bad[64] = "", outputs[AIRY_PARTIAL_PATH];
+    name_outputs(outputs, it);
     if (info->bad)
         snprintf(bad, sizeof(bad), ", %zu of them bad", info->bad);
-    if (airy_job_get_text(it->job, "last_output", &last) == AIRY_OK)
-        snprintf(files, sizeof(files), ", the last file is %s", last);
-    else if (airy_integration_is_text(it->v) &&
-             airy_job_get_text(it->job, "output", &last) != AIRY_OK)
-        snprintf(files, sizeof(files), ", no file is written");
     airy_job_sum_up(it->job,
-                    "%zu frame%s%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read "
-                    "(%.2fx)%s%s",
-                    info->frames, info->frames == 1 ? "" : "s", bad, info->seconds, setup, rate,
-                    airy_bytes_text(text[0], decoded / seconds), airy_bytes_text(text[1], stored),
-                    stored > 0 ? decoded / stored : 0.0,
-                    info->resumed ? ", the rest was done before" : "", files);
+                    "%s%zu frame%s%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s "
+                    "read (%.2fx)%s",
+                    outputs, info->frames, info->frames == 1 ? "" : "s", bad, info->seconds, setup,
+                    rate, airy_bytes_text(text[0], decoded / seconds),
+                    airy_bytes_text(text[1], stored), stored > 0 ? decoded / stored : 0.0,
+                    info->resumed ? ", the rest was done before" : "");
 }
 
 static void put_numbers(const struct airy_integration *it, const airy_run_info *info)
@@ -236,41 +248,31 @@ static airy_status put_texts(const struct airy_integration *it)
     return airy_job_put_devices(it->job);
 }
 
-/* The partial file of an interrupted run was begun with this configuration, if there is one. */
-static airy_status prepare_resume(struct airy_integration *it)
-{
-    char *before = NULL;
-    if (!it->v->resume)
-        return AIRY_OK;
-    AIRY_TRY(airy_job_check_partial(it->job, &it->run.resume, it->v->output, it->configuration,
-                                    &before));
-    if (before) { /* the words of the first run stay in the file */
-        free(it->configuration);
-        it->run.configuration = it->configuration = before;
-    }
-    return AIRY_OK;
-}
-
 static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
     airy_run_info info = {0};
-    AIRY_TRY(prepare_resume(it));
+    const bool text = airy_integration_is_text(it->v);
+    const char *file = text ? NULL : it->v->output; /* that has all rows */
+    if (airy_integration_may_be_complete(it->v))
+        return airy_integration_complete(it);
+    AIRY_TRY(airy_integration_prepare_resume(it, false));
     AIRY_TRY(airy_integration_open_memory(it));
     AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
-    AIRY_TRY(airy_integration_is_text(it->v)
-                 ? airy_integration_run_text(it, &info)
-                 : airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count,
-                                        &it->run, &info));
+    airy_status status =
+        text ? airy_integration_run_text(it, &info)
+             : airy_integrate_stack(file, it->stack, it->integrators, it->count, &it->run, &info);
     airy_job_work_ends(job);
-    const airy_status status =
+    if (status == AIRY_ERR_CANCELLED && !text)
+        return airy_job_stopped(it->v->output, info.frames + info.resumed, it->frames,
+                                it->run.resume);
+    AIRY_TRY(status);
+    status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
-    if (info.empty)
-        airy_job_message(job, AIRY_LOG_WARN,
-                         "no valid pixel is left in %zu of %zu frame%s, the first is frame %zu; "
-                         "saturated, dummy and masked pixels are left out",
-                         info.empty, info.frames, info.frames == 1 ? "" : "s", info.first_empty);
+    airy_integration_warn_gaps(it, file, text ? &it->gaps : NULL);
+    airy_integration_warn_empty(job, info.frames, info.empty, info.first_empty);
+    airy_integration_warn_dummy_unused(it, file);
     put_numbers(it, &info);
     AIRY_TRY(airy_integration_put_arrays(it));
     return status;

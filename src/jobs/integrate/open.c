@@ -6,7 +6,8 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "jobs/configuration.h"
-#include "jobs/integrate/integrate.h"
+#include "jobs/integrate/notes.h"
+#include "jobs/integrate/resume.h"
 
 static airy_status open_stack(struct airy_integration *it)
 {
@@ -242,6 +243,10 @@ static airy_status make_configuration(struct airy_integration *it)
 
 airy_status airy_integration_open(airy_job *job, void *state)
 {
+    const struct airy_integrate_values *v = job->values;
+    if (v->output && !airy_integration_is_text(v) && !job->only_plans &&
+        !airy_integration_may_be_complete(v))
+        AIRY_TRY(airy_integration_check_place(v, v->output));
     return airy_integration_open_source(state, job, NULL);
 }
 
@@ -253,6 +258,7 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
         .job = job, .source = source, .v = job->values, .begun = airy_clock_ns()};
 
     AIRY_TRY(airy_integration_params(job, &it->params, &sample));
+    airy_integration_warn_degrees(it);
     AIRY_TRY(open_stack(it));
     AIRY_TRY(open_geometry(it, &sample));
     choose_run(it);
@@ -265,6 +271,8 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     AIRY_TRY(airy_job_load_pixels(job, &it->pixels, &it->v->pixels, &frames, &it->geometry.detector,
                                   it->v->pattern.compat != 0));
     AIRY_TRY(airy_pixels_apply(&it->params, &it->pixels, &it->meta, it->info.dtype));
+    if (!source)
+        airy_integration_warn_dummy(it);
     AIRY_TRY(open_integrators(it));
     AIRY_TRY(check_regions(it));
     if (it->v->format == FORMAT_NXAZINT)
