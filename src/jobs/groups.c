@@ -99,7 +99,9 @@ airy_status airy_job_open_stack(const airy_job *job, airy_stack **stack,
         return airy_stack_create_array(stack, view->data, view->dtype,
                                        view->ndim == 2 ? flat : view->shape);
     }
-    const airy_stack_params params = {.raw = airy_job_is_set(job, "raw") ? &values->raw : NULL,
+    const bool raw = airy_job_is_set(job, "raw");
+    const airy_stack_params params = {.raw = raw ? &values->raw : NULL,
+                                      .growing = values->growing && !raw,
                                       .channel = values->channel};
     return airy_stack_create_with(stack, (const char *const *)values->paths.items,
                                   values->paths.count, &params);

@@ -11,6 +11,7 @@ struct airy_stack_values {
     struct airy_job_list paths;
     airy_raw_frames raw;
     char *channel;
+    bool growing; /* the files are still being written */
 };
 extern const struct airy_job_row airy_stack_rows[];
 /* Open them. */

@@ -117,7 +117,7 @@ static const airy_job_result results[] = {
     {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
     {"bad", AIRY_JOB_NUMBER, NULL, "those of them that are NaN"},
-    {"lost", AIRY_JOB_NUMBER, NULL, "files that did not come"},
+    {"lost", AIRY_JOB_NUMBER, NULL, "files that did not come, of a run that followed them"},
     {"resumed", AIRY_JOB_NUMBER, NULL, "frames that an earlier run had done"},
     {"seconds", AIRY_JOB_NUMBER, NULL, "the time of the run"},
     {"setup_seconds", AIRY_JOB_NUMBER, NULL, "the time before it"},
@@ -127,6 +127,9 @@ static const airy_job_result results[] = {
     {"decoded_bytes", AIRY_JOB_NUMBER, NULL, "bytes of their pixels"},
     {"ratio", AIRY_JOB_NUMBER, NULL, "decoded_bytes / stored_bytes"},
     {"last_output", AIRY_JOB_TEXT, NULL, "the last of several text files"},
+    {"latency", AIRY_JOB_NUMBERS, NULL,
+     "seconds from a frame to its pattern, of a run that followed its input: the median, 99 % and "
+     "the longest"},
     {"configuration", AIRY_JOB_JSON, NULL, "what the patterns were made of"},
     {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
@@ -170,6 +173,7 @@ static airy_status check(airy_job *job)
                     "%s needs an output: rows in memory do not outlive a run", "resume");
     AIRY_FAIL_ON_IF(v->format == FORMAT_NXAZINT && !v->output, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s nxazint needs an output", "format");
+    AIRY_TRY(airy_follow_check(job));
     AIRY_TRY(airy_job_check_pixels(&v->pixels));
     AIRY_TRY(airy_integration_params(job, &params, &sample));
     AIRY_TRY(airy_integration_check_output(v, &params));
@@ -192,11 +196,10 @@ static void name_outputs(char text[AIRY_PARTIAL_PATH], const struct airy_integra
     const bool named = it->v->output != NULL;
     (void)(airy_job_get_text(it->job, "output", &first) == AIRY_OK &&
            airy_job_get_text(it->job, "last_output", &last) == AIRY_OK);
-    snprintf(text, AIRY_PARTIAL_PATH, "%s%s%s%s",
-             first   ? first
-             : named ? "no file"
-                     : "",
-             last ? " to " : "", last ? last : "", named ? ": " : "");
+    if (!first)
+        first = named ? "no file" : "";
+    snprintf(text, AIRY_PARTIAL_PATH, "%s%s%s%s", first, last ? " to " : "", last ? last : "",
+             named ? ": " : "");
 }
 
 static void sum_up(const struct airy_integration *it, const airy_run_info *info, double setup,
@@ -248,21 +251,28 @@ static airy_status put_texts(const struct airy_integration *it)
     return airy_job_put_devices(it->job);
 }
 
+static airy_status work(struct airy_integration *it, airy_run_info *info)
+{
+    if (it->v->follow.on)
+        return airy_follow_run(it, info);
+    AIRY_TRY(airy_integration_open_memory(it));
+    if (airy_integration_is_text(it->v))
+        return airy_integration_run_text(it, info);
+    return airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
+                                info);
+}
+
 static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
     airy_run_info info = {0};
-    const bool text = airy_integration_is_text(it->v);
-    const char *file = text ? NULL : it->v->output; /* that has all rows */
     if (airy_integration_may_be_complete(it->v))
         return airy_integration_complete(it);
-    AIRY_TRY(airy_integration_prepare_resume(it, false));
-    AIRY_TRY(airy_integration_open_memory(it));
+    AIRY_TRY(airy_integration_prepare_resume(it, it->v->follow.on));
     AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
-    airy_status status =
-        text ? airy_integration_run_text(it, &info)
-             : airy_integrate_stack(file, it->stack, it->integrators, it->count, &it->run, &info);
+    const bool text = airy_integration_is_text(it->v);
+    airy_status status = work(it, &info);
     airy_job_work_ends(job);
     if (status == AIRY_ERR_CANCELLED && !text)
         return airy_job_stopped(it->v->output, info.frames + info.resumed, it->frames,
@@ -270,12 +280,13 @@ static airy_status run_integration(airy_job *job, void *state)
     AIRY_TRY(status);
     status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
-    airy_integration_warn_gaps(it, file, text ? &it->gaps : NULL);
+    const char *hdf5 = text ? NULL : it->v->output;
+    airy_integration_warn_gaps(it, hdf5, text ? &it->gaps : NULL);
     airy_integration_warn_empty(job, info.frames, info.empty, info.first_empty);
-    airy_integration_warn_dummy_unused(it, file);
+    airy_integration_warn_dummy_unused(it, hdf5);
     put_numbers(it, &info);
     AIRY_TRY(airy_integration_put_arrays(it));
-    return status;
+    return it->lost ? AIRY_PARTLY : status;
 }
 
 extern const struct airy_job_kind airy_job_integrate;
@@ -297,6 +308,7 @@ const struct airy_job_kind airy_job_integrate = {
                {correction_rows, 0},
                {airy_frames_rows, offsetof(struct airy_integrate_values, frames)},
                {run_rows, 0},
+               {airy_follow_rows, offsetof(struct airy_integrate_values, follow)},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
                {airy_host_rows, offsetof(struct airy_integrate_values, compute)}},
     .results = results,

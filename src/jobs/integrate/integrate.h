@@ -5,6 +5,7 @@
 #include "airy/pipeline.h"
 #include "jobs/geometry.h"
 #include "jobs/groups.h"
+#include "jobs/integrate/follow.h"
 #include "jobs/pattern.h"
 #include "jobs/pixels.h"
 
@@ -25,6 +26,7 @@ struct airy_integrate_values {
     double normalization, saturation;
     size_t average, sum, batch, grid[2];
     struct airy_job_list roi, carry;
+    struct airy_follow_values follow;
     airy_geometry replayed; /* of airy_job_set_configuration */
     bool is_replayed;
 };
@@ -64,6 +66,7 @@ struct airy_integration {
     size_t count;                  /* of these */
     airy_run_params run;
     size_t frames, rows; /* of the run, and of its result; 0: not known */
+    size_t lost;         /* files that did not come, of a run that follows them */
     airy_roi *rois;
     airy_frame_values *carried;
     size_t carried_count;

@@ -18,6 +18,10 @@ static airy_status open_stack(struct airy_integration *it)
                                                         it->info.frames, "the series")
                                : AIRY_OK;
     }
+    if (it->v->follow.on) {
+        AIRY_TRY(airy_follow_open(it));
+        return it->v->output ? airy_job_keep_stack(it->stack, it->v->output) : AIRY_OK;
+    }
     AIRY_TRY(airy_job_open_stack(it->job, &it->stack, &it->v->stack));
     AIRY_TRY(airy_stack_get_info(it->stack, &it->info));
     AIRY_TRY(airy_stack_get_meta(it->stack, &it->meta));
@@ -100,7 +104,7 @@ static airy_status open_grid(struct airy_integration *it)
 static airy_status open_carried(struct airy_integration *it)
 {
     const struct airy_job_list *carry = &it->v->carry;
-    if (!it->stack || (carry->count && strcmp(carry->items[0], "none") == 0))
+    if (!it->stack || it->v->follow.on || (carry->count && strcmp(carry->items[0], "none") == 0))
         return AIRY_OK;
     const airy_status status =
         airy_stack_values(&it->carried, &it->carried_count, it->stack,
@@ -217,8 +221,10 @@ static airy_status make_configuration(struct airy_integration *it)
     const struct airy_integrate_values *v = it->v;
     json_t *json = NULL;
     char frames[80];
-    AIRY_TRY(airy_job_begin_configuration(it->job, &json, &v->stack.paths, &it->geometry,
-                                          airy_geometry_rows));
+    AIRY_TRY(airy_job_begin_configuration(it->job, &json, v->follow.on ? NULL : &v->stack.paths,
+                                          &it->geometry, airy_geometry_rows));
+    if (v->follow.on) /* nobody knows yet what the files will be */
+        AIRY_TRY(airy_job_name_inputs(json, &v->stack.paths));
     snprintf(frames, sizeof(frames), "%zu:%zu:%zu", it->run.first, it->run.last, it->run.step);
     json_object_set_new(json, "file_mask", json_boolean(it->meta.has_mask));
     json_object_set_new(json, "frames", json_string(frames));
@@ -262,6 +268,8 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     AIRY_TRY(open_stack(it));
     AIRY_TRY(open_geometry(it, &sample));
     choose_run(it);
+    if (it->v->follow.on)
+        AIRY_TRY(airy_follow_choose(it));
     AIRY_TRY(open_monitor(it));
     AIRY_TRY(open_around(it));
     const struct airy_pixel_frames frames = {.stack = it->stack,
@@ -278,7 +286,7 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     if (it->v->format == FORMAT_NXAZINT)
         name_place(it);
     AIRY_TRY(choose_layout(it));
-    if (it->stack)
+    if (it->stack && !it->v->follow.on) /* nobody knows yet what the run will be */
         AIRY_TRY(airy_integration_plan(it));
     return make_configuration(it);
 }
