@@ -74,7 +74,6 @@ struct airy_integration {
     char *names[3]; /* of instrument and source */
     char *configuration;
     int layout;
-    size_t lost;               /* files that did not come, of a run that followed them */
     struct airy_gap_rows gaps; /* of text files */
     /* Rows in memory, each NULL or [rows, bins]. */
     airy_row_arrays memory;
