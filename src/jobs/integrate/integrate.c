@@ -270,6 +270,7 @@ static airy_status work(struct airy_integration *it, airy_run_info *info)
 static airy_status run_stack(airy_job *job, struct airy_integration *it)
 {
     airy_run_info info = {0};
+    airy_integration_warn_groups(it);
     airy_job_work_begins(job);
     const bool text = airy_integration_is_text(it->v);
     airy_status status = work(it, &info);
@@ -279,6 +280,7 @@ static airy_status run_stack(airy_job *job, struct airy_integration *it)
                                 it->run.resume);
     AIRY_TRY(status);
     airy_integration_end_ranks(it);
+    airy_integration_warn_threads(it, info.threads);
     status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
     const char *hdf5 = text ? NULL : it->v->output;
