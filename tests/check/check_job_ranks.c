@@ -385,7 +385,7 @@ static void check_refused(struct check *c)
     static const struct {
         const char *name, *text, *sentence;
         int ranks;
-    } bad[] = {{"grid", "5x5", "per-rank does not go with grid", 1},
+    } bad[] = {{"grid", "5x5", "per-rank and grid exclude each other", 1},
                {"output", "a.npy", "a.npy", 1},
                {"output", NULL, "per-rank: output '' is no .h5", 1},
                {"output", "a.npy", "a.npy", 2},

@@ -26,7 +26,7 @@ airy_status airy_integration_check_ranks(const airy_job *job)
                     "%s: output '%s' is no .h5 or .nxs file", "per-rank",
                     v->output ? v->output : "");
     AIRY_FAIL_ON_IF(v->ranks.per_rank && v->grid[0], AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s does not go with grid, whose maps are of all rows", "per-rank");
+                    "%s and grid exclude each other: maps are of all rows", "per-rank");
     AIRY_FAIL_ON_IF(airy_job_has_ranks(job) && !hdf5, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s '%s': ranks write one .h5 together; text files and rows in memory are made "
                     "by one process, without the launcher or with mpi=off",
