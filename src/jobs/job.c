@@ -675,7 +675,9 @@ airy_status airy_job_run(airy_job *job)
 static airy_status resolve_once(airy_job *job)
 {
     airy_error error = {.status = AIRY_OK};
+    job->only_plans = true;
     const airy_status status = open_kind(job);
+    job->only_plans = false;
     if (status == AIRY_OK)
         return AIRY_OK;
     (void)airy_error_first(&error, status);
