@@ -20,8 +20,7 @@ const struct airy_job_row airy_ranks_rows[] = {
 airy_status airy_integration_check_ranks(const airy_job *job)
 {
     const struct airy_integrate_values *v = job->values;
-    const struct airy_output_values output = {.output = v->output};
-    const bool hdf5 = v->output && airy_job_check_output(&output) == AIRY_OK;
+    const bool hdf5 = v->output && !airy_integration_is_text(v);
     AIRY_FAIL_ON_IF(v->ranks.per_rank && !hdf5, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s: output '%s' is no .h5 or .nxs file", "per-rank",
                     v->output ? v->output : "");
@@ -183,7 +182,7 @@ airy_status airy_integration_begin_ranks(struct airy_integration *it)
 {
     struct airy_world *world = &it->world;
     airy_status status = AIRY_OK;
-    if (airy_world_is_first(world) && it->v->output)
+    if (airy_world_is_first(world) && it->v->output && !airy_integration_is_text(it->v))
         status = airy_ranks_choose_files(it);
     AIRY_TRY(airy_world_agree(world, status, NULL, NULL));
     AIRY_TRY(airy_world_tell(world, &it->files, sizeof(it->files)));

@@ -167,16 +167,6 @@ static airy_status add_up(struct airy_ranks_run *run, airy_run_info *info)
     return status;
 }
 
-/* All know the same counts and say the same. */
-static airy_status report_stop(const struct airy_integration *it, size_t done)
-{
-    const airy_status status = AIRY_ERR_CANCELLED;
-    AIRY_FAIL_IF(done == 0 && !it->run.resume, status, "stopped before the first frame");
-    return airy_hinted(AIRY_HINT_INTERRUPTED,
-                       airy_fail(status, "stopped after %zu of %zu frames, which are in %s.partial",
-                                 done, it->frames, it->v->output));
-}
-
 airy_status airy_ranks_gather(struct airy_ranks_run *run, airy_run_info *info, airy_status status)
 {
     if (status != AIRY_OK || info->stopped)
@@ -188,7 +178,7 @@ airy_status airy_ranks_gather(struct airy_ranks_run *run, airy_run_info *info, a
     if (status == AIRY_OK)
         status = add_up(run, info);
     if (status == AIRY_OK && info->stopped)
-        status = report_stop(run->it, info->frames + run->resumed);
+        status = airy_fail(AIRY_ERR_CANCELLED, "stopped"); /* the same on all */
     if (status != AIRY_OK)
         remove_empty(run);
     return status;
