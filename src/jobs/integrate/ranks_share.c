@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/size.h"
 #include "jobs/configuration.h"
 #include "jobs/integrate/ranks.h"
 
@@ -87,6 +88,8 @@ void airy_ranks_take(struct airy_ranks_run *run, airy_run_params *params)
     params->progress = step;
     params->message = take_message;
     params->user = run;
+    /* The job learns that the file is there; whoever is to stop is asked again soon. */
+    (void)airy_job_step(run->it->job, airy_max_size(run->shown, run->resumed), run->it->frames);
 }
 
 /* Add frames without a valid pixel; the first one is that of the lowest row. */
