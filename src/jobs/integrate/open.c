@@ -155,14 +155,15 @@ static airy_status choose_layout(struct airy_integration *it)
     const int wish = it->v->layout;
     AIRY_TRY(airy_device_get_info(it->job->device, &info));
     const bool cpu = strcmp(info.backend, "cpu") == 0;
-    AIRY_FAIL_ON_IF(it->count > 1 && wish != LAYOUT_AUTO && wish != LAYOUT_DEVICE, AIRY_ERR_PARAM,
-                    AIRY_SUBJECT_PARAMETER, "%s %s takes one device, and there are %zu", "layout",
+    AIRY_FAIL_ON_IF(it->count > 1 && wish != LAYOUT_AUTO && wish != LAYOUT_DEVICE,
+                    AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
+                    "%s %s takes one device, and there are %zu", "layout",
                     airy_integrate_layouts[wish], it->count);
-    AIRY_FAIL_ON_IF(wish == LAYOUT_THREADS && !cpu, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+    AIRY_FAIL_ON_IF(wish == LAYOUT_THREADS && !cpu, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
                     "%s threads does not fit %s (%s), whose work is not done by threads: give "
                     "device or serial, or device=cpu",
                     "layout", info.spec, info.name);
-    AIRY_FAIL_ON_IF(wish == LAYOUT_DEVICE && cpu, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+    AIRY_FAIL_ON_IF(wish == LAYOUT_DEVICE && cpu, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
                     "%s device does not fit the CPU: give device=gpu, or threads or serial",
                     "layout");
     it->layout = wish != LAYOUT_AUTO ? wish
