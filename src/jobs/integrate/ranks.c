@@ -205,6 +205,7 @@ static airy_status work(struct airy_ranks_run *run, airy_run_info *info)
     airy_ranks_take(run, &it->run);
     const airy_status status =
         airy_run_work(it->v->output, it->stack, it->integrators, it->count, &it->run, info);
+    info->stopped |= status == AIRY_ERR_CANCELLED;
     return status == AIRY_ERR_CANCELLED ? AIRY_OK : status;
 }
 

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "jobs/configuration.h"
 #include "jobs/integrate/ranks.h"
+#include "jobs/integrate/rows_events.h"
 
 /*
  * Return how many rows to claim next of `total`, of which `taken` are claimed: many while many are
@@ -80,6 +81,15 @@ static void take_message(void *user, airy_log_level level, const char *text)
     airy_job_frame_message(run->it->job, level, text);
 }
 
+/* An airy_row_fn: a file has rows of its own numbers. */
+static airy_status take_row(void *user, const airy_run_row *row)
+{
+    const struct airy_ranks_run *run = user;
+    airy_run_row of_result = *row;
+    of_result.number += run->first_row;
+    return airy_integration_row(run->it, &of_result);
+}
+
 void airy_ranks_take(struct airy_ranks_run *run, airy_run_params *params)
 {
     params->claim = claim;
@@ -88,6 +98,10 @@ void airy_ranks_take(struct airy_ranks_run *run, airy_run_params *params)
     params->progress = step;
     params->message = take_message;
     params->user = run;
+    if (params->row) {
+        params->row = take_row;
+        params->row_user = run;
+    }
     /* The job learns that the file is there; whoever is to stop is asked again soon. */
     (void)airy_job_step(run->it->job, airy_max_size(run->shown, run->resumed), run->it->frames);
 }
