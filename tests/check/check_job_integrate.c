@@ -443,6 +443,16 @@ static void check_place(struct check *c)
     run_in_place(c, output, "resume", AIRY_ERR_NOT_FOUND, "none.h5");
 }
 
+/* What of the regions a configuration leaves, refused or not. */
+static void check_rois(struct check *c, airy_job *job, const char *configuration, const char *want)
+{
+    char *text = NULL;
+    (void)airy_job_set_configuration(job, configuration);
+    CHECK_OK(c, airy_job_get(job, "roi", &text));
+    CHECK(c, text && strcmp(text, want) == 0);
+    airy_job_text_free(text);
+}
+
 /* What a result says it was made of makes it again, bit by bit. */
 static void check_replay(struct check *c)
 {
@@ -485,6 +495,20 @@ static void check_replay(struct check *c)
                     job, "{\"command\": \"integrate\", \"options\": [\"--output=x.h5\"]}"),
                 AIRY_ERR_FORMAT, "which no result");
     CHECK_FAILS(c, airy_job_set_configuration(job, "{"), AIRY_ERR_FORMAT, "not the configuration");
+    /* A list of a configuration replaces that of earlier JSON, unless the configuration is refused. */
+    CHECK_OK(c, airy_job_set_json(job, "{\"roi\": [[0.1, 0.2], [0.2, 0.3]]}"));
+    check_rois(c, job, "{\"command\": \"integrate\", \"options\": [\"--roi=1,2\", \"--unit=no\"]}",
+               "0.1,0.2\n0.2,0.3");
+    check_rois(c, job, "{\"command\": \"integrate\", \"options\": [\"--roi=1,2\", \"--roi=2,3\"]}",
+               "1,2\n2,3");
+    airy_job_destroy(&job);
+    /* A geometry that was taken over goes with the PONI file in whose place it is. */
+    CHECK_OK(c, airy_job_create(&job, "integrate", NULL, NULL));
+    CHECK_OK(c, airy_job_set_configuration(job, configuration));
+    CHECK_OK(c, airy_job_reset(job, "poni"));
+    CHECK_OK(c, airy_job_set(job, "stack", in.path));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    CHECK(c, airy_job_resolve(job) < AIRY_OK);
     airy_job_destroy(&job);
     free(configuration);
 }

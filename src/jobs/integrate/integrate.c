@@ -42,7 +42,7 @@ static const struct airy_job_row correction_rows[] = {
         .help = "divides by this image, a factor of the normalization of each pixel"),
     ROW(pixels.variance, .name = "variance", .type = AIRY_PARAMETER_PATH, .array = true,
         .role = AIRY_ROLE_READ, .unit = "counts squared",
-        .help = "takes the variance of each pixel from this image, for the error model variance"),
+        .help = "takes the variance of each pixel from this image, for {error-model=variance}"),
     ROW(sensor_efficiency, .name = "sensor-efficiency", .type = AIRY_PARAMETER_FLAG,
         .help = "corrects for the part of the photons that the sensor absorbs at an angle"),
     ROW(normalization, .name = "normalization", .type = AIRY_PARAMETER_REAL, .lo = 1e-300,
@@ -171,6 +171,7 @@ static airy_status check(airy_job *job)
     airy_sample_params sample;
     AIRY_TRY(airy_integration_check_live(job));
     AIRY_TRY(airy_job_check_geometry(job));
+    AIRY_TRY(airy_job_check_absorber(&v->geometry, "sensor-efficiency", v->sensor_efficiency));
     AIRY_FAIL_ON_IF(v->average && v->sum, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s and sum exclude each other", "average");
     AIRY_FAIL_ON_IF(v->layout == LAYOUT_SERIAL && v->batch > 1, AIRY_ERR_PARAM,
@@ -192,8 +193,11 @@ static airy_status check(airy_job *job)
 static airy_status replay(airy_job *job, const char *configuration)
 {
     struct airy_integrate_values *v = job->values;
-    AIRY_TRY(airy_geometry_parse(&v->replayed, configuration));
-    v->is_replayed = true;
+    airy_geometry geometry = {.dist = 0};
+    if (configuration)
+        AIRY_TRY(airy_geometry_parse(&geometry, configuration));
+    v->replayed = geometry;
+    v->is_replayed = configuration != NULL;
     return AIRY_OK;
 }
 

@@ -123,12 +123,27 @@ static int check_output(const struct job_params *p)
                : tool_usage(c, "no output: give -%c %s", output->letter, output->argument);
 }
 
+/* Wrong use, with what to do about it. Exit code. */
+static int refuse(const struct job_params *p, const airy_error *error)
+{
+    const struct common *common = &p->common;
+    const char *output = find_output(p);
+    char hint[AIRY_HINT_TEXT];
+    if (strcmp(error->name, "output") == 0 && error->status == AIRY_ERR_UNSUPPORTED &&
+        error->hint != AIRY_HINT_FRAME && output && tool_has_suffix(output, ".png")) {
+        tool_fail(common, "%s, and 'airy view' draws pictures", error->text);
+        return AIRY_EXIT_USAGE;
+    }
+    const size_t used = tool_hint(hint, sizeof(hint), common, error->hint);
+    return tool_usage(common, "%s%s%s", error->text, used ? "; " : "", hint);
+}
+
 int job_refused(const struct job_params *p)
 {
     airy_error error;
     airy_error_get(&error);
     tool_name_options(&p->common, &error);
-    return tool_usage(&p->common, "%s", error.text);
+    return refuse(p, &error);
 }
 
 int job_check(void *params)
@@ -164,19 +179,12 @@ int job_failed(const struct job_params *p, const char *output, airy_status statu
     snprintf(sentence, sizeof(sentence), "%s", error.text);
     tool_name_values(common, error.text, sizeof(error.text), sentence);
     error.status = status;
-    if (error.hint >= AIRY_HINT_GIVE_GEOMETRY && error.hint <= AIRY_HINT_GIVE_DETECTOR) {
-        char hint[AIRY_HINT_TEXT];
-        (void)tool_hint(hint, sizeof(hint), common, error.hint);
-        return tool_usage(common, "%s; %s", error.text, hint);
-    }
     /* A value that does not suit the input, as a format that does not hold the result, is wrong use. */
     const bool wrong_use = status == AIRY_ERR_UNSUPPORTED &&
-                           error.subject == AIRY_SUBJECT_PARAMETER;
-    if (wrong_use && error.hint != AIRY_HINT_FRAME && output && tool_has_suffix(output, ".png"))
-        tool_fail(common, "%s, and 'airy view' draws pictures", error.text);
-    else
-        tool_failed_as(common, &error);
-    return wrong_use ? AIRY_EXIT_USAGE : AIRY_EXIT_FAILED;
+                           error.subject == AIRY_SUBJECT_PARAMETER,
+               lacks = error.hint >= AIRY_HINT_GIVE_GEOMETRY &&
+                       error.hint <= AIRY_HINT_GIVE_DETECTOR;
+    return wrong_use || lacks ? refuse(p, &error) : tool_failed_as(common, &error);
 }
 
 json_t *job_results(const struct job_params *p)
@@ -222,25 +230,36 @@ static int print_end(const struct job_params *p, const char *output, airy_status
     const bool has_results = *airy_job_summary(p->job) != 0;
     const int code = has_results && status == AIRY_ERR_CANCELLED ? AIRY_EXIT_FAILED
                                                                  : job_failed(p, output, status);
-    if (has_results)
+    if (has_results && p->ranks.rank == 0)
         (void)print_results(p, output);
     return code;
+}
+
+/* What takes frames asks between them; another job is ended by the signal itself, with a word. */
+static void begin_signals(const struct job_params *p)
+{
+    static char line[160];
+    const airy_parameter *frames =
+        find_parameter(p, "frames"); /* a number of them: they are made */
+    if (p->common.command->asks || find_parameter(p, "on-error") ||
+        (frames && frames->type == AIRY_PARAMETER_WHOLE)) {
+        tool_catch_interrupts();
+        return;
+    }
+    snprintf(line, sizeof(line), "airy %s: stopped; nothing was written\n",
+             p->common.command->name);
+    tool_say_at_interrupt(line);
 }
 
 int job_run(void *params)
 {
     struct job_params *p = params;
     const struct common *common = &p->common;
-    const airy_parameter *frames =
-        find_parameter(p, "frames"); /* a number of them: they are made */
     const char *output = is_plan(p) ? NULL : find_output(p);
     int code = AIRY_EXIT_OK;
     p->step = step;
     p->message = print_message;
-    /* What takes frames asks between them; another job is ended by the signal itself. */
-    if (common->command->asks || find_parameter(p, "on-error") ||
-        (frames && frames->type == AIRY_PARAMETER_WHOLE))
-        tool_catch_interrupts();
+    begin_signals(p);
     if (common->explain)
         return job_explain(p);
     airy_status status = common->verbose && !common->compare ? job_say_plan(p) : AIRY_OK;
@@ -248,6 +267,7 @@ int job_run(void *params)
     p->progress.active &= p->ranks.rank == 0;
     if (status == AIRY_OK)
         status = common->compare ? job_compare(p, &code) : airy_job_run(p->job);
+    tool_say_at_interrupt(NULL);
     progress_end(&p->progress);
     if (status < AIRY_OK)
         return print_end(p, output, status);

@@ -178,7 +178,7 @@ static json_t *json_of_file(const struct common *common, const char *path, int *
 {
     json_error_t error;
     FILE *file = tool_open_text(common, "--config ", path);
-    json_t *all = file ? json_loadf(file, 0, &error) : NULL;
+    json_t *all = file ? json_loadf(file, JSON_REJECT_DUPLICATES, &error) : NULL;
     *code = file ? AIRY_EXIT_OK : AIRY_EXIT_FAILED;
     if (file)
         fclose(file);

@@ -110,7 +110,8 @@ static int check_frames(const struct integration *job, const char *partial)
 static int check_follow(const struct integration *job, const char *partial, const char *before)
 {
     const struct common *common = job->common;
-    json_t *a = json_loads(before, 0, NULL), *b = json_loads(job->configuration, 0, NULL);
+    json_t *a = json_loads(before, JSON_REJECT_DUPLICATES, NULL),
+           *b = json_loads(job->configuration, 0, NULL);
     const bool open = is_open_ended(a), open_now = is_open_ended(b);
     json_decref(a);
     json_decref(b);
