@@ -21,7 +21,9 @@ static bool step(void *user, size_t done, size_t total)
     if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device"))
         tool_say_device(&p->common, airy_job_device(p->job));
     p->begun |= airy_job_device(p->job) != NULL; /* a job may wait for a pipe before it opens one */
-    if (total == 1)                              /* a bar of one step shows nothing */
+    if (p->at_interrupt)
+        tool_at_interrupt(p->at_interrupt);
+    if (total == 1) /* a bar of one step shows nothing */
         return !tool_interrupted();
     if (total == 0 && p->common.command->watch) {
         p->common.command->watch(p);
@@ -136,10 +138,17 @@ static int refuse(const struct job_params *p, const airy_error *error)
     return tool_usage(common, "%s%s%s", error->text, used ? "; " : "", hint);
 }
 
+int job_refused(const struct job_params *p)
+{
+    airy_error error;
+    airy_error_get(&error);
+    tool_name_options(&p->common, &error);
+    return refuse(p, &error);
+}
+
 int job_check(void *params)
 {
     struct job_params *p = params;
-    airy_error error;
     int code = check_output(p);
     if (code == AIRY_EXIT_OK)
         code = check_inputs(p);
@@ -154,9 +163,7 @@ int job_check(void *params)
         status = airy_job_check(p->job);
     if (status == AIRY_OK || status == AIRY_ERR_MEMORY)
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
-    airy_error_get(&error);
-    tool_name_options(&p->common, &error);
-    return refuse(p, &error);
+    return job_refused(p);
 }
 
 int job_failed(const struct job_params *p, const char *output, airy_status status)
@@ -196,7 +203,8 @@ static int print_profile(const struct job_params *p)
     size_t count = 0;
     while (count < MOST && (devices[count] = airy_job_device_at(p->job, count)))
         count++;
-    return tool_profile_all(&p->common, devices, count);
+    return p->world && p->common.profile ? world_profile(p->world, devices, count)
+                                         : tool_profile_all(&p->common, devices, count);
 }
 
 static int print_results(const struct job_params *p, const char *output)
@@ -222,7 +230,7 @@ static int print_end(const struct job_params *p, const char *output, airy_status
     const bool has_results = *airy_job_summary(p->job) != 0;
     const int code = has_results && status == AIRY_ERR_CANCELLED ? AIRY_EXIT_FAILED
                                                                  : job_failed(p, output, status);
-    if (has_results)
+    if (has_results && p->ranks.rank == 0)
         (void)print_results(p, output);
     return code;
 }
@@ -256,6 +264,7 @@ int job_run(void *params)
         return job_explain(p);
     airy_status status = common->verbose && !common->compare ? job_say_plan(p) : AIRY_OK;
     progress_begin(&p->progress, common, "frames");
+    p->progress.active &= p->ranks.rank == 0;
     if (status == AIRY_OK)
         status = common->compare ? job_compare(p, &code) : airy_job_run(p->job);
     tool_say_at_interrupt(NULL);
@@ -264,10 +273,11 @@ int job_run(void *params)
         return print_end(p, output, status);
     if (code == AIRY_EXIT_OK && airy_job_device(p->job))
         code = print_profile(p);
-    if (code == AIRY_EXIT_OK && common->command->show)
+    const bool is_first = p->ranks.rank == 0; /* of several ranks, which talks */
+    if (code == AIRY_EXIT_OK && is_first && common->command->show)
         code = common->command->show(p);
     const bool is_shown = common->command->show || common->command->prints_messages;
-    if (code == AIRY_EXIT_OK && !common->compare && !common->command->shows_json &&
+    if (code == AIRY_EXIT_OK && is_first && !common->compare && !common->command->shows_json &&
         (common->json || common->command->prints_json || !is_shown))
         code = print_results(p, output);
     return code == AIRY_EXIT_OK && status == AIRY_PARTLY ? AIRY_EXIT_PARTLY : code;

@@ -7,6 +7,7 @@
 
 #include "airy/job.h"
 #include "cli/tool.h"
+#include "cli/world.h"
 
 /* The parameters of such a command. */
 struct job_params {
@@ -17,6 +18,10 @@ struct job_params {
     bool is_silent;        /* nothing is to be printed */
     airy_progress_fn step; /* of a run, with these params as user; NULL: not yet */
     airy_log_fn message;
+    struct world *world;  /* NULL: one process */
+    airy_job_ranks ranks; /* of the world, for the job; zeroed: one process */
+    const char
+        *at_interrupt; /* printed at once where a run that has begun is stopped; NULL: nothing */
 };
 
 /* The options of a job but those that every command has (job_options.c). NULL: out of memory. */
@@ -43,9 +48,14 @@ airy_status job_say_plan(const struct job_params *params);
 /* Print the failure of a run whose messages name this output, or none. Exit code. */
 int job_failed(const struct job_params *params, const char *output, airy_status status);
 
+/* Print why airy_job_check has refused the values. Exit code. */
+int job_refused(const struct job_params *params);
+
 /* What a command of a job has as `check` and `run`. */
 int job_check(void *params);
 int job_run(void *params);
+/* The same by the ranks that a launcher has started, where it is wished, or by one process (job_world.c). */
+int job_run_ranks(void *params, enum world_wish wish);
 
 /* The results of a run but arrays and tables; NULL: out of memory. The caller's. */
 json_t *job_results(const struct job_params *params);

@@ -201,7 +201,8 @@ static void message(void *user, airy_log_level level, const char *text)
 
 airy_status job_create(struct job_params *p, const char *name, airy_job **job)
 {
-    const airy_job_hooks hooks = {.progress = step, .message = message, .user = p};
+    const airy_job_hooks hooks = {
+        .progress = step, .message = message, .user = p, .ranks = &p->ranks};
     return airy_job_create(job, name, NULL, &hooks);
 }
 
