@@ -194,6 +194,7 @@ void airy_job_frame_message(void *job, airy_log_level level, const char *text);
 void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view, void *data);
 void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count);
 void airy_job_put_number(airy_job *job, const char *result, double value);
+/* text NULL: there is none, which is null in JSON. */
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text);
 /* Hand over JSON, whose reference is the job's from then on; NULL: memory was short. */
 airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json);

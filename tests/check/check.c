@@ -55,6 +55,7 @@ static const struct {
     {"job_oct", check_job_oct},
     {"job_integrate", check_job_integrate},
     {"job_follow", check_job_follow},
+    {"job_text", check_job_text},
     {"job_results", check_job_results},
     {"info", check_info},
     {"label", check_label},

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "jobs/configuration.h"
+#include "jobs/integrate/notes.h"
 #include "jobs/integrate/resume.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
@@ -13,9 +15,13 @@ static const char *const formats[] = {"airy", "nxazint", NULL},
 #define ROW(member, ...) AIRY_JOB_ROW(struct airy_integrate_values, member, __VA_ARGS__)
 static const struct airy_job_row result_rows[] = {
     ROW(output, .name = "output", .letter = 'o', .type = AIRY_PARAMETER_PATH,
-        .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT.h5",
-        .help = "writes the patterns of all frames into this NeXus file (.h5, .hdf5, .nxs)",
+        .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT",
+        .help = "writes the patterns of all frames into this NeXus file (.h5, .hdf5, .nxs), or "
+                "each pattern into a text file: .xye (with errors) and .xy for refinement, .chi of "
+                "Fit2D, .dat with all that is known",
         .section = "Result"),
+    ROW(one_table, .name = "one-table", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
+        .help = "writes all patterns into one text file, a column each"),
     ROW(format, .name = "format", .type = AIRY_PARAMETER_WORD, .affects = AIRY_AFFECTS_BESIDE,
         .words = formats, .fallback = "airy",
         .help = "nxazint: makes the output an NXazint1d or NXazint2d file, too"),
@@ -105,7 +111,7 @@ static const airy_job_result results[] = {
      ROWS "sums of normalizations; where it is wanted"},
     {"count", AIRY_JOB_ARRAY, "output",
      ROWS "pixels; a split pixel counts in parts; where it is wanted"},
-    {"output", AIRY_JOB_TEXT, NULL, "the file that was written"},
+    {"output", AIRY_JOB_TEXT, NULL, "the file that was written, the first of several"},
     {"complete_already", AIRY_JOB_JSON, NULL, "true: resume found nothing to do"},
     {"device", AIRY_JOB_TEXT, NULL, "the devices of the run"},
     {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
@@ -115,8 +121,12 @@ static const airy_job_result results[] = {
     {"resumed", AIRY_JOB_NUMBER, NULL, "frames that an earlier run had done"},
     {"seconds", AIRY_JOB_NUMBER, NULL, "the time of the run"},
     {"setup_seconds", AIRY_JOB_NUMBER, NULL, "the time before it"},
+    {"frames_per_second", AIRY_JOB_NUMBER, NULL, "good frames of a second of the run"},
+    {"gigabytes_per_second", AIRY_JOB_NUMBER, NULL, "bytes of their pixels, in units of 10^9"},
     {"stored_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the frames as they are stored"},
     {"decoded_bytes", AIRY_JOB_NUMBER, NULL, "bytes of their pixels"},
+    {"ratio", AIRY_JOB_NUMBER, NULL, "decoded_bytes / stored_bytes"},
+    {"last_output", AIRY_JOB_TEXT, NULL, "the last of several text files"},
     {"latency", AIRY_JOB_NUMBERS, NULL,
      "seconds from a frame to its pattern, of a run that followed its input: the median, 99 % and "
      "the longest"},
@@ -163,13 +173,10 @@ static airy_status check(airy_job *job)
                     "%s needs an output: rows in memory do not outlive a run", "resume");
     AIRY_FAIL_ON_IF(v->format == FORMAT_NXAZINT && !v->output, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s nxazint needs an output", "format");
-    if (v->output) {
-        const struct airy_output_values output = {.output = v->output};
-        AIRY_TRY(airy_job_check_output(&output));
-    }
     AIRY_TRY(airy_follow_check(job));
     AIRY_TRY(airy_job_check_pixels(&v->pixels));
     AIRY_TRY(airy_integration_params(job, &params, &sample));
+    AIRY_TRY(airy_integration_check_output(v, &params));
     AIRY_TRY(airy_params_check(&params, &sample, airy_source_is_given(&v->pixels.variance)));
     return check_around(v);
 }
@@ -182,25 +189,54 @@ static airy_status replay(airy_job *job, const char *configuration)
     return AIRY_OK;
 }
 
+static void sum_up(const struct airy_integration *it, const airy_run_info *info, double setup,
+                   double rate)
+{
+    const double seconds = info->seconds > 0 ? info->seconds : 1e-9,
+                 stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes;
+    char text[2][AIRY_NUMBER_TEXT], bad[64] = "", files[4300] = "";
+    const char *last;
+    if (info->bad)
+        snprintf(bad, sizeof(bad), ", %zu of them bad", info->bad);
+    if (airy_job_get_text(it->job, "last_output", &last) == AIRY_OK)
+        snprintf(files, sizeof(files), ", the last file is %s", last);
+    else if (airy_integration_is_text(it->v) &&
+             airy_job_get_text(it->job, "output", &last) != AIRY_OK)
+        snprintf(files, sizeof(files), ", no file is written");
+    airy_job_sum_up(it->job,
+                    "%zu frame%s%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read "
+                    "(%.2fx)%s%s",
+                    info->frames, info->frames == 1 ? "" : "s", bad, info->seconds, setup, rate,
+                    airy_bytes_text(text[0], decoded / seconds), airy_bytes_text(text[1], stored),
+                    stored > 0 ? decoded / stored : 0.0,
+                    info->resumed ? ", the rest was done before" : "", files);
+}
+
 static void put_numbers(const struct airy_integration *it, const airy_run_info *info)
 {
     airy_job *job = it->job;
+    const double good = (double)(info->frames - info->bad),
+                 seconds = info->seconds > 0 ? info->seconds : 1e-9,
+                 stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes,
+                 setup = (double)(job->begun - it->begun) * 1e-9;
     airy_job_put_number(job, "frames", (double)info->frames);
     airy_job_put_number(job, "bad", (double)info->bad);
     airy_job_put_number(job, "lost", (double)it->lost);
     airy_job_put_number(job, "resumed", (double)info->resumed);
     airy_job_put_number(job, "seconds", info->seconds);
-    airy_job_put_number(job, "setup_seconds", (double)(job->begun - it->begun) * 1e-9);
-    airy_job_put_number(job, "stored_bytes", (double)info->stored_bytes);
-    airy_job_put_number(job, "decoded_bytes", (double)info->decoded_bytes);
-    airy_job_sum_up(job, "%zu frame%s in %.3g s", info->frames, info->frames == 1 ? "" : "s",
-                    info->seconds);
+    airy_job_put_number(job, "setup_seconds", setup);
+    airy_job_put_number(job, "frames_per_second", good / seconds);
+    airy_job_put_number(job, "gigabytes_per_second", decoded / seconds * 1e-9);
+    airy_job_put_number(job, "stored_bytes", stored);
+    airy_job_put_number(job, "decoded_bytes", decoded);
+    airy_job_put_number(job, "ratio", stored > 0 ? decoded / stored : 0);
+    sum_up(it, info, setup, good / seconds);
 }
 
 /* Texts are kept before there is a file that a lack of memory would leave behind. */
 static airy_status put_texts(const struct airy_integration *it)
 {
-    if (it->v->output)
+    if (it->v->output && !airy_integration_is_text(it->v))
         AIRY_TRY(airy_job_put_text(it->job, "output", it->v->output));
     AIRY_TRY(airy_job_put_text(it->job, "layout", airy_integrate_layouts[it->layout]));
     AIRY_TRY(airy_job_put_json(it->job, "configuration", json_loads(it->configuration, 0, NULL)));
@@ -212,6 +248,8 @@ static airy_status work(struct airy_integration *it, airy_run_info *info)
     if (it->v->follow.on)
         return airy_follow_run(it, info);
     AIRY_TRY(airy_integration_open_memory(it));
+    if (airy_integration_is_text(it->v))
+        return airy_integration_run_text(it, info);
     return airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
                                 info);
 }
@@ -225,19 +263,19 @@ static airy_status run_integration(airy_job *job, void *state)
     AIRY_TRY(airy_integration_prepare_resume(it, it->v->follow.on));
     AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
+    const bool text = airy_integration_is_text(it->v);
     airy_status status = work(it, &info);
     airy_job_work_ends(job);
-    if (status == AIRY_ERR_CANCELLED)
+    if (status == AIRY_ERR_CANCELLED && !text)
         return airy_job_stopped(it->v->output, info.frames + info.resumed, it->frames,
                                 it->run.resume);
     AIRY_TRY(status);
     status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
-    if (info.empty)
-        airy_job_message(job, AIRY_LOG_WARN,
-                         "no valid pixel is left in %zu of %zu frame%s, the first is frame %zu; "
-                         "saturated, dummy and masked pixels are left out",
-                         info.empty, info.frames, info.frames == 1 ? "" : "s", info.first_empty);
+    const char *hdf5 = text ? NULL : it->v->output;
+    airy_integration_warn_gaps(it, hdf5, text ? &it->gaps : NULL);
+    airy_integration_warn_empty(job, info.frames, info.empty, info.first_empty);
+    airy_integration_warn_dummy_unused(it, hdf5);
     put_numbers(it, &info);
     AIRY_TRY(airy_integration_put_arrays(it));
     return it->lost ? AIRY_PARTLY : status;

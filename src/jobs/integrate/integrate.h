@@ -22,7 +22,7 @@ struct airy_integrate_values {
     struct airy_compute_values compute;
     char *output, *instrument, *source, *monitor;
     int format, layout;
-    bool sensor_efficiency, mask_saturated, zigzag, resume, force;
+    bool sensor_efficiency, mask_saturated, zigzag, resume, force, one_table;
     double normalization, saturation;
     size_t average, sum, batch, grid[2];
     struct airy_job_list roi, carry;
@@ -39,6 +39,12 @@ struct airy_integration_source {
     airy_stack_meta meta;
     const uint8_t *mask; /* where meta.has_mask */
     json_t *about;       /* goes into the configuration as "stream" */
+};
+
+/* Patterns whose largest pixel that counted is a value that detectors write into gaps. */
+struct airy_gap_rows {
+    bool known; /* false: nobody has looked */
+    size_t count, first;
 };
 
 /* What is open. */
@@ -68,6 +74,8 @@ struct airy_integration {
     char *names[3]; /* of instrument and source */
     char *configuration;
     int layout;
+    size_t lost;               /* files that did not come, of a run that followed them */
+    struct airy_gap_rows gaps; /* of text files */
     /* Rows in memory, each NULL or [rows, bins]. */
     airy_row_arrays memory;
 };
@@ -94,5 +102,12 @@ airy_status airy_integration_plan(struct airy_integration *it);
 /* Room for the rows that stay in memory; handing them over to the job. */
 airy_status airy_integration_open_memory(struct airy_integration *it);
 airy_status airy_integration_put_arrays(struct airy_integration *it);
+/* The output is text: .xye, .xy, .chi, .dat. False without an output. */
+bool airy_integration_is_text(const struct airy_integrate_values *v);
+/* The output's name, and what goes with its kind; no file is looked at. */
+airy_status airy_integration_check_output(const struct airy_integrate_values *v,
+                                          const airy_integrator_params *params);
+/* Integrate the stack into text files, and hand over their names. */
+airy_status airy_integration_run_text(struct airy_integration *it, airy_run_info *info);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "jobs/configuration.h"
+#include "jobs/integrate/notes.h"
 #include "jobs/integrate/resume.h"
 
 static airy_status open_stack(struct airy_integration *it)
@@ -262,6 +263,7 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
         .job = job, .source = source, .v = job->values, .begun = airy_clock_ns()};
 
     AIRY_TRY(airy_integration_params(job, &it->params, &sample));
+    airy_integration_warn_degrees(it);
     AIRY_TRY(open_stack(it));
     AIRY_TRY(open_geometry(it, &sample));
     choose_run(it);
@@ -276,6 +278,8 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     AIRY_TRY(airy_job_load_pixels(job, &it->pixels, &it->v->pixels, &frames, &it->geometry.detector,
                                   it->v->pattern.compat != 0));
     AIRY_TRY(airy_pixels_apply(&it->params, &it->pixels, &it->meta, it->info.dtype));
+    if (!source)
+        airy_integration_warn_dummy(it);
     AIRY_TRY(open_integrators(it));
     AIRY_TRY(check_regions(it));
     if (it->v->format == FORMAT_NXAZINT)

@@ -48,8 +48,10 @@ static int show_integrate(void *params)
     const struct integrate_params *p = params;
     const struct common *common = &p->job.common;
     const char *output = job_output(&p->job, "output"), *summary = airy_job_summary(p->job.job);
+    const char *written = ""; /* the first of several text files, or none where all frames are bad */
+    (void)airy_job_get_text(p->job.job, "output", &written);
     if (!common->json && *summary)
-        tool_say(common, "%s", summary);
+        tool_say(common, "%s%s%s", written, *written ? ": " : "", summary);
     return p->plot && output ? plot_result(common, output, p->plot) : AIRY_EXIT_OK;
 }
 
