@@ -239,7 +239,8 @@ typedef struct airy_job_hooks {
      * takes is not slower for them. */
     unsigned events;
     void *user;                  /**< of these */
-    const airy_job_ranks *ranks; /**< used until the job is destroyed; NULL: one process */
+    const airy_job_ranks *ranks; /**< used until the job is destroyed; NULL, or of size 0 or 1: one
+                                      process. Of several the first one alone gives messages */
     void *reserved[4];           /**< NULL */
 } airy_job_hooks;
 

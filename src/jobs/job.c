@@ -628,13 +628,19 @@ static void drop_failed(const airy_job *job, airy_status status)
         airy_context_drop_device(job->context, job->device);
 }
 
+bool airy_job_has_ranks(const airy_job *job)
+{
+    return job->hooks.ranks && job->hooks.ranks->size > 1;
+}
+
 static airy_status run_once(airy_job *job)
 {
     release_results(job);
     atomic_store(&job->done, 0);
     atomic_store(&job->total, 0);
     job->begun = airy_clock_ns();
-    const airy_status status = atomic_load(&job->cancelled)
+    /* One of several ranks goes to where the others are told. */
+    const airy_status status = atomic_load(&job->cancelled) && !airy_job_has_ranks(job)
                                    ? airy_fail(AIRY_ERR_CANCELLED, "cancelled before the run")
                                    : run_kind(job);
     job->ended = job->ended ? job->ended : airy_clock_ns();
@@ -722,8 +728,11 @@ bool airy_job_emit(airy_job *job, const airy_job_event *event)
     return !wanted || hooks->event(hooks->user, event);
 }
 
+/* Of several ranks the first one alone talks. */
 static void tell(const airy_job *job, airy_log_level level, const char *text)
 {
+    if (job->hooks.ranks && job->hooks.ranks->rank > 0)
+        return;
     if (job->hooks.message)
         job->hooks.message(job->hooks.user, level, text);
     else

@@ -175,6 +175,8 @@ bool airy_job_has(const airy_job *job, const char *name);
 bool airy_job_is_set(const airy_job *job, const char *name);
 /* Set a parameter that nobody has set to what was found, by its text, until the job is closed. */
 airy_status airy_job_compute(airy_job *job, const char *name, const char *text);
+/* Whether several processes do the job together. */
+bool airy_job_has_ranks(const airy_job *job);
 /* Add to the plan; the reference is the job's from then on. */
 void airy_job_put_plan(airy_job *job, const char *key, json_t *json);
 /* Whether anybody takes events of rows. */

@@ -56,6 +56,7 @@ static const struct {
     {"job_integrate", check_job_integrate},
     {"job_follow", check_job_follow},
     {"job_text", check_job_text},
+    {"job_ranks", check_job_ranks},
     {"job_results", check_job_results},
     {"info", check_info},
     {"label", check_label},

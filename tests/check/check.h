@@ -137,6 +137,7 @@ void check_job_oct(struct check *c);
 void check_job_integrate(struct check *c);
 void check_job_follow(struct check *c);
 void check_job_text(struct check *c);
+void check_job_ranks(struct check *c);
 void check_job_results(struct check *c);
 void check_info(struct check *c);
 void check_job_images(struct check *c);   /* part of check_job */

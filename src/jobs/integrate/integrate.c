@@ -8,6 +8,7 @@
 #include "jobs/configuration.h"
 #include "jobs/integrate/notes.h"
 #include "jobs/integrate/resume.h"
+#include "jobs/integrate/ranks.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -174,6 +175,7 @@ static airy_status check(airy_job *job)
     AIRY_FAIL_ON_IF(v->format == FORMAT_NXAZINT && !v->output, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s nxazint needs an output", "format");
     AIRY_TRY(airy_follow_check(job));
+    AIRY_TRY(airy_integration_check_ranks(job));
     AIRY_TRY(airy_job_check_pixels(&v->pixels));
     AIRY_TRY(airy_integration_params(job, &params, &sample));
     AIRY_TRY(airy_integration_check_output(v, &params));
@@ -247,6 +249,8 @@ static airy_status work(struct airy_integration *it, airy_run_info *info)
 {
     if (it->v->follow.on)
         return airy_follow_run(it, info);
+    if (airy_integration_has_ranks(it))
+        return airy_integration_run_ranks(it, info);
     AIRY_TRY(airy_integration_open_memory(it));
     if (airy_integration_is_text(it->v))
         return airy_integration_run_text(it, info);
@@ -254,22 +258,28 @@ static airy_status work(struct airy_integration *it, airy_run_info *info)
                                 info);
 }
 
-static airy_status run_integration(airy_job *job, void *state)
+static airy_status run_stack(airy_job *job, struct airy_integration *it)
 {
-    struct airy_integration *it = state;
     airy_run_info info = {0};
-    if (airy_integration_may_be_complete(it->v))
-        return airy_integration_complete(it);
-    AIRY_TRY(airy_integration_prepare_resume(it, it->v->follow.on));
+    bool done = airy_world_is_first(&it->world) && airy_integration_may_be_complete(it->v);
+    AIRY_TRY(airy_world_tell(&it->world, &done, sizeof(done)));
+    if (done)
+        return airy_world_is_first(&it->world) ? airy_integration_complete(it) : AIRY_OK;
+    airy_status status = airy_world_is_first(&it->world)
+                             ? airy_integration_prepare_resume(it, it->v->follow.on)
+                             : AIRY_OK;
+    AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
+    AIRY_TRY(airy_integration_begin_ranks(it));
     AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
     const bool text = airy_integration_is_text(it->v);
-    airy_status status = work(it, &info);
+    status = work(it, &info);
     airy_job_work_ends(job);
     if (status == AIRY_ERR_CANCELLED && !text)
         return airy_job_stopped(it->v->output, info.frames + info.resumed, it->frames,
                                 it->run.resume);
     AIRY_TRY(status);
+    airy_integration_end_ranks(it);
     status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
     const char *hdf5 = text ? NULL : it->v->output;
@@ -279,6 +289,13 @@ static airy_status run_integration(airy_job *job, void *state)
     put_numbers(it, &info);
     AIRY_TRY(airy_integration_put_arrays(it));
     return it->lost ? AIRY_PARTLY : status;
+}
+
+/* What fails on one rank alone ends all. */
+static airy_status run_integration(airy_job *job, void *state)
+{
+    struct airy_integration *it = state;
+    return airy_world_agree(&it->world, run_stack(job, it), NULL, NULL);
 }
 
 extern const struct airy_job_kind airy_job_integrate;
@@ -301,6 +318,7 @@ const struct airy_job_kind airy_job_integrate = {
                {airy_frames_rows, offsetof(struct airy_integrate_values, frames)},
                {run_rows, 0},
                {airy_follow_rows, offsetof(struct airy_integrate_values, follow)},
+               {airy_ranks_rows, offsetof(struct airy_integrate_values, ranks)},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
                {airy_host_rows, offsetof(struct airy_integrate_values, compute)}},
     .results = results,

@@ -6,12 +6,19 @@
 #include "jobs/geometry.h"
 #include "jobs/groups.h"
 #include "jobs/integrate/follow.h"
+#include "jobs/integrate/world.h"
 #include "jobs/pattern.h"
 #include "jobs/pixels.h"
 
 enum { MOST_ROIS = 64, MOST_POINTS = 1 << 28 };
 enum airy_integrate_format { FORMAT_AIRY, FORMAT_NXAZINT };
 enum airy_integrate_layout { LAYOUT_AUTO, LAYOUT_SERIAL, LAYOUT_THREADS, LAYOUT_DEVICE };
+
+/* Of several processes (ranks.c). */
+struct airy_ranks_values {
+    bool per_rank;
+};
+extern const struct airy_job_row airy_ranks_rows[];
 
 struct airy_integrate_values {
     struct airy_stack_values stack;
@@ -20,6 +27,7 @@ struct airy_integrate_values {
     struct airy_pixel_values pixels;
     struct airy_frames_values frames;
     struct airy_compute_values compute;
+    struct airy_ranks_values ranks;
     char *output, *instrument, *source, *monitor;
     int format, layout;
     bool sensor_efficiency, mask_saturated, zigzag, resume, force, one_table;
@@ -52,6 +60,11 @@ struct airy_integration {
     airy_job *job;
     const struct airy_integration_source *source; /* NULL: a stack */
     const struct airy_integrate_values *v;
+    struct airy_world world;
+    struct airy_compute_values compute; /* of the values; with several ranks this one's share */
+    char spec[64];                      /* of its device, where this rank has chosen it */
+    size_t files;                       /* that the result is spread over; 0: it is one */
+    size_t shown;   /* files that an earlier result shows, which this one replaces */
     uint64_t begun; /* ns */
     airy_stack *stack;
     airy_stack_info info;
@@ -74,7 +87,6 @@ struct airy_integration {
     char *names[3]; /* of instrument and source */
     char *configuration;
     int layout;
-    size_t lost;               /* files that did not come, of a run that followed them */
     struct airy_gap_rows gaps; /* of text files */
     /* Rows in memory, each NULL or [rows, bins]. */
     airy_row_arrays memory;

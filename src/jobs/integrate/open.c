@@ -8,6 +8,7 @@
 #include "jobs/configuration.h"
 #include "jobs/integrate/notes.h"
 #include "jobs/integrate/resume.h"
+#include "jobs/integrate/ranks.h"
 
 static airy_status open_stack(struct airy_integration *it)
 {
@@ -176,7 +177,7 @@ static airy_status choose_layout(struct airy_integration *it)
 static airy_status open_integrators(struct airy_integration *it)
 {
     airy_job *job = it->job;
-    AIRY_TRY(airy_job_open_devices(job, &it->v->compute));
+    AIRY_TRY(airy_job_open_devices(job, &it->compute));
     it->count = airy_max_size(job->device_count, 1);
     AIRY_TRY(airy_memory_calloc((void **)&it->integrators, it->count, sizeof(airy_integrator *),
                                 "integrators"));
@@ -247,12 +248,19 @@ static airy_status make_configuration(struct airy_integration *it)
     return AIRY_OK;
 }
 
+/* Rank 0 looks at what is there. */
+static airy_status check_place(const struct airy_integration *it)
+{
+    const struct airy_integrate_values *v = it->v;
+    const bool looks = v->output && !it->source && !it->job->only_plans &&
+                       airy_world_is_first(&it->world) && !airy_integration_may_be_complete(v);
+    return looks ? airy_integration_check_place(v, v->output) : AIRY_OK;
+}
+
 airy_status airy_integration_open(airy_job *job, void *state)
 {
-    const struct airy_integrate_values *v = job->values;
-    if (v->output && !job->only_plans && !airy_integration_may_be_complete(v))
-        AIRY_TRY(airy_integration_check_place(v, v->output));
-    return airy_integration_open_source(state, job, NULL);
+    struct airy_integration *it = state;
+    return airy_world_agree(&it->world, airy_integration_open_source(it, job, NULL), NULL, NULL);
 }
 
 airy_status airy_integration_open_source(struct airy_integration *it, airy_job *job,
@@ -262,6 +270,9 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     *it = (struct airy_integration){
         .job = job, .source = source, .v = job->values, .begun = airy_clock_ns()};
 
+    it->compute = it->v->compute;
+    airy_world_open(&it->world, job);
+    AIRY_TRY(check_place(it));
     AIRY_TRY(airy_integration_params(job, &it->params, &sample));
     airy_integration_warn_degrees(it);
     AIRY_TRY(open_stack(it));
@@ -278,13 +289,15 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     AIRY_TRY(airy_job_load_pixels(job, &it->pixels, &it->v->pixels, &frames, &it->geometry.detector,
                                   it->v->pattern.compat != 0));
     AIRY_TRY(airy_pixels_apply(&it->params, &it->pixels, &it->meta, it->info.dtype));
-    if (!source)
+    if (!source && airy_world_is_first(&it->world))
         airy_integration_warn_dummy(it);
+    AIRY_TRY(airy_integration_settle_ranks(it));
     AIRY_TRY(open_integrators(it));
     AIRY_TRY(check_regions(it));
     if (it->v->format == FORMAT_NXAZINT)
         name_place(it);
     AIRY_TRY(choose_layout(it));
+    AIRY_TRY(airy_integration_share_ranks(it));
     if (it->stack && !it->v->follow.on) /* nobody knows yet what the run will be */
         AIRY_TRY(airy_integration_plan(it));
     return make_configuration(it);
@@ -296,6 +309,7 @@ void airy_integration_close(void *state)
     for (size_t i = 0; it->integrators && i < it->count; i++)
         airy_integrator_destroy(&it->integrators[i]);
     free(it->integrators);
+    airy_world_close(&it->world);
     airy_stack_destroy(&it->stack);
     airy_detector_arrays_destroy(&it->arrays);
     airy_pixels_free(&it->pixels);
