@@ -43,11 +43,24 @@ static int check_integrate(void *params)
     return code == AIRY_EXIT_OK ? job_check(params) : code;
 }
 
+/* Of a run that followed its input. */
+static void say_latency(const struct job_params *p)
+{
+    const double *s;
+    size_t count;
+    if (airy_job_get_numbers(p->job, "latency", &s, &count) == AIRY_OK && count == 3)
+        tool_say(&p->common,
+                 "latency from frame to pattern: median %.3g ms, 99 %% %.3g ms, longest %.3g ms",
+                 s[0] * 1e3, s[1] * 1e3, s[2] * 1e3);
+}
+
 static int show_integrate(void *params)
 {
     const struct integrate_params *p = params;
     const struct common *common = &p->job.common;
     const char *output = job_output(&p->job, "output"), *summary = airy_job_summary(p->job.job);
+    if (!common->json)
+        say_latency(&p->job);
     if (!common->json && *summary)
         tool_say(common, "%s", summary);
     return p->plot && output ? plot_result(common, output, p->plot) : AIRY_EXIT_OK;
