@@ -16,8 +16,12 @@ struct job_params {
     struct progress progress;
     bool begun;            /* progress was called, and the device named */
     bool is_silent;        /* nothing is to be printed */
+    bool prints_series;    /* a line for each series of a stream */
+    bool world_is_asked;   /* job_run_ranks has said what a signal does before the work */
+    bool catches_late;     /* signals are caught when the work begins */
     airy_progress_fn step; /* of a run, with these params as user; NULL: not yet */
     airy_log_fn message;
+    airy_job_event_fn event;
     struct world *world;  /* NULL: one process */
     airy_job_ranks ranks; /* of the world, for the job; zeroed: one process */
     const char
@@ -38,6 +42,8 @@ const airy_parameter *job_argument(const struct job_params *params, size_t place
 bool job_is_written(const struct common *common, size_t place);
 /* What the command line names for a parameter that is written, by its option or as an argument; NULL: nothing. */
 const char *job_output(const struct job_params *params, const char *parameter);
+/* The same for the first output of the job. */
+const char *job_first_output(const struct job_params *params);
 void job_close(struct job_params *params);
 
 /* Take the parameters of --config (job_config.c). Exit code. */

@@ -63,6 +63,7 @@ int job_run_ranks(void *params, enum world_wish wish)
         tool_end_at_interrupt(stopped);
     else
         tool_clean_at_interrupt();
+    p->world_is_asked = true;
     p->ranks = world_ranks(world);
     p->world = world_alone(world) ? NULL : world;
     if (code == AIRY_EXIT_OK && !world->idle)
