@@ -236,8 +236,12 @@ typedef struct airy_job_hooks {
     airy_log_fn message;
     /** Called on a thread of the job, never on two at once. Jobs without rows have no events. */
     airy_job_event_fn event;
+    /** Which events it takes: bits 1 << AIRY_JOB_EVENT_ROW and so on; 0: all. A run whose rows nobody
+     * takes is not slower for them. */
+    unsigned events;
     void *user;                  /**< of these */
-    const airy_job_ranks *ranks; /**< used until the job is destroyed; NULL: one process */
+    const airy_job_ranks *ranks; /**< used until the job is destroyed; NULL, or of size 0 or 1: one
+                                      process. Of several the first one alone gives messages */
     void *reserved[4];           /**< NULL */
 } airy_job_hooks;
 

@@ -235,9 +235,10 @@ static airy_status put(const airy_job *job, struct item *item)
     return status;
 }
 
-bool airy_job_takes_events(const airy_job *job)
+bool airy_job_takes(const airy_job *job, airy_job_event_kind kind)
 {
-    return job->events || job->hooks.event;
+    const unsigned wanted = job->hooks.events;
+    return job->events || (job->hooks.event && (!wanted || (wanted & 1u << kind)));
 }
 
 void airy_job_set_lossy(airy_job *job, bool is_lossy)
@@ -248,14 +249,17 @@ void airy_job_set_lossy(airy_job *job, bool is_lossy)
 bool airy_job_emit(airy_job *job, const airy_job_event *event)
 {
     if (!job->events)
-        return !job->hooks.event || job->hooks.event(job->hooks.user, event);
+        return !airy_job_takes(job, event->kind) || job->hooks.event(job->hooks.user, event);
     if (put(job, new_item(event)) != AIRY_OK)
         airy_job_cancel(job); /* airy_job_finish returns the failure */
     return !atomic_load(&job->cancelled);
 }
 
+/* Of several ranks the first one alone reports. */
 static void tell(const airy_job *job, airy_log_level level, const char *text)
 {
+    if (job->hooks.ranks && job->hooks.ranks->rank > 0)
+        return;
     if (!job->hooks.message) {
         airy_log(level, "%s", text);
         return;

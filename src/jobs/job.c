@@ -635,6 +635,11 @@ static void drop_failed(const airy_job *job, airy_status status)
         airy_context_drop_device(job->context, job->device);
 }
 
+bool airy_job_has_ranks(const airy_job *job)
+{
+    return job->hooks.ranks && job->hooks.ranks->size > 1;
+}
+
 airy_status airy_job_run_once(airy_job *job)
 {
     release_results(job);
@@ -642,7 +647,8 @@ airy_status airy_job_run_once(airy_job *job)
     atomic_store(&job->done, 0);
     atomic_store(&job->total, 0);
     job->begun = airy_clock_ns();
-    const airy_status status = atomic_load(&job->cancelled)
+    /* One of several ranks goes to where the others are told. */
+    const airy_status status = atomic_load(&job->cancelled) && !airy_job_has_ranks(job)
                                    ? airy_fail(AIRY_ERR_CANCELLED, "cancelled before the run")
                                    : run_kind(job);
     job->ended = job->ended ? job->ended : airy_clock_ns();
@@ -679,7 +685,9 @@ airy_status airy_job_run(airy_job *job)
 static airy_status resolve_once(airy_job *job)
 {
     airy_error error = {.status = AIRY_OK};
+    job->only_plans = true;
     const airy_status status = open_kind(job);
+    job->only_plans = false;
     if (status == AIRY_OK)
         return AIRY_OK;
     (void)airy_error_first(&error, status);

@@ -128,6 +128,7 @@ struct airy_job {
     void *values;
     void *state; /* of the kind; NULL: nothing is open */
     json_t *plan;
+    bool only_plans; /* airy_job_resolve: an output that is there is in nobody's way */
     size_t row_count;
     const struct airy_job_row *rows[AIRY_JOB_ROWS];
     void *fields[AIRY_JOB_ROWS]; /* of values */
@@ -188,10 +189,12 @@ bool airy_job_has(const airy_job *job, const char *name);
 bool airy_job_is_set(const airy_job *job, const char *name);
 /* Set a parameter that nobody has set to what was found, by its text, until the job is closed. */
 airy_status airy_job_compute(airy_job *job, const char *name, const char *text);
+/* Whether several processes do the job together. */
+bool airy_job_has_ranks(const airy_job *job);
 /* Add to the plan; the reference is the job's from then on. */
 void airy_job_put_plan(airy_job *job, const char *key, json_t *json);
-/* Whether anybody takes events. */
-bool airy_job_takes_events(const airy_job *job);
+/* Whether anybody takes events of this kind. */
+bool airy_job_takes(const airy_job *job, airy_job_event_kind kind);
 /* Report an event to the job's hook, or to airy_job_next; false: end the run. Not from two threads at once. */
 bool airy_job_emit(airy_job *job, const airy_job_event *event);
 /* This run cannot wait for whoever takes events: the oldest row is dropped where too many wait. */
@@ -209,6 +212,7 @@ void airy_job_frame_message(void *job, airy_log_level level, const char *text);
 void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view, void *data);
 void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count);
 void airy_job_put_number(airy_job *job, const char *result, double value);
+/* text NULL: there is none, which is null in JSON. */
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text);
 /* Hand over JSON, whose reference is the job's from then on; NULL: memory was short. */
 airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json);

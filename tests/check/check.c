@@ -54,6 +54,8 @@ static const struct {
     {"job_simulate", check_job_simulate},
     {"job_oct", check_job_oct},
     {"job_integrate", check_job_integrate},
+    {"job_text", check_job_text},
+    {"job_ranks", check_job_ranks},
     {"job_events", check_job_events},
     {"job_results", check_job_results},
     {"info", check_info},

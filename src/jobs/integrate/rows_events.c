@@ -20,7 +20,7 @@ static airy_job_event new_event(const struct airy_integration *it, airy_job_even
 
 bool airy_integration_begins(const struct airy_integration *it, uint64_t series, size_t frames)
 {
-    if (!airy_job_takes_events(it->job))
+    if (!airy_job_takes(it->job, AIRY_JOB_EVENT_SERIES_BEGINS))
         return true;
     airy_job_event event = new_event(it, AIRY_JOB_EVENT_SERIES_BEGINS, series);
     event.frames = frames;
@@ -46,7 +46,7 @@ airy_status airy_integration_row(void *user, const airy_run_row *row)
 bool airy_integration_live_row(const struct airy_integration *it, uint64_t series, size_t row,
                                size_t frame, const airy_live_pattern *pattern)
 {
-    if (!airy_job_takes_events(it->job))
+    if (!airy_job_takes(it->job, AIRY_JOB_EVENT_ROW))
         return true;
     const bool lost = pattern->status == AIRY_ERR_NOT_FOUND;
     airy_job_event event = new_event(it, lost ? AIRY_JOB_EVENT_LOST : AIRY_JOB_EVENT_ROW, series);
@@ -66,7 +66,7 @@ bool airy_integration_ends(const struct airy_integration *it, uint64_t series, a
 {
     char *json = NULL;
     airy_error error = {.status = AIRY_OK};
-    if (!airy_job_takes_events(it->job))
+    if (!airy_job_takes(it->job, AIRY_JOB_EVENT_SERIES_ENDS))
         return true;
     airy_job_event event = new_event(it, AIRY_JOB_EVENT_SERIES_ENDS, series);
     event.status = status;
@@ -86,7 +86,7 @@ bool airy_integration_ends(const struct airy_integration *it, uint64_t series, a
 
 void airy_integration_report_rows(struct airy_integration *it)
 {
-    if (!airy_job_takes_events(it->job))
+    if (!airy_job_takes(it->job, AIRY_JOB_EVENT_ROW))
         return;
     it->run.row = airy_integration_row;
     it->run.row_user = it;

@@ -102,6 +102,15 @@ static const struct opt common_options[] = {
      .help =
          "do not verify the checksums that CBF and FITS files carry, to save the time that they "
          "take"},
+    {.name = "config",
+     .type = OPT_STRING,
+     .takes = TAKES_CONFIG,
+     .offset = offsetof(struct common, config),
+     .use = OPT_READ,
+     .argument = "FILE",
+     .help = "takes parameters from this file: a JSON object of names and values, or a result, of "
+             "which it takes the geometry and what decided the values; an option that is given "
+             "counts more"},
     {.name = "json",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, json),
@@ -180,7 +189,8 @@ const char *opt_details(const struct command *command, int paragraph)
 
 bool opt_taken(const struct command *command, const struct opt *opt)
 {
-    return !opt->takes || (command->takes & opt->takes);
+    return !opt->takes || (command->takes & opt->takes) ||
+           (opt->takes == TAKES_CONFIG && command->job);
 }
 
 static void usage_error(const struct command *command, const char *format, ...)
