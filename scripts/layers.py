@@ -70,7 +70,7 @@ LAYERS = {
     "src/stream": ["base", "shared", "codec", "integrate"],
     "src/engine": ["base", "shared", "core", "codec", "io/file", "io/hdf5", "io/stack"],
     "src/pipeline": ["base", "shared", "core", "engine", "io/file", "io/stack", "io/sparse", "io/result"] + FAMILIES,
-    "src/jobs": ["base", "core", "codec", "reduce", "integrate", "oct", "peaks", "engine", "io", "io/file", "io/geometry", "io/hdf5", "io/image", "io/ipc", "io/oct", "io/result", "io/sparse", "io/stack", "pipeline", "element", "label", "io/table", "background", "filter", "sources"],
+    "src/jobs": ["base", "core", "codec", "reduce", "integrate", "oct", "peaks", "engine", "io", "io/file", "io/geometry", "io/hdf5", "io/image", "io/ipc", "io/oct", "io/result", "io/sparse", "io/stack", "stream", "pipeline", "element", "label", "io/table", "background", "filter", "sources"],
     "tools/airy/cli": [],
     "tools/airy/plot": ["cli"],
     "tools/airy/images": ["cli", "plot"],

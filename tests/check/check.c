@@ -54,6 +54,7 @@ static const struct {
     {"job_simulate", check_job_simulate},
     {"job_oct", check_job_oct},
     {"job_integrate", check_job_integrate},
+    {"job_live", check_job_live},
     {"job_text", check_job_text},
     {"job_ranks", check_job_ranks},
     {"job_events", check_job_events},

@@ -119,7 +119,10 @@ static const airy_job_result results[] = {
     {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
     {"bad", AIRY_JOB_NUMBER, NULL, "those of them that are NaN"},
-    {"lost", AIRY_JOB_NUMBER, NULL, "files that did not come, of a run that followed them"},
+    {"lost", AIRY_JOB_NUMBER, NULL,
+     "files that did not come, of a run that followed them; images of a stream that did not come "
+     "or "
+     "were dropped"},
     {"resumed", AIRY_JOB_NUMBER, NULL, "frames that an earlier run had done"},
     {"seconds", AIRY_JOB_NUMBER, NULL, "the time of the run"},
     {"setup_seconds", AIRY_JOB_NUMBER, NULL, "the time before it"},
@@ -133,6 +136,7 @@ static const airy_job_result results[] = {
      "seconds from a frame to its pattern, of a run that followed its input: the median, 99 % and "
      "the longest"},
     {"configuration", AIRY_JOB_JSON, NULL, "what the patterns were made of"},
+    {"series", AIRY_JOB_NUMBER, NULL, "series of a stream that were taken"},
     {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
 static airy_status check_around(const struct airy_integrate_values *v)
@@ -165,6 +169,7 @@ static airy_status check(airy_job *job)
     const struct airy_integrate_values *v = job->values;
     airy_integrator_params params;
     airy_sample_params sample;
+    AIRY_TRY(airy_integration_check_live(job));
     AIRY_TRY(airy_job_check_geometry(job));
     AIRY_FAIL_ON_IF(v->average && v->sum, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s and sum exclude each other", "average");
@@ -290,8 +295,8 @@ static airy_status begin(struct airy_integration *it, bool *done)
     AIRY_TRY(airy_world_tell(&it->world, done, sizeof(*done)));
     if (*done)
         return is_first ? airy_integration_complete(it) : AIRY_OK;
-    const airy_status status = is_first ? airy_integration_prepare_resume(it, it->v->follow.on)
-                                        : AIRY_OK;
+    const airy_status status =
+        is_first ? airy_integration_prepare_resume(it, it->v->output, it->v->follow.on) : AIRY_OK;
     AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
     AIRY_TRY(airy_integration_begin_ranks(it));
     return put_texts(it);
@@ -318,6 +323,8 @@ static airy_status run_rank(airy_job *job, struct airy_integration *it)
 static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
+    if (airy_integration_is_live(it->v))
+        return airy_integration_run_live(job, it);
     return airy_world_agree(&it->world, run_rank(job, it), NULL, NULL);
 }
 
@@ -343,7 +350,9 @@ const struct airy_job_kind airy_job_integrate = {
                {airy_follow_rows, offsetof(struct airy_integrate_values, follow)},
                {airy_ranks_rows, offsetof(struct airy_integrate_values, ranks)},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
-               {airy_host_rows, offsetof(struct airy_integrate_values, compute)}},
+               {airy_host_rows, offsetof(struct airy_integrate_values, compute)},
+               {airy_series_rows, offsetof(struct airy_integrate_values, series)},
+               {airy_curve_rows, offsetof(struct airy_integrate_values, series.curve)}},
     .results = results,
     .values_size = sizeof(struct airy_integrate_values),
     .state_size = sizeof(struct airy_integration),

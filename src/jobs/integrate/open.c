@@ -260,6 +260,11 @@ static airy_status check_place(const struct airy_integration *it)
 airy_status airy_integration_open(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
+    if (airy_integration_is_live(job->values)) {
+        *it =
+            (struct airy_integration){.job = job, .v = job->values}; /* each series opens its own */
+        return AIRY_OK;
+    }
     return airy_world_agree(&it->world, airy_integration_open_source(it, job, NULL), NULL, NULL);
 }
 
@@ -270,7 +275,7 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     *it = (struct airy_integration){
         .job = job, .source = source, .v = job->values, .begun = airy_clock_ns()};
 
-    it->compute = it->v->compute;
+    it->compute = source ? *source->compute : it->v->compute;
     airy_world_open(&it->world, job);
     AIRY_TRY(check_place(it));
     AIRY_TRY(airy_integration_params(job, &it->params, &sample));

@@ -362,7 +362,7 @@ static int run_stream(void *user)
     p->series_count = p->series_count ? p->series_count : 1;
     p->series = p->has_series ? p->series : 1;
     p->linger = p->has_linger ? p->linger : 30;
-    struct curve curve = {.list = NULL};
+    struct curve curve = {.keys = NULL};
     int code = curve_check(common, &p->curve, p->connect, !p->connect);
     if (code == AIRY_EXIT_OK)
         code = curve_open(&curve, common, &p->curve);
