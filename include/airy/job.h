@@ -357,7 +357,8 @@ AIRY_API airy_status airy_job_resolve(airy_job *job);
 AIRY_API airy_status airy_job_get_plan(const airy_job *job, char **json);
 
 /**
- * Resolve, and do the job. Results of an earlier run are released first; a run that fails has none.
+ * Resolve, and do the job. Results of an earlier run are released first; a run that fails has none,
+ * but that of the job stream, whose results say what was sent.
  *
  * Errors: AIRY_ERR_CANCELLED (by airy_job_cancel or the progress hook; nothing is left), those of
  *         airy_job_check, of the files and of the operations; also AIRY_PARTLY, which is no

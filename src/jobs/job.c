@@ -653,10 +653,10 @@ airy_status airy_job_run_once(airy_job *job)
                                    : run_kind(job);
     job->ended = job->ended ? job->ended : airy_clock_ns();
     drop_failed(job, status);
-    if (status < AIRY_OK) {
+    if (status < AIRY_OK && !job->kind->keeps)
         release_results(job);
+    if (status < AIRY_OK)
         forget_devices(job);
-    }
     atomic_store(&job->cancelled, false);
     return status;
 }

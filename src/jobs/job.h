@@ -87,6 +87,8 @@ struct airy_job_kind {
     struct airy_job_group groups[AIRY_JOB_GROUPS]; /* rows NULL behind the last */
     const airy_job_result *results;                /* name NULL behind the last */
     size_t values_size, state_size;
+    bool
+        keeps; /* the results of a run that failed or was cancelled stay: what was done stays done */
     airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
     /* Take over the geometry of a result; NULL: its results have none. */
     airy_status (*replay)(airy_job *job, const char *geometry);

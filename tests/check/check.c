@@ -59,6 +59,7 @@ static const struct {
     {"job_ranks", check_job_ranks},
     {"job_events", check_job_events},
     {"job_results", check_job_results},
+    {"job_stream", check_job_stream},
     {"info", check_info},
     {"label", check_label},
     {"element", check_element},
