@@ -211,6 +211,19 @@ const struct airy_job_row airy_host_rows[] = {
     {{0}, 0, NULL}};
 #undef ROW
 
+const struct airy_job_row airy_threads_rows[] = {
+    {{.name = "threads",
+      .type = AIRY_PARAMETER_WHOLE,
+      .affects = AIRY_AFFECTS_HOW,
+      .lo = 1,
+      .hi = 1024,
+      .fallback = "what affinity mask and cgroup quota allow",
+      .computed = true,
+      .help = "sets the number of threads"},
+     0,
+     NULL},
+    {{0}, 0, NULL}};
+
 airy_status airy_job_open_device(airy_job *job, airy_device **device,
                                  const struct airy_compute_values *values)
 {

@@ -9,6 +9,7 @@
 #include "jobs/integrate/notes.h"
 #include "jobs/integrate/resume.h"
 #include "jobs/integrate/ranks.h"
+#include "jobs/integrate/rows_events.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -266,19 +267,9 @@ static airy_status work(struct airy_integration *it, airy_run_info *info)
 static airy_status run_stack(airy_job *job, struct airy_integration *it)
 {
     airy_run_info info = {0};
-    bool done = airy_world_is_first(&it->world) && airy_integration_may_be_complete(it->v);
-    AIRY_TRY(airy_world_tell(&it->world, &done, sizeof(done)));
-    if (done)
-        return airy_world_is_first(&it->world) ? airy_integration_complete(it) : AIRY_OK;
-    airy_status status = airy_world_is_first(&it->world)
-                             ? airy_integration_prepare_resume(it, it->v->output, it->v->follow.on)
-                             : AIRY_OK;
-    AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
-    AIRY_TRY(airy_integration_begin_ranks(it));
-    AIRY_TRY(put_texts(it));
     airy_job_work_begins(job);
     const bool text = airy_integration_is_text(it->v);
-    status = work(it, &info);
+    airy_status status = work(it, &info);
     airy_job_work_ends(job);
     if (status == AIRY_ERR_CANCELLED && !text)
         return airy_job_stopped(it->v->output, info.frames + info.resumed, it->frames,
@@ -296,13 +287,45 @@ static airy_status run_stack(airy_job *job, struct airy_integration *it)
     return it->lost ? AIRY_PARTLY : status;
 }
 
+/* What the run goes on with: the output of an earlier one may be complete. */
+static airy_status begin(struct airy_integration *it, bool *done)
+{
+    const bool is_first = airy_world_is_first(&it->world);
+    *done = is_first && airy_integration_may_be_complete(it->v);
+    AIRY_TRY(airy_world_tell(&it->world, done, sizeof(*done)));
+    if (*done)
+        return is_first ? airy_integration_complete(it) : AIRY_OK;
+    const airy_status status =
+        is_first ? airy_integration_prepare_resume(it, it->v->output, it->v->follow.on) : AIRY_OK;
+    AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
+    AIRY_TRY(airy_integration_begin_ranks(it));
+    return put_texts(it);
+}
+
+static airy_status run_rank(airy_job *job, struct airy_integration *it)
+{
+    bool done = false;
+    const airy_status begun = begin(it, &done);
+    if (begun < AIRY_OK || done)
+        return begun;
+    if (it->v->follow.on) /* which reports its rows itself */
+        return run_stack(job, it);
+    airy_integration_report_rows(it);
+    AIRY_FAIL_IF(!airy_integration_begins(it, 0, it->frames), AIRY_ERR_CANCELLED,
+                 "cancelled before the first frame");
+    const airy_status status = run_stack(job, it);
+    /* The output is complete: there is nothing to cancel. */
+    (void)airy_integration_ends(it, 0, status);
+    return status;
+}
+
 /* What fails on one rank alone ends all. */
 static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
     if (airy_integration_is_live(it->v))
         return airy_integration_run_live(job, it);
-    return airy_world_agree(&it->world, run_stack(job, it), NULL, NULL);
+    return airy_world_agree(&it->world, run_rank(job, it), NULL, NULL);
 }
 
 extern const struct airy_job_kind airy_job_integrate;

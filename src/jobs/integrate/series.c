@@ -175,8 +175,8 @@ static airy_status check_files(const airy_job *job)
 static airy_status check_places(const airy_job *job)
 {
     const struct airy_integrate_values *v = job->values;
-    AIRY_FAIL_ON_IF(!v->output && !v->series.publish && !airy_job_takes_events(job), AIRY_ERR_PARAM,
-                    AIRY_SUBJECT_PARAMETER,
+    AIRY_FAIL_ON_IF(!v->output && !v->series.publish && !airy_job_takes(job, AIRY_JOB_EVENT_ROW),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s is missing: name a file, an address to publish on, or take events",
                     "output");
     AIRY_TRY(check_files(job));
@@ -214,6 +214,7 @@ airy_status airy_integration_run_live(airy_job *job, struct airy_integration *it
                              .lock = PTHREAD_MUTEX_INITIALIZER};
     airy_stream_receiver *receiver = NULL;
     airy_error error = {.status = AIRY_OK};
+    airy_job_set_lossy(job, true);
     airy_status status = open_service(&s, &receiver);
     if (status == AIRY_OK)
         status = serve(&s, receiver);

@@ -129,6 +129,7 @@ static void on_pattern(void *user, const airy_live_pattern *p)
 {
     struct airy_service *s = user;
     const struct airy_integration *it = s->it;
+    const bool lost = p->status == AIRY_ERR_NOT_FOUND;
     const size_t frame = it->run.first + (size_t)p->number * it->run.step;
     const airy_publisher_pattern out = {.image_id = frame,
                                         .intensity = p->intensity,
@@ -139,12 +140,11 @@ static void on_pattern(void *user, const airy_live_pattern *p)
                                         .message = p->message};
     if (s->publisher)
         (void)airy_publisher_send(s->publisher, &out);
-    if (!airy_job_takes_events(s->job))
+    if (!airy_job_takes(s->job, lost ? AIRY_JOB_EVENT_LOST : AIRY_JOB_EVENT_ROW))
         return;
     char text[AIRY_ERROR_TEXT];
     snprintf(text, sizeof(text), "%s", p->message ? p->message : "");
     airy_series_one_line(text);
-    const bool lost = p->status == AIRY_ERR_NOT_FOUND;
     airy_job_event event = s->axes;
     event.kind = lost ? AIRY_JOB_EVENT_LOST : AIRY_JOB_EVENT_ROW;
     event.status = p->status;
@@ -187,7 +187,8 @@ static airy_status announce(struct airy_service *s, const airy_stream_message *m
 airy_status airy_series_open_run(struct airy_service *s, const airy_stream_pixels *kind)
 {
     struct airy_integration *it = s->it;
-    const bool heard = s->publisher || airy_job_takes_events(s->job);
+    const bool heard = s->publisher || airy_job_takes(s->job, AIRY_JOB_EVENT_ROW) ||
+                       airy_job_takes(s->job, AIRY_JOB_EVENT_LOST);
     s->kind = *kind;
     s->has_kind = true;
     it->info.dtype = kind->dtype;

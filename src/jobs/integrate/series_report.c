@@ -123,7 +123,7 @@ airy_status airy_series_report(struct airy_service *s, const struct airy_series_
 {
     char sentence[SENTENCE], name[AIRY_PARTIAL_PATH], *text = NULL;
     const char *file = airy_series_file(s, o->status < AIRY_OK, name);
-    if (!airy_job_takes_events(s->job))
+    if (!airy_job_takes(s->job, AIRY_JOB_EVENT_SERIES_ENDS))
         return AIRY_OK;
     if (!s->complete)
         print_sentence(sentence, o, file);

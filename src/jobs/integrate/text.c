@@ -103,7 +103,8 @@ static airy_status put_row(void *user, const airy_run_row *row)
         (gaps->count++ == 0 || row->number < gaps->first))
         gaps->first = row->number;
     pthread_mutex_unlock(&run->lock);
-    return status;
+    const airy_run_params *next = &run->it->run; /* who takes events takes one at a time */
+    return status == AIRY_OK && next->row ? next->row(next->row_user, row) : status;
 }
 
 /* Files behind the row where a next run begins would be in its way. */

@@ -208,6 +208,17 @@ static int print_results(const struct job_params *p, const char *output)
     return tool_print_json(common, json);
 }
 
+/* A failure, and what a job has done all the same; to stop one that says that is no failure. Exit code. */
+static int print_end(const struct job_params *p, const char *output, airy_status status)
+{
+    const bool has_results = *airy_job_summary(p->job) != 0;
+    const int code = has_results && status == AIRY_ERR_CANCELLED ? AIRY_EXIT_FAILED
+                                                                 : job_failed(p, output, status);
+    if (has_results)
+        (void)print_results(p, output);
+    return code;
+}
+
 int job_run(void *params)
 {
     struct job_params *p = params;
@@ -219,7 +230,8 @@ int job_run(void *params)
     p->step = step;
     p->message = print_message;
     /* What takes frames asks between them; another job is ended by the signal itself. */
-    if (find_parameter(p, "on-error") || (frames && frames->type == AIRY_PARAMETER_WHOLE))
+    if (common->command->asks || find_parameter(p, "on-error") ||
+        (frames && frames->type == AIRY_PARAMETER_WHOLE))
         tool_catch_interrupts();
     if (common->explain)
         return job_explain(p);
@@ -229,7 +241,7 @@ int job_run(void *params)
         status = common->compare ? job_compare(p, &code) : airy_job_run(p->job);
     progress_end(&p->progress);
     if (status < AIRY_OK)
-        return job_failed(p, output, status);
+        return print_end(p, output, status);
     if (code == AIRY_EXIT_OK && airy_job_device(p->job))
         code = print_profile(p);
     if (code == AIRY_EXIT_OK && common->command->show)
