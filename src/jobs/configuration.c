@@ -105,7 +105,9 @@ airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
     char *text = NULL;
     json_t *list, *pose, *files = json_object(), *options = json_array();
     airy_status status = AIRY_OK;
-    if (inputs->is_array) {
+    if (!inputs) {
+        list = json_array();
+    } else if (inputs->is_array) {
         list = json_pack("[o]", array_json(&inputs->view));
     } else {
         status = airy_files_identify(&text, (const char *const *)inputs->items, inputs->count);
@@ -125,6 +127,22 @@ airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
     AIRY_TRY(status);
     AIRY_FAIL_IF(!*json, AIRY_ERR_MEMORY, "out of memory for the configuration");
     return AIRY_OK;
+}
+
+airy_status airy_job_name_inputs(json_t *json, const struct airy_job_list *inputs)
+{
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < inputs->count && status == AIRY_OK; i++) {
+        char *path = NULL;
+        status = airy_utf8_copy(&path, inputs->items[i]);
+        if (status == AIRY_OK && json_array_append_new(json_object_get(json, "inputs"),
+                                                       json_pack("{s:s}", "path", path)) != 0)
+            status = airy_fail(AIRY_ERR_MEMORY, "out of memory for the configuration");
+        free(path);
+    }
+    if (status != AIRY_OK)
+        json_decref(json);
+    return status;
 }
 
 airy_status airy_job_end_configuration(char **text, json_t *json)

@@ -8,12 +8,14 @@
 /*
  * Begin a configuration: program, inputs, files that parameters name, the geometry, and all
  * parameters that were set and decide rows or values, but for those of `without`, which the geometry
- * stands for. *json is a new reference.
+ * stands for. inputs: NULL, see airy_job_name_inputs. *json is a new reference.
  */
 airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
                                          const struct airy_job_list *inputs,
                                          const airy_geometry *geometry,
                                          const struct airy_job_row *without);
+/* Add inputs by their names alone, not by what the files are now. json is released where this fails. */
+airy_status airy_job_name_inputs(json_t *json, const struct airy_job_list *inputs);
 /* Its text, malloc'ed, and release it. */
 airy_status airy_job_end_configuration(char **text, json_t *json);
 

@@ -54,8 +54,6 @@ airy_status airy_stream_check_host(const char *url)
     const bool brackets = *from == '[' && end > from + 1 && end[-1] == ']';
     if (strncmp(url, "tcp://", 6) != 0)
         return AIRY_OK;
-    AIRY_FAIL_ON_IF(end <= from, AIRY_ERR_PARAM, AIRY_SUBJECT_ADDRESS,
-                    "URL '%s': expected tcp://HOST:PORT", url);
     snprintf(host, sizeof(host), "%.*s", (int)(end - from) - 2 * brackets, from + brackets);
     struct addrinfo *found = NULL;
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};

@@ -94,7 +94,7 @@ airy_status airy_integration_plan(struct airy_integration *it)
     airy_job *job = it->job;
     airy_integrator_info matrix;
     airy_run_info run;
-    const uint64_t limit = it->v->compute.memory_limit;
+    const uint64_t limit = it->compute.memory_limit;
     AIRY_TRY(airy_job_plan_stack(job, &it->info, &it->v->frames));
     AIRY_TRY(airy_integrator_get_info(it->integrators[0], &matrix));
     AIRY_TRY(airy_integrate_plan(&run, it->stack, it->integrators, it->count, &it->run));

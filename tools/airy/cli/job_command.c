@@ -150,7 +150,8 @@ int job_failed(const struct job_params *p, const char *output, airy_status statu
     char sentence[AIRY_ERROR_TEXT];
     airy_error error;
     airy_error_get(&error);
-    if (status == AIRY_ERR_CANCELLED && error.hint != AIRY_HINT_INTERRUPTED)
+    if (status == AIRY_ERR_CANCELLED && error.hint != AIRY_HINT_INTERRUPTED &&
+        error.hint != AIRY_HINT_STATED)
         return tool_fail(common, "%s, %s; start again", error.text, tool_left(common, output));
     tool_name_options(common, &error);
     snprintf(sentence, sizeof(sentence), "%s", error.text);
@@ -201,7 +202,8 @@ static int print_results(const struct job_params *p, const char *output)
     }
     json_t *json = job_results(p);
     /* A name that is not UTF-8 has its text here, too. */
-    if (json && output && json_is_null(json_object_get(json, "output")))
+    if (json && json_is_null(json_object_get(json, "output")) &&
+        airy_job_get_text(p->job, "output", &output) == AIRY_OK)
         json_object_set_new(json, "output", tool_json_string(output));
     return tool_print_json(common, json);
 }

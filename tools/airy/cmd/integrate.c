@@ -35,6 +35,10 @@ static int check_integrate(void *params)
     const struct common *common = &p->job.common;
     if (!job_output(&p->job, "output") && !common->explain && !is_stream(common))
         return tool_usage(common, "no output: give -o OUT.h5, .xye, .xy, .chi or .dat");
+    airy_job_origin follow = AIRY_ORIGIN_DEFAULT;
+    (void)airy_job_get_origin(p->job.job, "follow", &follow);
+    if (common->explain && follow != AIRY_ORIGIN_DEFAULT)
+        return tool_usage(common, "--explain needs all frames at once: not with --follow");
     const int code = p->plot ? gnuplot_check_name(common, p->plot) : AIRY_EXIT_OK;
     return code == AIRY_EXIT_OK ? job_check(params) : code;
 }
@@ -44,8 +48,10 @@ static int show_integrate(void *params)
     const struct integrate_params *p = params;
     const struct common *common = &p->job.common;
     const char *output = job_output(&p->job, "output"), *summary = airy_job_summary(p->job.job);
+    const char *written = ""; /* the first of several text files, or none where all frames are bad */
+    (void)airy_job_get_text(p->job.job, "output", &written);
     if (!common->json && *summary)
-        tool_say(common, "%s", summary);
+        tool_say(common, "%s%s%s", written, *written ? ": " : "", summary);
     return p->plot && output ? plot_result(common, output, p->plot) : AIRY_EXIT_OK;
 }
 
