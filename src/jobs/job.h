@@ -99,6 +99,7 @@ struct airy_job_kind {
     airy_status (*open)(airy_job *job, void *state);
     airy_status (*run)(airy_job *job, void *state);
     void (*close)(void *state);
+    bool together; /* its outputs get their names when all of them are written */
 };
 
 /* The row at a place of a kind, and its group; NULL: there are no more. */
