@@ -43,32 +43,12 @@ static void report(const struct output *out, const char *format, ...)
         free(text);
 }
 
-/* stat of the file part of FILE::DATASET and FILE[EXT]. */
-static bool stat_input(const char *input, struct stat *about)
-{
-    char name[4096], *file = NULL, *dataset = NULL;
-    const char *ext;
-    const bool there = airy_stack_split(&file, &dataset, input) == AIRY_OK &&
-                       airy_fits_split(name, sizeof(name), &ext, file) && stat(name, about) == 0;
-    free(file);
-    free(dataset);
-    return there;
-}
-
 /* A file that would be lost is none that frames come from. */
 static airy_status keep_inputs(const struct output *out, const char *path)
 {
     const airy_stack_write_params *p = out->params;
-    struct stat is, about;
-    if (stat(path, &is) != 0)
-        return AIRY_OK;
     for (size_t i = 0; i < p->input_count; i++)
-        AIRY_FAIL_HINT_IF(stat_input(p->inputs[i], &about) && about.st_dev == is.st_dev &&
-                              about.st_ino == is.st_ino,
-                          AIRY_ERR_PARAM, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
-                          "output '%s' is the same file as the input '%s', which would be lost; "
-                          "choose another name",
-                          path, p->inputs[i]);
+        AIRY_TRY(airy_file_keep(p->inputs[i], path));
     return p->fill.stack ? airy_stack_keep(p->fill.stack, path) : AIRY_OK;
 }
 

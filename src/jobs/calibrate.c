@@ -78,11 +78,6 @@ static const struct airy_job_row rows[] = {
     ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
         .help = "overwrites the output"),
     {{0}, 0, NULL}};
-static const struct airy_job_row thread_rows[] = {
-    ROW(threads, .name = "threads", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW,
-        .lo = 1, .hi = 1024, .fallback = "what affinity mask and cgroup quota allow",
-        .computed = true, .help = "sets the number of threads"),
-    {{0}, 0, NULL}};
 #undef ROW
 
 static const airy_job_result results[] = {
@@ -611,7 +606,7 @@ const struct airy_job_kind airy_job_calibrate = {
     .groups = {{airy_image_rows, offsetof(struct values, image)},
                {rows, 0},
                {airy_geometry_rows, offsetof(struct values, geometry)},
-               {thread_rows, 0}},
+               {airy_threads_rows, offsetof(struct values, threads)}},
     .without = "parallax", /* the detector is taken for thin */
     .results = results,
     .values_size = sizeof(struct values),

@@ -105,7 +105,9 @@ airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
     char *text = NULL;
     json_t *list, *pose, *files = json_object(), *options = json_array();
     airy_status status = AIRY_OK;
-    if (inputs->is_array) {
+    if (!inputs) {
+        list = json_array();
+    } else if (inputs->is_array) {
         list = json_pack("[o]", array_json(&inputs->view));
     } else {
         status = airy_files_identify(&text, (const char *const *)inputs->items, inputs->count);
@@ -127,6 +129,22 @@ airy_status airy_job_begin_configuration(const airy_job *job, json_t **json,
     return AIRY_OK;
 }
 
+airy_status airy_job_name_inputs(json_t *json, const struct airy_job_list *inputs)
+{
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < inputs->count && status == AIRY_OK; i++) {
+        char *path = NULL;
+        status = airy_utf8_copy(&path, inputs->items[i]);
+        if (status == AIRY_OK && json_array_append_new(json_object_get(json, "inputs"),
+                                                       json_pack("{s:s}", "path", path)) != 0)
+            status = airy_fail(AIRY_ERR_MEMORY, "out of memory for the configuration");
+        free(path);
+    }
+    if (status != AIRY_OK)
+        json_decref(json);
+    return status;
+}
+
 airy_status airy_job_end_configuration(char **text, json_t *json)
 {
     *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
@@ -134,6 +152,19 @@ airy_status airy_job_end_configuration(char **text, json_t *json)
     AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for the configuration");
     airy_json_shorten(*text);
     return AIRY_OK;
+}
+
+bool airy_job_is_there(const char *path)
+{
+    struct stat about;
+    return lstat(path, &about) == 0;
+}
+
+bool airy_job_may_be_complete(const char *output, bool resume, bool force)
+{
+    char partial[AIRY_PARTIAL_PATH];
+    return output && resume && !force && airy_job_is_there(output) &&
+           airy_job_partial_path(partial, output) == AIRY_OK && !airy_job_is_there(partial);
 }
 
 airy_status airy_job_partial_path(char partial[AIRY_PARTIAL_PATH], const char *output)
@@ -149,23 +180,30 @@ airy_status airy_job_check_partial(const airy_job *job, bool *is_there, const ch
 {
     char partial[AIRY_PARTIAL_PATH];
     airy_configuration_change change;
-    struct stat about;
     AIRY_TRY(airy_job_partial_path(partial, output));
-    *is_there = lstat(partial, &about) == 0;
+    *is_there = airy_job_is_there(partial);
     if (!*is_there) {
         airy_job_message(job, AIRY_LOG_WARN,
                          "resume=on: there is no %s, so it starts from the beginning", partial);
         return AIRY_OK;
     }
-    const airy_status status = airy_resume_check(partial, configuration, &change, before);
-    if (status != AIRY_OK && before) {
-        free(*before);
-        *before = NULL;
-    }
-    AIRY_TRY(status);
+    AIRY_TRY(airy_resume_check(partial, configuration, &change, before));
     if (change.touched)
         airy_job_message(job, AIRY_LOG_WARN,
                          "resume=on: a file has another time than when the run was started, its "
                          "name and size are the same");
     return AIRY_OK;
+}
+
+airy_status airy_job_stopped(const char *output, size_t done, size_t total, bool is_resumed)
+{
+    char of[32] = "";
+    AIRY_FAIL_IF(!output || (done == 0 && !is_resumed), AIRY_ERR_CANCELLED,
+                 "stopped before the first frame");
+    if (total)
+        snprintf(of, sizeof(of), " of %zu", total);
+    return airy_hinted(AIRY_HINT_INTERRUPTED,
+                       airy_fail(AIRY_ERR_CANCELLED,
+                                 "stopped after %zu%s frames, which are in %s.partial", done, of,
+                                 output));
 }

@@ -99,7 +99,9 @@ airy_status airy_job_open_stack(const airy_job *job, airy_stack **stack,
         return airy_stack_create_array(stack, view->data, view->dtype,
                                        view->ndim == 2 ? flat : view->shape);
     }
-    const airy_stack_params params = {.raw = airy_job_is_set(job, "raw") ? &values->raw : NULL,
+    const bool raw = airy_job_is_set(job, "raw");
+    const airy_stack_params params = {.raw = raw ? &values->raw : NULL,
+                                      .growing = values->growing && !raw,
                                       .channel = values->channel};
     return airy_stack_create_with(stack, (const char *const *)values->paths.items,
                                   values->paths.count, &params);
@@ -208,6 +210,19 @@ const struct airy_job_row airy_host_rows[] = {
         .help = "records every kernel, parallel loop and copy of the device"),
     {{0}, 0, NULL}};
 #undef ROW
+
+const struct airy_job_row airy_threads_rows[] = {
+    {{.name = "threads",
+      .type = AIRY_PARAMETER_WHOLE,
+      .affects = AIRY_AFFECTS_HOW,
+      .lo = 1,
+      .hi = 1024,
+      .fallback = "what affinity mask and cgroup quota allow",
+      .computed = true,
+      .help = "sets the number of threads"},
+     0,
+     NULL},
+    {{0}, 0, NULL}};
 
 airy_status airy_job_open_device(airy_job *job, airy_device **device,
                                  const struct airy_compute_values *values)
@@ -413,4 +428,23 @@ airy_status airy_job_keep_stack(const airy_stack *stack, const char *output)
     AIRY_TRY(airy_job_partial_path(partial, output));
     AIRY_TRY(airy_stack_keep(stack, output));
     return airy_stack_keep(stack, partial);
+}
+
+airy_status airy_job_keep_inputs(const airy_job *job, const char *output)
+{
+    for (size_t i = 0; i < job->row_count; i++) {
+        const airy_parameter *p = &job->rows[i]->p;
+        const struct airy_job_list *list = job->fields[i];
+        char *path = NULL;
+        if (p->type != AIRY_PARAMETER_PATH || p->role == AIRY_ROLE_WRITTEN)
+            continue;
+        for (size_t k = 0; p->list && k < list->count; k++)
+            AIRY_TRY(airy_file_keep(list->items[k], output));
+        if (!p->list)
+            AIRY_TRY(airy_job_get(job, p->name, &path));
+        const airy_status status = path ? airy_file_keep(path, output) : AIRY_OK;
+        free(path);
+        AIRY_TRY(status);
+    }
+    return AIRY_OK;
 }

@@ -11,6 +11,7 @@ struct airy_stack_values {
     struct airy_job_list paths;
     airy_raw_frames raw;
     char *channel;
+    bool growing; /* the files are still being written */
 };
 extern const struct airy_job_row airy_stack_rows[];
 /* Open them. */
@@ -52,6 +53,8 @@ struct airy_compute_values {
     bool profile;
 };
 extern const struct airy_job_row airy_device_rows[], airy_host_rows[];
+/* The number of threads of a job without a pool of its own, which is a size_t. */
+extern const struct airy_job_row airy_threads_rows[];
 /* Open the device, which is job->device from then on. */
 airy_status airy_job_open_device(airy_job *job, airy_device **device,
                                  const struct airy_compute_values *values);
@@ -118,6 +121,8 @@ void airy_job_warn_header(const airy_job *job, const char *output, const char *i
 airy_status airy_job_load_image(airy_image *image, const struct airy_job_source *source);
 void airy_job_unload_image(airy_image *image, const struct airy_job_source *source);
 
+/* An output must be none of the files that parameters name as inputs. */
+airy_status airy_job_keep_inputs(const airy_job *job, const char *output);
 /* An output must be none of the files that frames are read from. */
 airy_status airy_job_keep_stack(const airy_stack *stack, const char *output);
 

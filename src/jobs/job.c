@@ -130,7 +130,7 @@ static void close_state(airy_job *job)
         }
 }
 
-static void free_job(airy_job *job)
+void airy_job_release(airy_job *job)
 {
     close_state(job);
     release_results(job);
@@ -145,11 +145,18 @@ void airy_job_destroy(airy_job **job)
 {
     if (!job || !*job)
         return;
-    int state = AIRY_JOB_RUNS;
-    airy_job_cancel(*job);
-    if (!atomic_compare_exchange_strong(&(*job)->stage, &state, AIRY_JOB_ORPHANED))
-        free_job(*job);
+    airy_job *gone = *job;
     *job = NULL;
+    airy_job_cancel(gone);
+    int stage = atomic_load(&gone->stage);
+    while (stage != AIRY_JOB_IDLE &&
+           !atomic_compare_exchange_weak(&gone->stage, &stage, AIRY_JOB_ORPHANED))
+        continue;
+    if (stage == AIRY_JOB_RUNS || stage == AIRY_JOB_ATTENDED) /* whoever ends that releases it */
+        return;
+    if (stage == AIRY_JOB_STARTED)
+        airy_job_join(gone);
+    airy_job_release(gone);
 }
 
 /* Nothing of a job changes during its run, and what is open does not fit other values. */
@@ -170,8 +177,8 @@ static airy_status begin_change(airy_job *job, const char *function)
 static airy_status set_row(airy_job *job, size_t row, const char *text, airy_job_origin origin)
 {
     const struct airy_job_row *r = job->rows[row];
+    AIRY_TRY(begin_change(job, "airy_job_set")); /* a run would change the origins */
     const uint8_t before = job->origins[row];
-    AIRY_TRY(begin_change(job, "airy_job_set"));
     const bool grows = before == origin && r->p.list && !airy_value_is_array(r, job->fields[row]);
     AIRY_FAIL_ON_IF(before == AIRY_ORIGIN_GIVEN && !grows, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s %.128s: it was set already", r->p.name, text);
@@ -618,7 +625,7 @@ static airy_status check_condition(const airy_job *job, size_t row)
     return AIRY_OK;
 }
 
-static airy_status check_values(airy_job *job)
+airy_status airy_job_check_values(airy_job *job)
 {
     for (size_t i = 0; i < job->row_count; i++)
         AIRY_FAIL_ON_IF(job->rows[i]->p.role == AIRY_ROLE_INPUT && !is_given(job, i),
@@ -634,7 +641,7 @@ airy_status airy_job_check(airy_job *job)
     AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "airy_job_check: job is NULL");
     AIRY_FAIL_IF(atomic_load(&job->stage) != AIRY_JOB_IDLE, AIRY_ERR_PARAM,
                  "airy_job_check: job %s runs; wait until it has ended", job->kind->name);
-    return check_values(job);
+    return airy_job_check_values(job);
 }
 
 /* A state that airy_job_resolve has left open keeps its devices. */
@@ -678,7 +685,7 @@ static bool end_run(airy_job *job)
 {
     if (atomic_exchange(&job->stage, AIRY_JOB_IDLE) != AIRY_JOB_ORPHANED)
         return false;
-    free_job(job);
+    airy_job_release(job);
     return true;
 }
 
@@ -689,21 +696,28 @@ static void drop_failed(const airy_job *job, airy_status status)
         airy_context_drop_device(job->context, job->device);
 }
 
-static airy_status run_once(airy_job *job)
+bool airy_job_has_ranks(const airy_job *job)
+{
+    return job->hooks.ranks && job->hooks.ranks->size > 1;
+}
+
+airy_status airy_job_run_once(airy_job *job)
 {
     release_results(job);
+    job->is_lossy = false;
     atomic_store(&job->done, 0);
     atomic_store(&job->total, 0);
     job->begun = airy_clock_ns();
-    const airy_status status = atomic_load(&job->cancelled)
+    /* One of several ranks goes to where the others are told. */
+    const airy_status status = atomic_load(&job->cancelled) && !airy_job_has_ranks(job)
                                    ? airy_fail(AIRY_ERR_CANCELLED, "cancelled before the run")
                                    : run_kind(job);
     job->ended = job->ended ? job->ended : airy_clock_ns();
     drop_failed(job, status);
-    if (status < AIRY_OK) {
+    if (status < AIRY_OK && !job->kind->keeps)
         release_results(job);
+    if (status < AIRY_OK)
         forget_devices(job);
-    }
     atomic_store(&job->cancelled, false);
     return status;
 }
@@ -712,11 +726,11 @@ static airy_status run_once(airy_job *job)
 static airy_status run_stage(airy_job *job, airy_status (*stage)(airy_job *job),
                              const char *function)
 {
-    AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "%s: job is NULL", function);
     int idle = AIRY_JOB_IDLE;
+    AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "%s: job is NULL", function);
     AIRY_FAIL_IF(!atomic_compare_exchange_strong(&job->stage, &idle, AIRY_JOB_RUNS), AIRY_ERR_PARAM,
                  "%s: job %s runs already", function, job->kind->name);
-    airy_status status = check_values(job);
+    airy_status status = airy_job_check_values(job);
     if (status == AIRY_OK)
         status = stage(job);
     return end_run(job) && status >= AIRY_OK
@@ -726,13 +740,15 @@ static airy_status run_stage(airy_job *job, airy_status (*stage)(airy_job *job),
 
 airy_status airy_job_run(airy_job *job)
 {
-    return run_stage(job, run_once, "airy_job_run");
+    return run_stage(job, airy_job_run_once, "airy_job_run");
 }
 
 static airy_status resolve_once(airy_job *job)
 {
     airy_error error = {.status = AIRY_OK};
+    job->only_plans = true;
     const airy_status status = open_kind(job);
+    job->only_plans = false;
     if (status == AIRY_OK)
         return AIRY_OK;
     (void)airy_error_first(&error, status);
@@ -745,67 +761,4 @@ static airy_status resolve_once(airy_job *job)
 airy_status airy_job_resolve(airy_job *job)
 {
     return run_stage(job, resolve_once, "airy_job_resolve");
-}
-
-void airy_job_cancel(airy_job *job)
-{
-    if (job)
-        atomic_store(&job->cancelled, true);
-}
-
-void airy_job_progress(const airy_job *job, size_t *done, size_t *total)
-{
-    if (done)
-        *done = job ? atomic_load(&job->done) : 0;
-    if (total)
-        *total = job ? atomic_load(&job->total) : 0;
-}
-
-bool airy_job_step(void *user, size_t done, size_t total)
-{
-    airy_job *job = user;
-    atomic_store(&job->done, done);
-    atomic_store(&job->total, total);
-    const bool proceed = !job->hooks.progress || job->hooks.progress(job->hooks.user, done, total);
-    return proceed && !atomic_load(&job->cancelled);
-}
-
-bool airy_job_takes_events(const airy_job *job)
-{
-    return job->hooks.event != NULL;
-}
-
-bool airy_job_emit(airy_job *job, const airy_job_event *event)
-{
-    return !job->hooks.event || job->hooks.event(job->hooks.user, event);
-}
-
-static void tell(const airy_job *job, airy_log_level level, const char *text)
-{
-    if (job->hooks.message)
-        job->hooks.message(job->hooks.user, level, text);
-    else
-        airy_log(level, "%s", text);
-}
-
-void airy_job_message(const airy_job *job, airy_log_level level, const char *format, ...)
-{
-    char room[1024];
-    va_list args;
-    va_start(args, format);
-    char *text = airy_log_format(room, sizeof(room), level, format, args);
-    va_end(args);
-    tell(job, level, text);
-    if (text != room)
-        free(text);
-}
-
-void airy_job_pass_message(void *user, airy_log_level level, const char *text)
-{
-    tell(user, level, text);
-}
-
-void airy_job_frame_message(void *user, airy_log_level level, const char *text)
-{
-    tell(user, level == AIRY_LOG_WARN ? AIRY_LOG_INFO : level, text);
 }

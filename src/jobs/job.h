@@ -88,6 +88,8 @@ struct airy_job_kind {
     const char *without;                           /* a row of these that it lacks; NULL: none */
     const airy_job_result *results;                /* name NULL behind the last */
     size_t values_size, state_size;
+    bool
+        keeps; /* the results of a run that failed or was cancelled stay: what was done stays done */
     airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
     /* Take over the geometry of a result, or of none (NULL). The member NULL: its results have none. */
     airy_status (*replay)(airy_job *job, const char *geometry);
@@ -105,6 +107,8 @@ struct airy_job_kind {
 /* The row at a place of a kind, and its group; NULL: there are no more. */
 const struct airy_job_row *airy_job_row_at(const struct airy_job_kind *kind, size_t index,
                                            const struct airy_job_group **group);
+/* airy_job_check of a job, also of one that runs, on its thread. */
+airy_status airy_job_check_values(airy_job *job);
 /* airy_job_create of a description. */
 airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy_context *context,
                           const airy_job_hooks *hooks);
@@ -120,8 +124,11 @@ struct airy_job_made {
     char *text; /* of TEXT and JSON; of a number its JSON, or NULL */
 };
 
-/* A job is released by the one who ends its run, if it was destroyed meanwhile. */
-enum { AIRY_JOB_IDLE, AIRY_JOB_RUNS, AIRY_JOB_ORPHANED };
+/*
+ * A job that was started is attended while a thread is inside airy_job_next or airy_job_finish. A job
+ * that runs or is attended is released by the one who ends that, if it was destroyed meanwhile.
+ */
+enum { AIRY_JOB_IDLE, AIRY_JOB_RUNS, AIRY_JOB_STARTED, AIRY_JOB_ATTENDED, AIRY_JOB_ORPHANED };
 
 struct airy_job {
     const struct airy_job_kind *kind;
@@ -130,6 +137,7 @@ struct airy_job {
     void *values;
     void *state; /* of the kind; NULL: nothing is open */
     json_t *plan;
+    bool only_plans; /* airy_job_resolve: an output that is there is in nobody's way */
     size_t row_count;
     const struct airy_job_row *rows[AIRY_JOB_ROWS];
     void *fields[AIRY_JOB_ROWS]; /* of values */
@@ -144,6 +152,8 @@ struct airy_job {
     atomic_int stage;      /* AIRY_JOB_IDLE ... */
     atomic_bool cancelled;
     atomic_size_t done, total;
+    struct airy_job_events *events; /* of a run that was started, until it is finished; else NULL */
+    bool is_lossy;
 };
 
 /* ---- values (value.c) ---- */
@@ -176,7 +186,16 @@ json_t *airy_number_json(double value);
 /* The text of an object, malloc'ed, whose reference is released; NULL: memory was short. */
 airy_status airy_job_print_json(json_t *object, char **text);
 
-/* ---- for jobs (job.c, job_results.c) ---- */
+/* ---- a run on a thread of the job (job.c, events.c) ---- */
+
+/* The run of a job whose stage is AIRY_JOB_RUNS. */
+airy_status airy_job_run_once(airy_job *job);
+/* Release a job that does not run. */
+void airy_job_release(airy_job *job);
+/* Wait for the end of a run that was started, and forget it. */
+void airy_job_join(airy_job *job);
+
+/* ---- for jobs (job.c, job_results.c, events.c) ---- */
 
 /* Whether the job has a parameter of this name. */
 bool airy_job_has(const airy_job *job, const char *name);
@@ -184,12 +203,16 @@ bool airy_job_has(const airy_job *job, const char *name);
 bool airy_job_is_set(const airy_job *job, const char *name);
 /* Set a parameter that nobody has set to what was found, by its text, until the job is closed. */
 airy_status airy_job_compute(airy_job *job, const char *name, const char *text);
+/* Whether several processes do the job together. */
+bool airy_job_has_ranks(const airy_job *job);
 /* Add to the plan; the reference is the job's from then on. */
 void airy_job_put_plan(airy_job *job, const char *key, json_t *json);
-/* Whether anybody takes events. */
-bool airy_job_takes_events(const airy_job *job);
+/* Whether anybody takes events of this kind. */
+bool airy_job_takes(const airy_job *job, airy_job_event_kind kind);
 /* Report an event to the job's hook, or to airy_job_next; false: end the run. Not from two threads at once. */
 bool airy_job_emit(airy_job *job, const airy_job_event *event);
+/* This run cannot wait for whoever takes events: the oldest row is dropped where too many wait. */
+void airy_job_set_lossy(airy_job *job, bool is_lossy);
 /* Report a message to the job's hook. On the thread inside the run. */
 void airy_job_message(const airy_job *job, airy_log_level level, const char *format, ...)
     AIRY_PRINTF(3, 4);
@@ -203,6 +226,7 @@ void airy_job_frame_message(void *job, airy_log_level level, const char *text);
 void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view, void *data);
 void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count);
 void airy_job_put_number(airy_job *job, const char *result, double value);
+/* text NULL: there is none, which is null in JSON. */
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text);
 /* Hand over JSON, whose reference is the job's from then on; NULL: memory was short. */
 airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json);

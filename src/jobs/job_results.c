@@ -54,8 +54,8 @@ void airy_job_put_number(airy_job *job, const char *result, double value)
 
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text)
 {
-    char *copy = strdup(text);
-    AIRY_FAIL_IF(!copy, AIRY_ERR_MEMORY, "out of memory for a text");
+    char *copy = text ? strdup(text) : NULL;
+    AIRY_FAIL_IF(text && !copy, AIRY_ERR_MEMORY, "out of memory for a text");
     made_of(job, result)->text = copy;
     return AIRY_OK;
 }
@@ -213,6 +213,8 @@ airy_status airy_job_get_text(const airy_job *job, const char *result, const cha
     AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_job_get_text: text is NULL");
     const bool is_json = at != NOT_THERE && job->kind->results[at].kind == AIRY_JOB_JSON;
     AIRY_TRY(result_of(job, result, is_json ? AIRY_JOB_JSON : AIRY_JOB_TEXT, &at));
+    AIRY_FAIL_IF(!job->made[at].text, AIRY_ERR_NOT_FOUND, "the run of job %s has made no '%s'",
+                 job->kind->name, result);
     *text = job->made[at].text;
     return AIRY_OK;
 }
@@ -250,7 +252,8 @@ static json_t *result_json(const struct airy_job_made *made, airy_job_result_kin
     if (kind == AIRY_JOB_NUMBER || kind == AIRY_JOB_JSON)
         return json_loads(made->text, JSON_DECODE_ANY, NULL);
     if (kind == AIRY_JOB_TEXT)
-        return airy_is_utf8(made->text, strlen(made->text)) ? json_string(made->text) : json_null();
+        return made->text && airy_is_utf8(made->text, strlen(made->text)) ? json_string(made->text)
+                                                                          : json_null();
     json_t *array = json_array();
     for (size_t i = 0; i < made->count; i++)
         json_array_append_new(array, result_number(made->numbers[i]));

@@ -221,24 +221,15 @@ static airy_status check(airy_job *job)
 
 /* ---- open ---- */
 
-static bool is_there(const char *path)
-{
-    struct stat about;
-    return lstat(path, &about) == 0;
-}
-
-/* The output is there, and resume may find it complete. */
 static bool may_be_complete(const struct values *v)
 {
-    char partial[AIRY_PARTIAL_PATH];
-    return v->output && v->resume && !v->force && is_there(v->output) &&
-           airy_job_partial_path(partial, v->output) == AIRY_OK && !is_there(partial);
+    return airy_job_may_be_complete(v->output, v->resume, v->force);
 }
 
 static airy_status open_stack(struct search *s)
 {
     const struct values *v = s->v;
-    AIRY_FAIL_ON_IF(v->output && !v->force && is_there(v->output) && !may_be_complete(v),
+    AIRY_FAIL_ON_IF(v->output && !v->force && airy_job_is_there(v->output) && !may_be_complete(v),
                     AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE, "'%s' is there already", v->output);
     AIRY_TRY(airy_job_open_stack(s->job, &s->stack, &v->stack));
     AIRY_TRY(airy_stack_get_info(s->stack, &s->info));
@@ -441,20 +432,6 @@ static airy_status find_peaks(struct search *s, airy_peaks_run_info *info)
                                        &s->memory, info);
 }
 
-/* What an unfinished run has done is kept in a file alone. */
-static airy_status report_failure(const struct search *s, const airy_peaks_run_info *info,
-                                  airy_status status)
-{
-    const size_t done = info->run.frames + info->run.resumed;
-    if (status != AIRY_ERR_CANCELLED)
-        return status;
-    AIRY_FAIL_IF(!s->v->output || (done == 0 && !s->resume), status,
-                 "stopped before the first frame");
-    return airy_hinted(AIRY_HINT_INTERRUPTED,
-                       airy_fail(status, "stopped after %zu of %zu frames, which are in %s.partial",
-                                 done, s->frames, s->v->output));
-}
-
 static airy_status run(airy_job *job, void *state)
 {
     struct search *s = state;
@@ -473,7 +450,9 @@ static airy_status run(airy_job *job, void *state)
     airy_job_work_begins(job);
     const airy_status status = find_peaks(s, &info);
     airy_job_work_ends(job);
-    AIRY_TRY(report_failure(s, &info, status));
+    if (status == AIRY_ERR_CANCELLED)
+        return airy_job_stopped(output, info.run.frames + info.run.resumed, s->frames, s->resume);
+    AIRY_TRY(status);
     if (!output)
         AIRY_TRY(airy_peaks_memory_put(&s->memory, job));
     (void)airy_job_warn_left_out(job, info.run.bad, info.run.frames + info.run.resumed, "",

@@ -121,12 +121,18 @@ size_t airy_job_find_gaps(airy_stack_gaps *gaps, const airy_stack *stack, const 
 }
 
 void airy_job_warn_gap_pixels(const airy_job *job, const airy_stack_gaps *gaps, size_t found,
-                              airy_dtype dtype, const char *path, const char *advice)
+                              airy_dtype dtype, const char *path, const char *also,
+                              const char *advice)
 {
+    const bool is_signed = airy_dtype_is_signed(dtype);
+    const double largest = airy_dtype_largest(dtype);
+    char dummy[128];
+    snprintf(dummy, sizeof(dummy), "dummy=%.0f delta-dummy=%d leaves them out",
+             is_signed ? -2 : largest, is_signed ? 1 : (int)(largest - airy_gap_least(dtype)));
     airy_job_message(job, AIRY_LOG_WARN,
-                     "%s: %zu pixel%s of frame %zu %s %.0f, %s, and part of the result; %s", path,
-                     found, found == 1 ? "" : "s", gaps->number, found == 1 ? "is" : "are",
-                     gaps->value, airy_gap_writers(dtype), advice);
+                     "%s: %zu pixel%s of frame %zu%s %s %.0f, %s, and part of the result; %s", path,
+                     found, found == 1 ? "" : "s", gaps->number, also, found == 1 ? "is" : "are",
+                     gaps->value, airy_gap_writers(dtype), advice ? advice : dummy);
 }
 
 void airy_job_warn_stack_gaps(const airy_job *job, const airy_stack *stack, const uint8_t *mask,
@@ -134,14 +140,9 @@ void airy_job_warn_stack_gaps(const airy_job *job, const airy_stack *stack, cons
 {
     airy_stack_info info;
     airy_stack_gaps gaps;
-    char advice[128];
     if (airy_stack_get_info(stack, &info) != AIRY_OK || airy_dtype_is_float(info.dtype))
         return;
-    const bool is_signed = airy_dtype_is_signed(info.dtype);
-    const double largest = airy_dtype_largest(info.dtype);
     const size_t found = airy_job_find_gaps(&gaps, stack, mask, chosen, count);
-    snprintf(advice, sizeof(advice), "dummy=%.0f delta-dummy=%d leaves them out",
-             is_signed ? -2 : largest, is_signed ? 1 : (int)(largest - airy_gap_least(info.dtype)));
     if (found)
-        airy_job_warn_gap_pixels(job, &gaps, found, info.dtype, path, advice);
+        airy_job_warn_gap_pixels(job, &gaps, found, info.dtype, path, "", NULL);
 }

@@ -41,11 +41,13 @@ void airy_job_warn_stack_gaps(const airy_job *job, const airy_stack *stack, cons
                               const size_t chosen[3], size_t count, const char *path);
 /*
  * Look at some of the `count` chosen frames: the pixels of the first with values that detectors write
- * into gaps and that `mask` (NULL: none) does not mark, and the warning about them, whose end is `advice`.
+ * into gaps and that `mask` (NULL: none) does not mark, and the warning about them. also: comes behind
+ * the frame's number, or "". advice: the end of the sentence; NULL: the dummy value.
  */
 size_t airy_job_find_gaps(airy_stack_gaps *gaps, const airy_stack *stack, const uint8_t *mask,
                           const size_t chosen[3], size_t count);
 void airy_job_warn_gap_pixels(const airy_job *job, const airy_stack_gaps *gaps, size_t found,
-                              airy_dtype dtype, const char *path, const char *advice);
+                              airy_dtype dtype, const char *path, const char *also,
+                              const char *advice);
 
 #endif

@@ -234,7 +234,7 @@ static void warn_gaps(const struct reduction *r)
              "mask %s where %.800s is used, such as with the parameter mask of integrate",
              found == 1 ? "it" : "them", r->v->output ? r->v->output : "the result");
     if (found)
-        airy_job_warn_gap_pixels(r->job, &gaps, found, r->info.dtype, first_path(r), advice);
+        airy_job_warn_gap_pixels(r->job, &gaps, found, r->info.dtype, first_path(r), "", advice);
 }
 
 static void put_hot(const struct reduction *r)

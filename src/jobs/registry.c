@@ -30,7 +30,8 @@
     JOB(blur)                                                                                      \
     JOB(filter)                                                                                    \
     JOB(oct)                                                                                       \
-    JOB(oct_calibrate)
+    JOB(oct_calibrate)                                                                             \
+    JOB(stream)
 #define DECLARE(name) extern const struct airy_job_kind airy_job_##name;
 #define LIST(name)    &airy_job_##name,
 JOBS(DECLARE)

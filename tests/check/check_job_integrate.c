@@ -323,6 +323,136 @@ static void check_rois(struct check *c, airy_job *job, const char *configuration
     airy_job_text_free(text);
 }
 
+static airy_job *open_frames(struct check *c, const struct input *in, const char *output,
+                             const airy_job_hooks *hooks)
+{
+    const airy_host_view stack = {.data = in->frames,
+                                  .dtype = AIRY_DTYPE_U32,
+                                  .ndim = 3,
+                                  .shape = {FRAMES, RUN_HEIGHT, RUN_WIDTH}};
+    airy_job *job = NULL;
+    CHECK_OK(c, airy_job_create(&job, "integrate", NULL, hooks));
+    CHECK_OK(c, airy_job_set_json(job, geometry));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    CHECK_OK(c, airy_job_set(job, "batch", "1"));
+    CHECK_OK(c, airy_job_set_array(job, "stack", &stack));
+    CHECK_OK(c, airy_job_set(job, "output", output));
+    return job;
+}
+
+/* A run stops in the middle; continue it. Rows of other frames are refused, which names a frame. */
+static void check_resume_frames(struct check *c)
+{
+    static const char *const groups[] = {"1", "3"};
+    if (!check_case(c, "job_integrate_resume_frames"))
+        return;
+    struct input in;
+    size_t most = 6;
+    const airy_job_hooks hooks = {.progress = stop_soon, .user = &most};
+    make_input(c, &in, SOUND);
+    for (size_t i = 0; i < 2; i++) {
+        const char *output = check_run_path(c, "got.h5"), *json = NULL;
+        airy_error error;
+        airy_job *job = open_frames(c, &in, output, &hooks);
+        CHECK_OK(c, airy_job_set(job, "average", groups[i]));
+        CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "frames, which are in");
+        airy_error_get(&error);
+        CHECK(c, error.hint == AIRY_HINT_INTERRUPTED);
+        airy_job_destroy(&job);
+        in.frames[RUN_PIXELS / 2]++; /* of frame 0 */
+        job = open_frames(c, &in, output, NULL);
+        CHECK_OK(c, airy_job_set(job, "average", groups[i]));
+        CHECK_OK(c, airy_job_set_flag(job, "resume", true));
+        CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_FORMAT,
+                    "frame 0 of 'array' is another one than when its row was made");
+        airy_error_get(&error);
+        CHECK(c, error.hint == AIRY_HINT_ANEW && error.subject == AIRY_SUBJECT_FILE);
+        in.frames[RUN_PIXELS / 2]--;
+        CHECK_OK(c, airy_job_run(job));
+        CHECK(c, airy_job_get_text(job, "complete_already", &json) == AIRY_ERR_NOT_FOUND);
+        airy_job_destroy(&job);
+    }
+}
+
+/* An output that is complete is reported with `resume`, unless it is one of other values. */
+static void check_complete(struct check *c)
+{
+    if (!check_case(c, "job_integrate_complete"))
+        return;
+    struct input in;
+    const char *output = check_run_path(c, "got.h5"), *json = NULL;
+    double frames = 0, bad = 0;
+    make_input(c, &in, TRUNCATED);
+    airy_job *job = open_file(c, &in, false);
+    CHECK_OK(c, airy_job_set(job, "output", output));
+    CHECK_OK(c, airy_job_set(job, "on-error", "skip"));
+    CHECK_OK(c, airy_job_set_flag(job, "resume", true));
+    CHECK(c, airy_job_run(job) == AIRY_PARTLY);
+    CHECK(c, airy_job_get_text(job, "complete_already", &json) == AIRY_ERR_NOT_FOUND);
+    CHECK(c, airy_job_run(job) == AIRY_PARTLY);
+    CHECK_OK(c, airy_job_get_text(job, "complete_already", &json));
+    CHECK_OK(c, airy_job_get_number(job, "frames", &frames));
+    CHECK_OK(c, airy_job_get_number(job, "bad", &bad));
+    CHECK(c, strcmp(json, "true") == 0 && frames == FRAMES && bad == 1);
+    CHECK(c, strstr(airy_job_summary(job), "got.h5: complete already, 1 of 11 frames failed"));
+    airy_job_destroy(&job);
+    job = open_file(c, &in, false);
+    CHECK_OK(c, airy_job_set(job, "output", output));
+    CHECK_OK(c, airy_job_set(job, "polarization", "0.9"));
+    CHECK_OK(c, airy_job_set(job, "on-error", "skip"));
+    CHECK_OK(c, airy_job_set_flag(job, "resume", true));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_FORMAT, "made otherwise");
+    airy_job_destroy(&job);
+}
+
+static void write_text(struct check *c, const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (CHECK(c, file != NULL)) {
+        fputs("x\n", file);
+        fclose(file);
+    }
+}
+
+/* Of a stack that is not there; flag: NULL for none. A plan needs no place. */
+static void run_in_place(struct check *c, const char *output, const char *flag, airy_status status,
+                         const char *sentence)
+{
+    airy_job *job = NULL;
+    CHECK_OK(c, airy_job_create(&job, "integrate", NULL, NULL));
+    CHECK_OK(c, airy_job_set(job, "stack", "none.h5"));
+    CHECK_OK(c, airy_job_set(job, "output", output));
+    if (flag)
+        CHECK_OK(c, airy_job_set_flag(job, flag, true));
+    CHECK_FAILS(c, airy_job_resolve(job), AIRY_ERR_NOT_FOUND, "none.h5");
+    CHECK_FAILS(c, airy_job_run(job), status, sentence);
+    airy_job_destroy(&job);
+}
+
+/* What is in the output's place is found before a file of the stack is opened. */
+static void check_place(struct check *c)
+{
+    if (!check_case(c, "job_integrate_place"))
+        return;
+    struct input in;
+    struct by_hand want;
+    char partial[4096];
+    const char *output = check_run_path(c, "got.h5");
+    snprintf(partial, sizeof(partial), "%s.partial", output);
+    make_input(c, &in, SOUND);
+    write_text(c, output);
+    run_in_place(c, output, NULL, AIRY_ERR_EXISTS, "got.h5' is there already");
+    CHECK(c, rename(output, partial) == 0);
+    run_in_place(c, output, NULL, AIRY_ERR_EXISTS, "is there and is no partial result");
+    run_in_place(c, output, "force", AIRY_ERR_EXISTS, "is there and is no partial result");
+    CHECK(c, remove(partial) == 0);
+    work_by_hand(c, &want, &in, output, false);
+    CHECK(c, rename(output, partial) == 0);
+    run_in_place(c, output, NULL, AIRY_ERR_EXISTS, "is there from an interrupted run");
+    run_in_place(c, output, "force", AIRY_ERR_NOT_FOUND, "none.h5");
+    run_in_place(c, output, "resume", AIRY_ERR_NOT_FOUND, "none.h5");
+}
+
 /* What a result says it was made of makes it again, bit by bit. */
 static void check_replay(struct check *c)
 {
@@ -389,5 +519,8 @@ void check_job_integrate(struct check *c)
     check_kinds(c);
     check_refused(c);
     check_resume(c);
+    check_resume_frames(c);
+    check_complete(c);
+    check_place(c);
     check_replay(c);
 }

@@ -1,13 +1,13 @@
 /*
- * Text on its way to gnuplot, to a terminal and to files (tools/airy/cli: quote.h, number_text.h). All
+ * Text on its way to gnuplot, to a terminal and to files (tools/airy/cli/quote.h, base/float_text.h). All
  * values are exact.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/float_text.h"
 #include "check.h"
-#include "cli/number_text.h"
 #include "cli/quote.h"
 
 static void check_gnuplot(struct check *c)
@@ -110,8 +110,8 @@ static void check_json(struct check *c)
 
 static void check_number(struct check *c, float value)
 {
-    char got[NUMBER_TEXT], want[64];
-    const size_t length = number_text(got, value);
+    char got[AIRY_FLOAT_TEXT], want[64];
+    const size_t length = airy_float_text(got, value);
     snprintf(want, sizeof(want), "%16.8e", (double)value);
     if (length != strlen(want) || memcmp(got, want, length) != 0)
         check_failed(c, __FILE__, __LINE__, "'%.*s', expected '%s'", (int)length, got, want);

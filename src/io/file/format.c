@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -128,5 +129,29 @@ airy_status airy_stack_split(char **file, char **dataset, const char *path)
         free(*file);
         return airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
     }
+    return AIRY_OK;
+}
+
+/* stat of the file part of FILE::DATASET and FILE[EXT]. */
+static bool stat_input(const char *input, struct stat *about)
+{
+    char name[4096], *file = NULL, *dataset = NULL;
+    const char *ext;
+    const bool there = airy_stack_split(&file, &dataset, input) == AIRY_OK &&
+                       airy_fits_split(name, sizeof(name), &ext, file) && stat(name, about) == 0;
+    free(file);
+    free(dataset);
+    return there;
+}
+
+airy_status airy_file_keep(const char *input, const char *output)
+{
+    struct stat in, out;
+    AIRY_FAIL_HINT_IF(stat(output, &out) == 0 && S_ISREG(out.st_mode) && stat_input(input, &in) &&
+                          in.st_dev == out.st_dev && in.st_ino == out.st_ino,
+                      AIRY_ERR_PARAM, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
+                      "output '%s' is the same file as the input '%s', which would be lost; choose "
+                      "another name",
+                      output, input);
     return AIRY_OK;
 }

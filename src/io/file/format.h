@@ -39,6 +39,8 @@ bool airy_name_is_fits(const char *path);
 bool airy_fits_split(char *file, size_t size, const char **ext, const char *path);
 /* "FILE::DATASET" cut in two, malloc'ed; *dataset is NULL for "FILE" alone. */
 airy_status airy_stack_split(char **file, char **dataset, const char *path);
+/* An output must not be the file of an input, FILE::DATASET or FILE[EXT]: AIRY_ERR_PARAM otherwise. */
+airy_status airy_file_keep(const char *input, const char *output);
 
 /* The sentence that refuses complex numbers as pixels; AIRY_HINT_COMPLEX is its hint. */
 #define AIRY_COMPLEX_REFUSED "complex numbers, expected real ones"

@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "jobs/configuration.h"
+#include "jobs/integrate/notes.h"
+#include "jobs/integrate/resume.h"
+#include "jobs/integrate/ranks.h"
+#include "jobs/integrate/rows_events.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -12,9 +17,13 @@ static const char *const formats[] = {"airy", "nxazint", NULL},
 #define ROW(member, ...) AIRY_JOB_ROW(struct airy_integrate_values, member, __VA_ARGS__)
 static const struct airy_job_row result_rows[] = {
     ROW(output, .name = "output", .letter = 'o', .type = AIRY_PARAMETER_PATH,
-        .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT.h5",
-        .help = "writes the patterns of all frames into this NeXus file (.h5, .hdf5, .nxs)",
+        .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT",
+        .help = "writes the patterns of all frames into this NeXus file (.h5, .hdf5, .nxs), or "
+                "each pattern into a text file: .xye (with errors) and .xy for refinement, .chi of "
+                "Fit2D, .dat with all that is known",
         .section = "Result"),
+    ROW(one_table, .name = "one-table", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
+        .help = "writes all patterns into one text file, a column each"),
     ROW(format, .name = "format", .type = AIRY_PARAMETER_WORD, .affects = AIRY_AFFECTS_BESIDE,
         .words = formats, .fallback = "airy",
         .help = "nxazint: makes the output an NXazint1d or NXazint2d file, too"),
@@ -104,17 +113,30 @@ static const airy_job_result results[] = {
      ROWS "sums of normalizations; where it is wanted"},
     {"count", AIRY_JOB_ARRAY, "output",
      ROWS "pixels; a split pixel counts in parts; where it is wanted"},
-    {"output", AIRY_JOB_TEXT, NULL, "the file that was written"},
+    {"output", AIRY_JOB_TEXT, NULL, "the file that was written, the first of several"},
+    {"complete_already", AIRY_JOB_JSON, NULL, "true: resume found nothing to do"},
     {"device", AIRY_JOB_TEXT, NULL, "the devices of the run"},
     {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
     {"bad", AIRY_JOB_NUMBER, NULL, "those of them that are NaN"},
+    {"lost", AIRY_JOB_NUMBER, NULL,
+     "files that did not come, of a run that followed them; images of a stream that did not come "
+     "or "
+     "were dropped"},
     {"resumed", AIRY_JOB_NUMBER, NULL, "frames that an earlier run had done"},
     {"seconds", AIRY_JOB_NUMBER, NULL, "the time of the run"},
     {"setup_seconds", AIRY_JOB_NUMBER, NULL, "the time before it"},
+    {"frames_per_second", AIRY_JOB_NUMBER, NULL, "good frames of a second of the run"},
+    {"gigabytes_per_second", AIRY_JOB_NUMBER, NULL, "bytes of their pixels, in units of 10^9"},
     {"stored_bytes", AIRY_JOB_NUMBER, NULL, "bytes of the frames as they are stored"},
     {"decoded_bytes", AIRY_JOB_NUMBER, NULL, "bytes of their pixels"},
+    {"ratio", AIRY_JOB_NUMBER, NULL, "decoded_bytes / stored_bytes"},
+    {"last_output", AIRY_JOB_TEXT, NULL, "the last of several text files"},
+    {"latency", AIRY_JOB_NUMBERS, NULL,
+     "seconds from a frame to its pattern, of a run that followed its input: the median, 99 % and "
+     "the longest"},
     {"configuration", AIRY_JOB_JSON, NULL, "what the patterns were made of"},
+    {"series", AIRY_JOB_NUMBER, NULL, "series of a stream that were taken"},
     {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
 static airy_status check_around(const struct airy_integrate_values *v)
@@ -147,6 +169,7 @@ static airy_status check(airy_job *job)
     const struct airy_integrate_values *v = job->values;
     airy_integrator_params params;
     airy_sample_params sample;
+    AIRY_TRY(airy_integration_check_live(job));
     AIRY_TRY(airy_job_check_geometry(job));
     AIRY_TRY(airy_job_check_absorber(&v->geometry, "sensor-efficiency", v->sensor_efficiency));
     AIRY_FAIL_ON_IF(v->average && v->sum, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
@@ -158,12 +181,11 @@ static airy_status check(airy_job *job)
                     "%s needs an output: rows in memory do not outlive a run", "resume");
     AIRY_FAIL_ON_IF(v->format == FORMAT_NXAZINT && !v->output, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s nxazint needs an output", "format");
-    if (v->output) {
-        const struct airy_output_values output = {.output = v->output};
-        AIRY_TRY(airy_job_check_output(&output));
-    }
+    AIRY_TRY(airy_follow_check(job));
+    AIRY_TRY(airy_integration_check_ranks(job));
     AIRY_TRY(airy_job_check_pixels(&v->pixels));
     AIRY_TRY(airy_integration_params(job, &params, &sample));
+    AIRY_TRY(airy_integration_check_output(v, &params));
     AIRY_TRY(airy_params_check(&params, &sample, airy_source_is_given(&v->pixels.variance)));
     return check_around(v);
 }
@@ -179,66 +201,135 @@ static airy_status replay(airy_job *job, const char *configuration)
     return AIRY_OK;
 }
 
+static void sum_up(const struct airy_integration *it, const airy_run_info *info, double setup,
+                   double rate)
+{
+    const double seconds = info->seconds > 0 ? info->seconds : 1e-9,
+                 stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes;
+    char text[2][AIRY_NUMBER_TEXT], bad[64] = "", files[4300] = "";
+    const char *last;
+    if (info->bad)
+        snprintf(bad, sizeof(bad), ", %zu of them bad", info->bad);
+    if (airy_job_get_text(it->job, "last_output", &last) == AIRY_OK)
+        snprintf(files, sizeof(files), ", the last file is %s", last);
+    else if (airy_integration_is_text(it->v) &&
+             airy_job_get_text(it->job, "output", &last) != AIRY_OK)
+        snprintf(files, sizeof(files), ", no file is written");
+    airy_job_sum_up(it->job,
+                    "%zu frame%s%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read "
+                    "(%.2fx)%s%s",
+                    info->frames, info->frames == 1 ? "" : "s", bad, info->seconds, setup, rate,
+                    airy_bytes_text(text[0], decoded / seconds), airy_bytes_text(text[1], stored),
+                    stored > 0 ? decoded / stored : 0.0,
+                    info->resumed ? ", the rest was done before" : "", files);
+}
+
 static void put_numbers(const struct airy_integration *it, const airy_run_info *info)
 {
     airy_job *job = it->job;
+    const double good = (double)(info->frames - info->bad),
+                 seconds = info->seconds > 0 ? info->seconds : 1e-9,
+                 stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes,
+                 setup = (double)(job->begun - it->begun) * 1e-9;
     airy_job_put_number(job, "frames", (double)info->frames);
     airy_job_put_number(job, "bad", (double)info->bad);
+    airy_job_put_number(job, "lost", (double)it->lost);
     airy_job_put_number(job, "resumed", (double)info->resumed);
     airy_job_put_number(job, "seconds", info->seconds);
-    airy_job_put_number(job, "setup_seconds", (double)(job->begun - it->begun) * 1e-9);
-    airy_job_put_number(job, "stored_bytes", (double)info->stored_bytes);
-    airy_job_put_number(job, "decoded_bytes", (double)info->decoded_bytes);
-    airy_job_sum_up(job, "%zu frame%s in %.3g s", info->frames, info->frames == 1 ? "" : "s",
-                    info->seconds);
+    airy_job_put_number(job, "setup_seconds", setup);
+    airy_job_put_number(job, "frames_per_second", good / seconds);
+    airy_job_put_number(job, "gigabytes_per_second", decoded / seconds * 1e-9);
+    airy_job_put_number(job, "stored_bytes", stored);
+    airy_job_put_number(job, "decoded_bytes", decoded);
+    airy_job_put_number(job, "ratio", stored > 0 ? decoded / stored : 0);
+    sum_up(it, info, setup, good / seconds);
 }
 
 /* Texts are kept before there is a file that a lack of memory would leave behind. */
 static airy_status put_texts(const struct airy_integration *it)
 {
-    if (it->v->output)
+    if (it->v->output && !airy_integration_is_text(it->v))
         AIRY_TRY(airy_job_put_text(it->job, "output", it->v->output));
     AIRY_TRY(airy_job_put_text(it->job, "layout", airy_integrate_layouts[it->layout]));
     AIRY_TRY(airy_job_put_json(it->job, "configuration", json_loads(it->configuration, 0, NULL)));
     return airy_job_put_devices(it->job);
 }
 
-/* The partial file of an interrupted run was begun with this configuration, if there is one. */
-static airy_status prepare_resume(struct airy_integration *it)
+static airy_status work(struct airy_integration *it, airy_run_info *info)
 {
-    char *before = NULL;
-    if (!it->v->resume)
-        return AIRY_OK;
-    AIRY_TRY(airy_job_check_partial(it->job, &it->run.resume, it->v->output, it->configuration,
-                                    &before));
-    if (before) { /* the words of the first run stay in the file */
-        free(it->configuration);
-        it->run.configuration = it->configuration = before;
-    }
-    return AIRY_OK;
+    if (it->v->follow.on)
+        return airy_follow_run(it, info);
+    if (airy_integration_has_ranks(it))
+        return airy_integration_run_ranks(it, info);
+    AIRY_TRY(airy_integration_open_memory(it));
+    if (airy_integration_is_text(it->v))
+        return airy_integration_run_text(it, info);
+    return airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
+                                info);
 }
 
+static airy_status run_stack(airy_job *job, struct airy_integration *it)
+{
+    airy_run_info info = {0};
+    airy_job_work_begins(job);
+    const bool text = airy_integration_is_text(it->v);
+    airy_status status = work(it, &info);
+    airy_job_work_ends(job);
+    if (status == AIRY_ERR_CANCELLED && !text)
+        return airy_job_stopped(it->v->output, info.frames + info.resumed, it->frames,
+                                it->run.resume);
+    AIRY_TRY(status);
+    airy_integration_end_ranks(it);
+    status =
+        airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
+    const char *hdf5 = text ? NULL : it->v->output;
+    airy_integration_warn_gaps(it, hdf5, text ? &it->gaps : NULL);
+    airy_integration_warn_empty(job, info.frames, info.empty, info.first_empty);
+    airy_integration_warn_dummy_unused(it, hdf5);
+    put_numbers(it, &info);
+    AIRY_TRY(airy_integration_put_arrays(it));
+    return it->lost ? AIRY_PARTLY : status;
+}
+
+/* What the run goes on with: the output of an earlier one may be complete. */
+static airy_status begin(struct airy_integration *it, bool *done)
+{
+    const bool is_first = airy_world_is_first(&it->world);
+    *done = is_first && airy_integration_may_be_complete(it->v);
+    AIRY_TRY(airy_world_tell(&it->world, done, sizeof(*done)));
+    if (*done)
+        return is_first ? airy_integration_complete(it) : AIRY_OK;
+    const airy_status status =
+        is_first ? airy_integration_prepare_resume(it, it->v->output, it->v->follow.on) : AIRY_OK;
+    AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
+    AIRY_TRY(airy_integration_begin_ranks(it));
+    return put_texts(it);
+}
+
+static airy_status run_rank(airy_job *job, struct airy_integration *it)
+{
+    bool done = false;
+    const airy_status begun = begin(it, &done);
+    if (begun < AIRY_OK || done)
+        return begun;
+    if (it->v->follow.on) /* which reports its rows itself */
+        return run_stack(job, it);
+    airy_integration_report_rows(it);
+    AIRY_FAIL_IF(!airy_integration_begins(it, 0, it->frames), AIRY_ERR_CANCELLED,
+                 "cancelled before the first frame");
+    const airy_status status = run_stack(job, it);
+    /* The output is complete: there is nothing to cancel. */
+    (void)airy_integration_ends(it, 0, status);
+    return status;
+}
+
+/* What fails on one rank alone ends all. */
 static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
-    airy_run_info info = {0};
-    AIRY_TRY(prepare_resume(it));
-    AIRY_TRY(airy_integration_open_memory(it));
-    AIRY_TRY(put_texts(it));
-    airy_job_work_begins(job);
-    AIRY_TRY(airy_integrate_stack(it->v->output, it->stack, it->integrators, it->count, &it->run,
-                                  &info));
-    airy_job_work_ends(job);
-    const airy_status status =
-        airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
-    if (info.empty)
-        airy_job_message(job, AIRY_LOG_WARN,
-                         "no valid pixel is left in %zu of %zu frame%s, the first is frame %zu; "
-                         "saturated, dummy and masked pixels are left out",
-                         info.empty, info.frames, info.frames == 1 ? "" : "s", info.first_empty);
-    put_numbers(it, &info);
-    AIRY_TRY(airy_integration_put_arrays(it));
-    return status;
+    if (airy_integration_is_live(it->v))
+        return airy_integration_run_live(job, it);
+    return airy_world_agree(&it->world, run_rank(job, it), NULL, NULL);
 }
 
 extern const struct airy_job_kind airy_job_integrate;
@@ -260,8 +351,12 @@ const struct airy_job_kind airy_job_integrate = {
                {correction_rows, 0},
                {airy_frames_rows, offsetof(struct airy_integrate_values, frames)},
                {run_rows, 0},
+               {airy_follow_rows, offsetof(struct airy_integrate_values, follow)},
+               {airy_ranks_rows, offsetof(struct airy_integrate_values, ranks)},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
-               {airy_host_rows, offsetof(struct airy_integrate_values, compute)}},
+               {airy_host_rows, offsetof(struct airy_integrate_values, compute)},
+               {airy_series_rows, offsetof(struct airy_integrate_values, series)},
+               {airy_curve_rows, offsetof(struct airy_integrate_values, series.curve)}},
     .results = results,
     .values_size = sizeof(struct airy_integrate_values),
     .state_size = sizeof(struct airy_integration),

@@ -19,7 +19,7 @@ static airy_status make_room(const struct airy_integration *it, const char *resu
                  "output",
                  it->rows, bins);
     *sum += cells;
-    const uint64_t limit = it->v->compute.memory_limit;
+    const uint64_t limit = it->compute.memory_limit;
     AIRY_FAIL_ON_IF(limit && *sum > limit, AIRY_ERR_MEMORY, AIRY_SUBJECT_PARAMETER,
                     "%s %llu bytes: the patterns need %llu bytes; name an output, or raise the "
                     "limit",

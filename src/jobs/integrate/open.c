@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "jobs/configuration.h"
-#include "jobs/integrate/integrate.h"
+#include "jobs/integrate/notes.h"
+#include "jobs/integrate/resume.h"
+#include "jobs/integrate/ranks.h"
 
 static airy_status open_stack(struct airy_integration *it)
 {
@@ -16,6 +18,10 @@ static airy_status open_stack(struct airy_integration *it)
         return it->info.frames ? airy_job_choose_frames(&it->frames, &it->v->frames,
                                                         it->info.frames, "the series")
                                : AIRY_OK;
+    }
+    if (it->v->follow.on) {
+        AIRY_TRY(airy_follow_open(it));
+        return it->v->output ? airy_job_keep_stack(it->stack, it->v->output) : AIRY_OK;
     }
     AIRY_TRY(airy_job_open_stack(it->job, &it->stack, &it->v->stack));
     AIRY_TRY(airy_stack_get_info(it->stack, &it->info));
@@ -35,6 +41,7 @@ static airy_status open_geometry(struct airy_integration *it, const airy_sample_
                                               .input = airy_integration_name(it),
                                               .absorber = "sensor-efficiency",
                                               .uses_absorber = v->sensor_efficiency};
+    it->file_has_geometry = it->meta.has_geometry;
     AIRY_TRY(airy_job_resolve_geometry(it->job, &it->geometry, &v->geometry, &from));
     AIRY_TRY(airy_detector_open(&it->arrays, &it->geometry.detector));
     airy_geometry_set_sample(&it->geometry, sample);
@@ -98,7 +105,7 @@ static airy_status open_grid(struct airy_integration *it)
 static airy_status open_carried(struct airy_integration *it)
 {
     const struct airy_job_list *carry = &it->v->carry;
-    if (!it->stack || (carry->count && strcmp(carry->items[0], "none") == 0))
+    if (!it->stack || it->v->follow.on || (carry->count && strcmp(carry->items[0], "none") == 0))
         return AIRY_OK;
     const airy_status status =
         airy_stack_values(&it->carried, &it->carried_count, it->stack,
@@ -171,7 +178,7 @@ static airy_status choose_layout(struct airy_integration *it)
 static airy_status open_integrators(struct airy_integration *it)
 {
     airy_job *job = it->job;
-    AIRY_TRY(airy_job_open_devices(job, &it->v->compute));
+    AIRY_TRY(airy_job_open_devices(job, &it->compute));
     it->count = airy_max_size(job->device_count, 1);
     AIRY_TRY(airy_memory_calloc((void **)&it->integrators, it->count, sizeof(airy_integrator *),
                                 "integrators"));
@@ -211,49 +218,15 @@ static void name_place(struct airy_integration *it)
     it->run.nxazint = &it->nxazint;
 }
 
-static airy_status plan(struct airy_integration *it)
-{
-    airy_job *job = it->job;
-    airy_integrator_info matrix;
-    airy_run_info run;
-    AIRY_TRY(airy_job_plan_stack(job, &it->info, &it->v->frames));
-    AIRY_TRY(airy_integrator_get_info(it->integrators[0], &matrix));
-    AIRY_TRY(airy_integrate_plan(&run, it->stack, it->integrators, it->count, &it->run));
-    airy_job_put_plan(job, "geometry", json_string(it->geometry.detector.name));
-    airy_job_put_plan(job, "layout", json_string(airy_integrate_layouts[it->layout]));
-    airy_job_put_plan(job, "engine", json_string(matrix.engine));
-    airy_job_put_plan(job, "matrix",
-                      json_pack("{s:I, s:I, s:I, s:I, s:[f, f]}", "pixels",
-                                (json_int_t)matrix.pixels, "valid_pixels",
-                                (json_int_t)matrix.valid_pixels, "entries",
-                                (json_int_t)matrix.entries, "bins", (json_int_t)matrix.bins,
-                                "range", matrix.lower, matrix.upper));
-    airy_job_put_plan(
-        job, "memory",
-        json_pack("{s:I, s:I, s:I, s:I}", "matrix_host_bytes", (json_int_t)matrix.host_bytes,
-                  "matrix_device_bytes", (json_int_t)matrix.device_bytes, "slots_host_bytes",
-                  (json_int_t)run.host_bytes, "slots_device_bytes", (json_int_t)run.device_bytes));
-    airy_job_put_plan(job, "run",
-                      json_pack("{s:I, s:I, s:I, s:I, s:I}", "frames", (json_int_t)it->frames,
-                                "rows", (json_int_t)it->rows, "batch", (json_int_t)run.batch,
-                                "slots", (json_int_t)run.slots, "readers",
-                                (json_int_t)run.readers));
-    AIRY_FAIL_ON_IF(it->v->compute.memory_limit && run.host_bytes > it->v->compute.memory_limit,
-                    AIRY_ERR_MEMORY, AIRY_SUBJECT_PARAMETER,
-                    "%s %llu bytes: %zu slots of %zu frames need %llu bytes of the host; lower "
-                    "batch or raise the limit",
-                    "memory-limit", (unsigned long long)it->v->compute.memory_limit, run.slots,
-                    run.batch, (unsigned long long)run.host_bytes);
-    return AIRY_OK;
-}
-
 static airy_status make_configuration(struct airy_integration *it)
 {
     const struct airy_integrate_values *v = it->v;
     json_t *json = NULL;
     char frames[80];
-    AIRY_TRY(airy_job_begin_configuration(it->job, &json, &v->stack.paths, &it->geometry,
-                                          airy_geometry_rows));
+    AIRY_TRY(airy_job_begin_configuration(it->job, &json, v->follow.on ? NULL : &v->stack.paths,
+                                          &it->geometry, airy_geometry_rows));
+    if (v->follow.on) /* nobody knows yet what the files will be */
+        AIRY_TRY(airy_job_name_inputs(json, &v->stack.paths));
     snprintf(frames, sizeof(frames), "%zu:%zu:%zu", it->run.first, it->run.last, it->run.step);
     json_object_set_new(json, "file_mask", json_boolean(it->meta.has_mask));
     json_object_set_new(json, "frames", json_string(frames));
@@ -276,9 +249,24 @@ static airy_status make_configuration(struct airy_integration *it)
     return AIRY_OK;
 }
 
+/* Rank 0 looks at what is there. */
+static airy_status check_place(const struct airy_integration *it)
+{
+    const struct airy_integrate_values *v = it->v;
+    const bool looks = v->output && !it->source && !it->job->only_plans &&
+                       airy_world_is_first(&it->world) && !airy_integration_may_be_complete(v);
+    return looks ? airy_integration_check_place(v, v->output) : AIRY_OK;
+}
+
 airy_status airy_integration_open(airy_job *job, void *state)
 {
-    return airy_integration_open_source(state, job, NULL);
+    struct airy_integration *it = state;
+    if (airy_integration_is_live(job->values)) {
+        *it =
+            (struct airy_integration){.job = job, .v = job->values}; /* each series opens its own */
+        return AIRY_OK;
+    }
+    return airy_world_agree(&it->world, airy_integration_open_source(it, job, NULL), NULL, NULL);
 }
 
 airy_status airy_integration_open_source(struct airy_integration *it, airy_job *job,
@@ -288,10 +276,16 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     *it = (struct airy_integration){
         .job = job, .source = source, .v = job->values, .begun = airy_clock_ns()};
 
+    it->compute = source ? *source->compute : it->v->compute;
+    airy_world_open(&it->world, job);
+    AIRY_TRY(check_place(it));
     AIRY_TRY(airy_integration_params(job, &it->params, &sample));
+    airy_integration_warn_degrees(it);
     AIRY_TRY(open_stack(it));
     AIRY_TRY(open_geometry(it, &sample));
     choose_run(it);
+    if (it->v->follow.on)
+        AIRY_TRY(airy_follow_choose(it));
     AIRY_TRY(open_monitor(it));
     AIRY_TRY(open_around(it));
     const struct airy_pixel_frames frames = {.stack = it->stack,
@@ -301,13 +295,17 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     AIRY_TRY(airy_job_load_pixels(job, &it->pixels, &it->v->pixels, &frames, &it->geometry.detector,
                                   it->v->pattern.compat != 0));
     AIRY_TRY(airy_pixels_apply(&it->params, &it->pixels, &it->meta, it->info.dtype));
+    if (!source && airy_world_is_first(&it->world))
+        airy_integration_warn_dummy(it);
+    AIRY_TRY(airy_integration_settle_ranks(it));
     AIRY_TRY(open_integrators(it));
     AIRY_TRY(check_regions(it));
     if (it->v->format == FORMAT_NXAZINT)
         name_place(it);
     AIRY_TRY(choose_layout(it));
-    if (it->stack)
-        AIRY_TRY(plan(it));
+    AIRY_TRY(airy_integration_share_ranks(it));
+    if (it->stack && !it->v->follow.on) /* nobody knows yet what the run will be */
+        AIRY_TRY(airy_integration_plan(it));
     return make_configuration(it);
 }
 
@@ -317,6 +315,7 @@ void airy_integration_close(void *state)
     for (size_t i = 0; it->integrators && i < it->count; i++)
         airy_integrator_destroy(&it->integrators[i]);
     free(it->integrators);
+    airy_world_close(&it->world);
     airy_stack_destroy(&it->stack);
     airy_detector_arrays_destroy(&it->arrays);
     airy_pixels_free(&it->pixels);

@@ -16,6 +16,8 @@ static const airy_parameter *find_parameter(const struct job_params *p, const ch
 static bool step(void *user, size_t done, size_t total)
 {
     struct job_params *p = user;
+    if (p->is_silent)
+        return !tool_interrupted();
     if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device"))
         tool_say_device(&p->common, airy_job_device(p->job));
     p->begun |= airy_job_device(p->job) != NULL; /* a job may wait for a pipe before it opens one */
@@ -33,6 +35,8 @@ static void print_message(void *user, airy_log_level level, const char *text)
     const struct job_params *p = user;
     const struct command *command = p->common.command;
     char named[2 * AIRY_ERROR_TEXT], shown[TOOL_SHOWN];
+    if (p->is_silent)
+        return;
     if (level == AIRY_LOG_INFO && command->prints_messages && !p->common.json) {
         puts(tool_shown(shown, text));
         return;
@@ -102,7 +106,8 @@ static int check_output(const struct job_params *p)
 {
     const struct common *c = &p->common;
     const airy_parameter *output = job_role(p, AIRY_ROLE_WRITTEN);
-    if (!output || !output->letter || (c->command->prints_json && !c->command->writes))
+    if (!output || !output->letter || c->explain ||
+        (c->command->prints_json && !c->command->writes))
         return AIRY_EXIT_OK;
     const char *option = opt_given(c, output->name, NULL);
     if (option && job_is_written(c, c->inputs.count - 1))
@@ -140,6 +145,8 @@ int job_check(void *params)
         code = check_inputs(p);
     if (code == AIRY_EXIT_OK && p->common.compare)
         code = job_compare_check(&p->common);
+    if (code == AIRY_EXIT_OK)
+        code = job_configure(p);
     if (code != AIRY_EXIT_OK)
         return code;
     airy_status status = set_common(p);
@@ -152,13 +159,14 @@ int job_check(void *params)
     return refuse(p, &error);
 }
 
-static int print_failure(const struct job_params *p, const char *output, airy_status status)
+int job_failed(const struct job_params *p, const char *output, airy_status status)
 {
     const struct common *common = &p->common;
     char sentence[AIRY_ERROR_TEXT];
     airy_error error;
     airy_error_get(&error);
-    if (status == AIRY_ERR_CANCELLED && error.hint != AIRY_HINT_INTERRUPTED)
+    if (status == AIRY_ERR_CANCELLED && error.hint != AIRY_HINT_INTERRUPTED &&
+        error.hint != AIRY_HINT_STATED)
         return tool_fail(common, "%s, %s; start again", error.text, tool_left(common, output));
     tool_name_options(common, &error);
     snprintf(sentence, sizeof(sentence), "%s", error.text);
@@ -202,23 +210,21 @@ static int print_results(const struct job_params *p, const char *output)
     }
     json_t *json = job_results(p);
     /* A name that is not UTF-8 has its text here, too. */
-    if (json && output && json_is_null(json_object_get(json, "output")))
+    if (json && json_is_null(json_object_get(json, "output")) &&
+        airy_job_get_text(p->job, "output", &output) == AIRY_OK)
         json_object_set_new(json, "output", tool_json_string(output));
     return tool_print_json(common, json);
 }
 
-/* --explain: what the run would do. */
-static int explain(const struct job_params *p)
+/* A failure, and what a job has done all the same; to stop one that says that is no failure. Exit code. */
+static int print_end(const struct job_params *p, const char *output, airy_status status)
 {
-    char *text = NULL;
-    airy_status status = airy_job_resolve(p->job);
-    if (status == AIRY_OK)
-        status = airy_job_get_plan(p->job, &text);
-    if (status != AIRY_OK)
-        return print_failure(p, NULL, status);
-    json_t *json = json_loads(text, 0, NULL);
-    airy_job_text_free(text);
-    return tool_print_json(&p->common, json);
+    const bool has_results = *airy_job_summary(p->job) != 0;
+    const int code = has_results && status == AIRY_ERR_CANCELLED ? AIRY_EXIT_FAILED
+                                                                 : job_failed(p, output, status);
+    if (has_results)
+        (void)print_results(p, output);
+    return code;
 }
 
 /* What takes frames asks between them; another job is ended by the signal itself, with a word. */
@@ -227,7 +233,8 @@ static void begin_signals(const struct job_params *p)
     static char line[160];
     const airy_parameter *frames =
         find_parameter(p, "frames"); /* a number of them: they are made */
-    if (find_parameter(p, "on-error") || (frames && frames->type == AIRY_PARAMETER_WHOLE)) {
+    if (p->common.command->asks || find_parameter(p, "on-error") ||
+        (frames && frames->type == AIRY_PARAMETER_WHOLE)) {
         tool_catch_interrupts();
         return;
     }
@@ -246,13 +253,15 @@ int job_run(void *params)
     p->message = print_message;
     begin_signals(p);
     if (common->explain)
-        return explain(p);
+        return job_explain(p);
+    airy_status status = common->verbose && !common->compare ? job_say_plan(p) : AIRY_OK;
     progress_begin(&p->progress, common, "frames");
-    const airy_status status = common->compare ? job_compare(p, &code) : airy_job_run(p->job);
+    if (status == AIRY_OK)
+        status = common->compare ? job_compare(p, &code) : airy_job_run(p->job);
     tool_say_at_interrupt(NULL);
     progress_end(&p->progress);
     if (status < AIRY_OK)
-        return print_failure(p, output, status);
+        return print_end(p, output, status);
     if (code == AIRY_EXIT_OK && airy_job_device(p->job))
         code = print_profile(p);
     if (code == AIRY_EXIT_OK && common->command->show)

@@ -14,6 +14,7 @@ struct job_params {
     airy_job *job;
     struct progress progress;
     bool begun;            /* progress was called, and the device named */
+    bool is_silent;        /* nothing is to be printed */
     airy_progress_fn step; /* of a run, with these params as user; NULL: not yet */
     airy_log_fn message;
 };
@@ -33,6 +34,14 @@ bool job_is_written(const struct common *common, size_t place);
 /* What the command line names for a parameter that is written, by its option or as an argument; NULL: nothing. */
 const char *job_output(const struct job_params *params, const char *parameter);
 void job_close(struct job_params *params);
+
+/* Take the parameters of --config (job_config.c). Exit code. */
+int job_configure(struct job_params *params);
+/* --explain: print what the run would do. --verbose: say what was chosen (job_plan.c). */
+int job_explain(struct job_params *params);
+airy_status job_say_plan(const struct job_params *params);
+/* Print the failure of a run whose messages name this output, or none. Exit code. */
+int job_failed(const struct job_params *params, const char *output, airy_status status);
 
 /* What a command of a job has as `check` and `run`. */
 int job_check(void *params);

@@ -102,6 +102,15 @@ static const struct opt common_options[] = {
      .help =
          "do not verify the checksums that CBF and FITS files carry, to save the time that they "
          "take"},
+    {.name = "config",
+     .type = OPT_STRING,
+     .takes = TAKES_CONFIG,
+     .offset = offsetof(struct common, config),
+     .use = OPT_READ,
+     .argument = "FILE",
+     .help = "takes parameters from this file: a JSON object of names and values, or a result, of "
+             "which it takes the geometry and what decided the values; an option that is given "
+             "counts more"},
     {.name = "json",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, json),
@@ -192,7 +201,8 @@ bool opt_taken(const struct command *command, const struct opt *opt)
 {
     if (opt->name && strcmp(opt->name, "force") == 0)
         return overwrites(command);
-    return !opt->takes || (command->takes & opt->takes);
+    return !opt->takes || (command->takes & opt->takes) ||
+           (opt->takes == TAKES_CONFIG && command->job);
 }
 
 static void usage_error(const struct command *command, const char *format, ...)

@@ -50,6 +50,7 @@ enum opt_takes {
     TAKES_COMPAT = 1u << 3,
     TAKES_EXPLAIN = 1u << 4,
     TAKES_COMPARE = 1u << 7, /* of commands whose devices can be compared */
+    TAKES_CONFIG = 1u << 8,  /* of jobs, which all take it */
     TAKES_THREADS = 1u << 5, /* others accept it: one thread is no more than N */
     /* of commands that compute on a device */
     TAKES_COMPUTE = TAKES_DEVICE | TAKES_MEMORY | TAKES_PROFILE | TAKES_THREADS
@@ -88,6 +89,7 @@ struct common {
                   other common options */
     const char *device;
     const char *compare; /* A,B: run on both */
+    const char *config;  /* a file of parameters */
     size_t threads;
     uint64_t memory_limit;
     int compat; /* airy_compat */
@@ -128,6 +130,7 @@ struct command {
     int writes_holds;    /* 1 + the dtype of results, 0: any */
     bool word_first;     /* the first input is no file */
     bool reads_pipe;     /* an input may be '-', standard input */
+    bool asks;           /* of a job: it asks again and again whether to end */
     bool own_signals;    /* from its start on it says itself what Ctrl-C and the like do */
     int (*check)(void *params); /* what the options say by themselves, before any file is looked at;
                                    exit code; NULL: nothing */

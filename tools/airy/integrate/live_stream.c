@@ -910,7 +910,7 @@ int live_stream_run(const struct integrate_params *p, const airy_geometry *repla
     struct service s = {
         .params = p, .common = common, .replayed = replayed, .lock = PTHREAD_MUTEX_INITIALIZER};
     airy_stream_receiver *receiver = NULL;
-    struct curve curve = {.list = NULL};
+    struct curve curve = {.keys = NULL};
     char hosts[4096];
     int code = live_stream_check_place(p);
     if (code != AIRY_EXIT_OK)

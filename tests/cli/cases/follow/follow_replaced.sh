@@ -28,7 +28,7 @@ replaces() {
 expect 'a file of frames of another size ends the run'
 $airy simulate diffraction other.h5 --detector pilatus_300k --frames 600 --same-frame --quiet || exit 1
 replaces $small "'in.h5' is another file now, of frames of another size or type" out.h5 8 --frames 0:9
-grep -o 'the same command with --resume continues out.h5.partial' err
+grep -o 'out.h5.partial' err
 echo "exit $code"
 expect 'a file of the same size with other frames ends the run'
 $airy simulate diffraction other.h5 --detector pilatus_100k --frames 9 --seed 2 --quiet --force || exit 3
@@ -50,6 +50,6 @@ echo "exit $code"
 expect 'a full disk ends the run and names the partial result'
 (trap '' XFSZ; ulimit -f 256; $airy integrate all.h5 --poni ${small%.h5}.poni -o full.h5 --follow --follow-timeout 0.2 --poll 0.1 --quiet 2>err)
 echo "exit $?"
-grep -o 'File too large; when that is mended the same command with --resume continues full.h5.partial' err || cat err >&2
+grep -q 'File too large; .*full.h5.partial' err && grep -o -e '--resume continues' err || cat err >&2
 expect 'a full disk leaves no output'
 [ ! -e full.h5 ] || echo 'the output is there'

@@ -34,6 +34,6 @@ grep -c '"unit": "2th_deg"' 2th_deg.dat
 # another unit is warned of, degrees of 2 theta are not
 for unit in q_nm^-1 2th_deg; do
     "$airy" integrate "$small" --poni "${small%.h5}.poni" --frames 2 --unit $unit --bins 20 -o w.xy --force 2>said || exit 8
-    grep -c 'degrees of 2 theta; --unit 2th_deg' said
+    grep -c 'degrees of 2 theta; --unit.2th_deg' said
 done
 "$airy" plot a.chi -o a.svg --quiet && echo plot
