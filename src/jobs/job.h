@@ -227,6 +227,8 @@ void airy_job_put_array(airy_job *job, const char *result, const airy_host_view 
 void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count);
 void airy_job_put_number(airy_job *job, const char *result, double value);
 /* text NULL: there is none, which is null in JSON. */
+/* The lengths of AIRY_MAX_DIMS axes at most. */
+void airy_job_put_shape(airy_job *job, const char *result, const size_t *shape, int ndim);
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text);
 /* Hand over JSON, whose reference is the job's from then on; NULL: memory was short. */
 airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json);
