@@ -93,6 +93,7 @@ struct airy_job_kind {
     airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
     /* Take over the geometry of a result, or of none (NULL). The member NULL: its results have none. */
     airy_status (*replay)(airy_job *job, const char *geometry);
+    const struct airy_job_row *replayed; /* which stands for these rows, which no result stores */
     /*
      * state: what is open, zeroed before the first of these. `open` opens the inputs, computes what
      * nobody has set and fills the plan; NULL: the job has no such stage. `close` comes after the

@@ -61,6 +61,15 @@ static bool is_within(const airy_parameter *p, double value)
     return p->open ? value > p->lo && value < p->hi : value >= p->lo && value <= p->hi;
 }
 
+/* A limit as a person writes it: 1e+12. */
+static const char *limit_text(char text[AIRY_NUMBER_TEXT], double limit)
+{
+    if (fabs(limit) < 1e9)
+        return airy_number_text(text, limit, false);
+    snprintf(text, AIRY_NUMBER_TEXT, "%g", limit);
+    return text;
+}
+
 /* " from 0 to 100", " above 0", or "" without limits. */
 static const char *limits_text(char text[LIMITS], const airy_parameter *p)
 {
@@ -73,13 +82,13 @@ static const char *limits_text(char text[LIMITS], const airy_parameter *p)
                              p->open  ? " above %s"
                              : has_hi ? " from %s"
                                       : " from %s on",
-                             airy_number_text(lo, p->lo, false));
+                             limit_text(lo, p->lo));
     if (has_hi)
         snprintf(text + n, LIMITS - n, "%s %s %s", has_lo && p->open ? " and" : "",
                  p->open  ? "below"
                  : has_lo ? "to"
                           : "up to",
-                 airy_number_text(hi, p->hi, false));
+                 limit_text(hi, p->hi));
     return text;
 }
 
@@ -129,24 +138,27 @@ static const char *expect_real(const airy_parameter *p, void *field, const char 
     return NULL;
 }
 
-/* "expected one number above 0, or two with a comma between" */
+/* "expected F[,DEG]: one number above 0, or two with a comma between" */
 static const char *expect_numbers(char why[WHY], const airy_parameter *p)
 {
     const char *comma = p->most > 2 ? "commas" : "a comma";
     char limits[LIMITS];
     limits_text(limits, p);
+    size_t n = (size_t)snprintf(why, WHY, "expected ");
+    if (p->argument && p->most > 1)
+        n += (size_t)snprintf(why + n, WHY - n, "%s: ", p->argument);
+    char *end = why + n;
+    const size_t room = WHY - n;
     if (p->least == p->most && p->most == 1)
-        snprintf(why, WHY, "expected a number%s", limits);
+        snprintf(end, room, "a number%s", limits);
     else if (p->least == p->most)
-        snprintf(why, WHY, "expected %zu numbers%s with %s between", p->most, limits, comma);
+        snprintf(end, room, "%zu numbers%s with %s between", p->most, limits, comma);
     else if (p->least == 1 && p->most == 2)
-        snprintf(why, WHY, "expected one number%s, or two with a comma between", limits);
+        snprintf(end, room, "one number%s, or two with a comma between", limits);
     else if (p->least == 1)
-        snprintf(why, WHY, "expected one number%s, or up to %zu with commas between", limits,
-                 p->most);
+        snprintf(end, room, "one number%s, or up to %zu with commas between", limits, p->most);
     else
-        snprintf(why, WHY, "expected %zu to %zu numbers%s with commas between", p->least, p->most,
-                 limits);
+        snprintf(end, room, "%zu to %zu numbers%s with commas between", p->least, p->most, limits);
     return why;
 }
 
@@ -229,7 +241,8 @@ static const char *expect_shape(const airy_parameter *p, void *field, const char
     if (is_limited(p))
         snprintf(why, WHY, "expected NxM, each from %.0f to %.0f, such as 2x2", lo, hi);
     else
-        snprintf(why, WHY, "expected HEIGHTxWIDTH, such as 1024x2048");
+        snprintf(why, WHY, "expected %s, two whole numbers above 0, such as 1024x2048",
+                 p->argument ? p->argument : "HEIGHTxWIDTH");
     if (n >= sizeof(first) || !text[n])
         return why;
     memcpy(first, text, n);

@@ -469,6 +469,12 @@ const struct opt *opt_table(const struct command *command, size_t i)
     return i + 1 == OPT_TABLES ? common_options : command->tables[i];
 }
 
+/* word, or NULL, has this length and these letters. */
+static bool is_word(const char *word, const char *text, size_t length)
+{
+    return word && strlen(word) == length && strncmp(word, text, length) == 0;
+}
+
 /* By long name of some length, or by letter. own: not of the common table. */
 static const struct opt *find_option(const struct command *command, const char *name, size_t length,
                                      char letter, bool *own)
@@ -478,8 +484,9 @@ static const struct opt *find_option(const struct command *command, const char *
             if (!opt->name)
                 continue;
             *own = t + 1 < OPT_TABLES;
+            const char *older = opt->parameter ? opt->parameter->alias : NULL;
             if (letter ? opt->letter == letter
-                       : strlen(opt->name) == length && strncmp(opt->name, name, length) == 0)
+                       : is_word(opt->name, name, length) || is_word(older, name, length))
                 return opt;
         }
     return NULL;
