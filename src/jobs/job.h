@@ -197,6 +197,8 @@ void airy_job_join(airy_job *job);
 
 /* ---- for jobs (job.c, job_results.c, events.c) ---- */
 
+/* airy_job_check of a job whose stage is the caller's. */
+airy_status airy_job_check_values(airy_job *job);
 /* Whether the job has a parameter of this name. */
 bool airy_job_has(const airy_job *job, const char *name);
 /* Whether a parameter was set. The name must be one of the job's. */

@@ -249,12 +249,13 @@ static airy_status make_configuration(struct airy_integration *it)
     return AIRY_OK;
 }
 
-/* Rank 0 looks at what is there. */
+/* Rank 0 looks at what is there; text files are looked at one by one when they are written. */
 static airy_status check_place(const struct airy_integration *it)
 {
     const struct airy_integrate_values *v = it->v;
-    const bool looks = v->output && !it->source && !it->job->only_plans &&
-                       airy_world_is_first(&it->world) && !airy_integration_may_be_complete(v);
+    const bool looks = v->output && !airy_integration_is_text(v) && !it->source &&
+                       !it->job->only_plans && airy_world_is_first(&it->world) &&
+                       !airy_integration_may_be_complete(v);
     return looks ? airy_integration_check_place(v, v->output) : AIRY_OK;
 }
 

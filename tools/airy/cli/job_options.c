@@ -199,9 +199,21 @@ static void message(void *user, airy_log_level level, const char *text)
         p->message(p, level, text);
 }
 
+static bool event(void *user, const airy_job_event *reported)
+{
+    struct job_params *p = user;
+    return !p->event || p->event(p, reported);
+}
+
 airy_status job_create(struct job_params *p, const char *name, airy_job **job)
 {
-    const airy_job_hooks hooks = {.progress = step, .message = message, .user = p};
+    const airy_job_hooks hooks = {
+        .progress = step,
+        .message = message,
+        .event = event,
+        .events = 1u << AIRY_JOB_EVENT_SERIES_ENDS, /* rows would cost time */
+        .user = p,
+        .ranks = &p->ranks};
     return airy_job_create(job, name, NULL, &hooks);
 }
 
