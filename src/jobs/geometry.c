@@ -83,9 +83,9 @@ airy_status airy_job_check_geometry(const airy_job *job)
 static airy_status refuse_absorber(airy_status status, const struct airy_geometry_values *v,
                                    const char *other)
 {
-    return airy_fail_on(status, AIRY_SUBJECT_PARAMETER, "%s goes with parallax%s%s",
+    return airy_fail_on(status, AIRY_SUBJECT_PARAMETER, "%s goes with parallax=on%s%s%s",
                         v->sensor.material[0] ? "sensor" : "attenuation", other ? " or " : "",
-                        other ? other : "");
+                        other ? other : "", other ? "=on" : "");
 }
 
 static bool absorbs(const struct airy_geometry_values *v)
