@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "jobs/image_group.h"
 #include "jobs/integrate/resume.h"
+#include "jobs/integrate/rows_events.h"
 #include "jobs/integrate/series_service.h"
 
 /* "run_{series}.h5" with its number. */
@@ -144,17 +145,10 @@ static void on_pattern(void *user, const airy_live_pattern *p)
     char text[AIRY_ERROR_TEXT];
     snprintf(text, sizeof(text), "%s", p->message ? p->message : "");
     airy_series_one_line(text);
-    const bool lost = p->status == AIRY_ERR_NOT_FOUND;
-    airy_job_event event = s->axes;
-    event.kind = lost ? AIRY_JOB_EVENT_LOST : AIRY_JOB_EVENT_ROW;
-    event.status = p->status;
-    event.row = (size_t)p->number;
-    event.frame = frame;
-    event.intensity = lost ? NULL : p->intensity;
-    event.std = lost ? NULL : p->std;
-    event.sem = lost ? NULL : p->sem;
-    event.text = text;
-    airy_series_emit(s, &event);
+    airy_live_pattern line = *p;
+    line.message = text;
+    if (!airy_integration_live_row(it, s->axes.series, (size_t)p->number, frame, &line))
+        atomic_store(&s->stopped, true);
 }
 
 /* To those who take events and who subscribe. */
