@@ -387,7 +387,7 @@ static airy_status create_events(struct airy_job_events **events)
 static airy_status start_thread(airy_job *job)
 {
     AIRY_TRY(create_events(&job->events));
-    airy_status status = airy_job_check(job);
+    airy_status status = airy_job_check_values(job);
     if (status == AIRY_OK && pthread_create(&job->events->thread, NULL, run, job) != 0)
         status = airy_fail(AIRY_ERR_MEMORY, "cannot start a thread for job %s", job->kind->name);
     if (status != AIRY_OK) {
