@@ -12,6 +12,7 @@
 #include "io/file/pattern.h"
 #include "io/file/plain_file.h"
 #include "jobs/integrate/follow_look.h"
+#include "jobs/integrate/rows_events.h"
 
 #define ROW(member, ...) AIRY_JOB_ROW(struct airy_follow_values, member, __VA_ARGS__)
 const struct airy_job_row airy_follow_rows[] = {
@@ -186,45 +187,14 @@ airy_status airy_follow_choose(struct airy_integration *it)
 
 /* ---- events ---- */
 
-static void emit(struct airy_follow *f, const airy_job_event *event)
-{
-    if (!airy_job_emit(f->it->job, event))
-        atomic_store(&f->refused, true);
-}
-
 /* On a thread of the run. */
 static void emit_row(void *user, const airy_live_pattern *pattern)
 {
     struct airy_follow *f = user;
-    airy_job_event event = f->row;
-    const bool lost = pattern->status == AIRY_ERR_NOT_FOUND;
-    event.kind = lost ? AIRY_JOB_EVENT_LOST : AIRY_JOB_EVENT_ROW;
-    event.status = pattern->status;
-    event.row = (size_t)pattern->number;
-    event.frame = f->it->run.first + event.row * f->it->run.step;
-    event.intensity = lost ? NULL : pattern->intensity;
-    event.std = lost ? NULL : pattern->std;
-    event.sem = lost ? NULL : pattern->sem;
-    event.text = pattern->message ? pattern->message : "";
-    emit(f, &event);
-}
-
-/* What all events of the run have; the first of them. */
-static airy_status begin_events(struct airy_follow *f)
-{
-    airy_integrator_info axes;
-    const airy_integrator *integrator = f->it->integrators[0];
-    AIRY_TRY(airy_integrator_get_info(integrator, &axes));
-    f->row = (airy_job_event){.unit = airy_unit_name(f->it->params.unit),
-                              .radial = airy_integrator_radial(integrator),
-                              .radial_bins = axes.radial_bins,
-                              .azimuth_bins = axes.azimuth_bins,
-                              .text = ""};
-    airy_job_event event = f->row;
-    event.kind = AIRY_JOB_EVENT_SERIES_BEGINS;
-    event.frames = f->frames;
-    emit(f, &event);
-    return AIRY_OK;
+    const size_t row = (size_t)pattern->number;
+    if (!airy_integration_live_row(f->it, 0, row, f->it->run.first + row * f->it->run.step,
+                                   pattern))
+        atomic_store(&f->refused, true);
 }
 
 /* ---- looking ---- */
@@ -331,7 +301,7 @@ static void end_events(struct airy_follow *f, airy_status status, const airy_run
     (void)airy_error_first(&error, status);
     event.status = status == AIRY_OK && (info->bad || f->it->lost) ? AIRY_PARTLY : status;
     event.text = error.text;
-    emit(f, &event);
+    (void)airy_job_emit(f->it->job, &event); /* there is nothing to cancel */
     (void)airy_error_restore(&error);
 }
 
@@ -365,7 +335,9 @@ static airy_status run(struct airy_follow *f, airy_run_info *info)
     f->frame_bytes = it->info.height * it->info.width * airy_dtype_size(it->info.dtype);
     AIRY_TRY(airy_memory_calloc((void **)&f->pixels, f->frame_bytes, 1, "a frame"));
     AIRY_TRY(resume(f, pattern));
-    AIRY_TRY(begin_events(f));
+    f->has_begun = true;
+    if (!airy_integration_begins(it, 0, f->frames))
+        atomic_store(&f->refused, true);
     AIRY_TRY(airy_live_create(&f->live, it->v->output, it->integrators, it->count, &params));
     return finish(f, look(f, pattern), info);
 }
@@ -381,7 +353,7 @@ airy_status airy_follow_run(struct airy_integration *it, airy_run_info *info)
     const airy_status status = run(&f, info);
     (void)airy_error_first(&error, status);
     airy_live_destroy(&f.live);
-    if (f.row.unit)
+    if (f.has_begun)
         end_events(&f, status, info);
     airy_follow_close(&f);
     airy_kept_rows_close(&f.kept);

@@ -216,7 +216,6 @@ airy_status airy_integration_run_live(airy_job *job, struct airy_integration *it
                              .lock = PTHREAD_MUTEX_INITIALIZER};
     airy_stream_receiver *receiver = NULL;
     airy_error error = {.status = AIRY_OK};
-    airy_job_set_lossy(job, true);
     airy_status status = open_service(&s, &receiver);
     if (status == AIRY_OK)
         status = serve(&s, receiver);
