@@ -62,6 +62,7 @@ static airy_status serve(struct airy_service *s, airy_stream_receiver *receiver)
                                          .max_images = v->max_images,
                                          .idle = wanted < SIZE_MAX && !patient ? v->timeout : 0,
                                          .timeout = v->timeout == 0 ? HUGE_VAL : v->timeout};
+    (void)airy_series_step(s, 0, 0); /* the devices are open */
     airy_series_say(s, AIRY_LOG_WARN, "listening to %s%s", inputs->items[0],
                     inputs->count > 1 ? " and others" : "");
     s->silent_ns = airy_clock_ns();
@@ -215,6 +216,7 @@ airy_status airy_integration_run_live(airy_job *job, struct airy_integration *it
                              .lock = PTHREAD_MUTEX_INITIALIZER};
     airy_stream_receiver *receiver = NULL;
     airy_error error = {.status = AIRY_OK};
+    airy_job_set_lossy(job, true);
     airy_status status = open_service(&s, &receiver);
     if (status == AIRY_OK)
         status = serve(&s, receiver);
