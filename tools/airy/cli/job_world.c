@@ -53,26 +53,23 @@ int job_run_ranks(void *params, enum world_wish wish)
 {
     static char stopped[128];
     struct job_params *p = params;
-    struct world *world = calloc(1, sizeof(*world));
-    if (!world)
-        return tool_fail(&p->common, "out of memory");
-    int code = world_join(world, &p->common, wish);
+    struct world world;
+    int code = world_join(&world, &p->common, wish);
     snprintf(stopped, sizeof(stopped), "airy %s: stopped before the first frame\n",
              p->common.command->name);
-    if (world_alone(world)) /* ranks: the launcher ends them, and says so */
+    if (world_alone(&world)) /* ranks: the launcher ends them, and says so */
         tool_end_at_interrupt(stopped);
     else
         tool_clean_at_interrupt();
     p->world_is_asked = true;
-    p->ranks = world_ranks(world);
-    p->world = world_alone(world) ? NULL : world;
-    if (code == AIRY_EXIT_OK && !world->idle)
+    p->ranks = world_ranks(&world);
+    p->world = world_alone(&world) ? NULL : &world;
+    if (code == AIRY_EXIT_OK && !world.idle)
         code = keep_config(p);
-    if (code == AIRY_EXIT_OK && !world->idle)
+    if (code == AIRY_EXIT_OK && !world.idle)
         code = p->world ? run_joined(p) : job_run(p);
-    code = world_leave(world, code);
+    code = world_leave(&world, code);
     p->ranks = (airy_job_ranks){.size = 0};
     p->world = NULL;
-    free(world);
     return code;
 }

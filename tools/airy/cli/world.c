@@ -116,7 +116,7 @@ void world_describe(char *text, size_t size)
 
 bool world_alone(const struct world *world)
 {
-    return !world || !world->mpi;
+    return !world->mpi;
 }
 
 bool world_first(const struct world *world)
@@ -155,7 +155,7 @@ int world_join(struct world *world, const struct common *common, enum world_wish
     const struct launch launch = find_launch();
     const bool several = launch.by && launch.size > 1;
     char why[PATH_MAX + 256];
-    *world = (struct world){.common = common, .lock = PTHREAD_MUTEX_INITIALIZER};
+    *world = (struct world){.common = common};
     if (gethostname(world->host, sizeof(world->host) - 1) != 0)
         world->host[0] = 0;
     world->idle = wish != WORLD_OFF && common->explain && launch.rank > 0;
@@ -224,14 +224,14 @@ static void end_all(const struct world *world, const char *why)
     world->mpi->abort(AIRY_EXIT_FAILED);
 }
 
-int world_agree(struct world *world, int code, void (*idle)(void *), void *user)
+static int agree(struct world *world, int code)
 {
     if (world_alone(world) || world->ended)
         return code;
     struct verdict mine = {.code = code}, *all = calloc((size_t)world->place.size, sizeof(*all));
     memcpy(mine.host, world->host, sizeof(mine.host));
     snprintf(mine.line, sizeof(mine.line), "%.1899s", tool_held());
-    if (!all || world->mpi->gather(&mine, sizeof(mine), all, idle, user) != 0) {
+    if (!all || world->mpi->gather(&mine, sizeof(mine), all, NULL, NULL) != 0) {
         end_all(world, all ? world->mpi->error() : "out of memory");
         return AIRY_EXIT_FAILED;
     }
@@ -255,7 +255,7 @@ int world_leave(struct world *world, int code)
 {
     if (world_alone(world))
         return code;
-    code = world_agree(world, code, NULL, NULL);
+    code = agree(world, code);
     const bool quiet = world->place.rank > 0;
     world->mpi->close();
     world->mpi = NULL;
@@ -265,11 +265,7 @@ int world_leave(struct world *world, int code)
 
 int world_gather(struct world *world, const void *mine, size_t bytes, void *all)
 {
-    if (world_alone(world)) {
-        memcpy(all, mine, bytes);
-        return AIRY_EXIT_OK;
-    }
-    const int code = world_agree(world, AIRY_EXIT_OK, NULL, NULL);
+    const int code = agree(world, AIRY_EXIT_OK);
     if (code != AIRY_EXIT_OK)
         return code;
     return world->mpi->gather(mine, bytes, all, NULL, NULL) == 0
@@ -277,59 +273,13 @@ int world_gather(struct world *world, const void *mine, size_t bytes, void *all)
                : tool_fail(world->common, "%s", world->mpi->error());
 }
 
-int world_tell(struct world *world, void *data, size_t bytes)
-{
-    if (world_alone(world))
-        return AIRY_EXIT_OK;
-    const int code = world_agree(world, AIRY_EXIT_OK, NULL, NULL);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    return world->mpi->share(data, bytes) == 0
-               ? AIRY_EXIT_OK
-               : tool_fail(world->common, "%s", world->mpi->error());
-}
-
-int world_tell_text(struct world *world, char **text)
-{
-    uint64_t size = *text ? strlen(*text) + 1 : 0;
-    const bool first = world_first(world);
-    if (world_alone(world))
-        return AIRY_EXIT_OK;
-    int code = world_tell(world, &size, sizeof(size));
-    char *copy = first ? *text : NULL;
-    if (code == AIRY_EXIT_OK && !first && size && !(copy = calloc(1, (size_t)size)))
-        code = tool_fail(world->common, "out of memory");
-    if (code == AIRY_EXIT_OK && size)
-        code = world_tell(world, copy, (size_t)size);
-    if (first)
-        return code;
-    if (code == AIRY_EXIT_OK) {
-        free(*text);
-        *text = copy;
-    } else {
-        free(copy);
-    }
-    return code;
-}
-
-int64_t world_add(struct world *world, size_t cell, int64_t amount)
-{
-    int64_t before = 0;
-    if (world_alone(world)) {
-        pthread_mutex_lock(&world->lock);
-        before = world->cells[cell];
-        world->cells[cell] += amount;
-        pthread_mutex_unlock(&world->lock);
-        return before;
-    }
-    if (world->mpi->add(cell, amount, &before) != 0)
-        end_all(world, world->mpi->error());
-    return before;
-}
-
 static int64_t add(void *user, size_t counter, int64_t amount)
 {
-    return world_add(user, counter, amount);
+    const struct world *world = user;
+    int64_t before = 0;
+    if (world->mpi->add(counter, amount, &before) != 0)
+        end_all(world, world->mpi->error());
+    return before;
 }
 
 static int gather(void *user, const void *mine, size_t bytes, void *all, void (*wait)(void *),

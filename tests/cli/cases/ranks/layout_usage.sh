@@ -6,7 +6,7 @@ says() {
     [ $? = 2 ] && [ "$(wc -l <said)" = 1 ] && grep -q -e "$want" said && [ ! -e y.h5 ] || { echo "$*" >&2; cat said >&2; exit 1; }
 }
 says '--layout device does not fit the CPU' --layout device
-says '--batch 4: --layout serial does one frame at a time' --layout serial --batch 4
+says '--batch 4: --layout=serial does one frame at a time' --layout serial --batch 4
 # text files by either layout are the same
 $airy integrate $small --layout threads --error-model poisson -o threads.dat --quiet || exit 2
 $airy integrate $small --layout serial --error-model poisson -o serial.dat --quiet || exit 3
