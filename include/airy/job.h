@@ -109,7 +109,8 @@ typedef struct airy_parameter {
     const char *fallback;     /**< the default as text, or a description of how it is found; NULL:
                                    the parameter is not used unless it is set */
     bool computed;            /**< `fallback` is a description */
-    const char *help;         /**< what it does, without unit and default value */
+    const char *help;         /**< what it does, without unit and default value; {name} and
+                                   {name=value} are other parameters */
     const char *section; /**< heading of the section that begins here; NULL: the section goes on */
     airy_parameter_condition only_with;
     bool open;       /**< the numbers lo and hi themselves are refused */
@@ -313,7 +314,8 @@ AIRY_API airy_status airy_job_set_array(airy_job *job, const char *name,
  *         stores), else as airy_job_set_json; then no value is set.
  */
 AIRY_API airy_status airy_job_set_configuration(airy_job *job, const char *configuration);
-/** Go back to the default value of a parameter. AIRY_ERR_NOT_FOUND. */
+/** Go back to the default value of a parameter; of `poni` also from the geometry of a result
+ * (airy_job_set_configuration). AIRY_ERR_NOT_FOUND. */
 AIRY_API airy_status airy_job_reset(airy_job *job, const char *name);
 
 /** Where a value comes from. */
@@ -341,8 +343,8 @@ AIRY_API void airy_job_text_free(char *text);
 
 /**
  * Look at the values together, without opening a file.
- * Errors: AIRY_ERR_PARAM (a parameter that is missing, or does not go with another one),
- *         AIRY_ERR_MEMORY.
+ * Errors: AIRY_ERR_PARAM (a parameter that is missing, or does not go with another one; the job
+ *         runs), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_job_check(airy_job *job);
 

@@ -35,7 +35,7 @@ static const struct airy_job_row rows[] = {
             "one a line",
         .section = "Calibrant"),
     ROW(guess, .name = "guess", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_READ,
-        .help = "begins with this PONI file, as poni does",
+        .help = "begins with this PONI file, as {poni} does",
         .section = "Guess (with the geometry options below)"),
     ROW(center, .name = "center", .type = AIRY_PARAMETER_TUPLE, .least = 2, .most = 2,
         .unit = "pixels", .argument = "Y,X",
@@ -607,6 +607,7 @@ const struct airy_job_kind airy_job_calibrate = {
                {rows, 0},
                {airy_geometry_rows, offsetof(struct values, geometry)},
                {airy_threads_rows, offsetof(struct values, threads)}},
+    .without = "parallax", /* the detector is taken for thin */
     .results = results,
     .values_size = sizeof(struct values),
     .state_size = sizeof(struct calibration),

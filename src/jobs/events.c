@@ -381,7 +381,7 @@ static airy_status create_events(struct airy_job_events **events)
 /* Of a job whose stage is AIRY_JOB_RUNS. */
 static airy_status start_thread(airy_job *job)
 {
-    AIRY_TRY(airy_job_check(job));
+    AIRY_TRY(airy_job_check_values(job));
     AIRY_TRY(create_events(&job->events));
     if (pthread_create(&job->events->thread, NULL, run, job) == 0)
         return AIRY_OK;

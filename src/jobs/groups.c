@@ -283,7 +283,7 @@ const struct airy_job_row airy_stack_output_rows[] = {
         .fallback = "all in one file", .computed = true,
         .help =
             "writes N frames each into OUT_data_000001.h5 and so on, side by side by threads, and "
-            "links to them into OUT_master.h5; force removes data files that only an old master "
+            "links to them into OUT_master.h5; {force} removes data files that only an old master "
             "of this name links to"),
     ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
         .help = "overwrites the output"),

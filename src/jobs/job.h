@@ -85,12 +85,13 @@ enum {
 struct airy_job_kind {
     const char *name, *summary, *details;
     struct airy_job_group groups[AIRY_JOB_GROUPS]; /* rows NULL behind the last */
+    const char *without;                           /* a row of these that it lacks; NULL: none */
     const airy_job_result *results;                /* name NULL behind the last */
     size_t values_size, state_size;
     bool
         keeps; /* the results of a run that failed or was cancelled stay: what was done stays done */
     airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
-    /* Take over the geometry of a result; NULL: its results have none. */
+    /* Take over the geometry of a result, or of none (NULL). The member NULL: its results have none. */
     airy_status (*replay)(airy_job *job, const char *geometry);
     /*
      * state: what is open, zeroed before the first of these. `open` opens the inputs, computes what
@@ -102,6 +103,9 @@ struct airy_job_kind {
     void (*close)(void *state);
 };
 
+/* The row at a place of a kind, and its group; NULL: there are no more. */
+const struct airy_job_row *airy_job_row_at(const struct airy_job_kind *kind, size_t index,
+                                           const struct airy_job_group **group);
 /* airy_job_create of a description. */
 airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy_context *context,
                           const airy_job_hooks *hooks);
@@ -164,6 +168,11 @@ bool airy_value_is_array(const struct airy_job_row *row, const void *field);
 enum { AIRY_RANGE_TEXT = 80 };
 /* The text of a RANGE in the shortest form: "5", "0:3", "2::3". Returns text. */
 const char *airy_range_text(char text[AIRY_RANGE_TEXT], const size_t range[3]);
+/* "1,2.5". Returns text. */
+const char *airy_tuple_text(char text[96], const struct airy_job_tuple *numbers);
+/* Put "NAME 1,2.5: " before the sentence of a failure, with the parameter as its subject; returns status. */
+airy_status airy_tuple_refuse(const char *name, const struct airy_job_tuple *numbers,
+                              airy_status status);
 /* Bytes of a field. */
 size_t airy_value_size(const struct airy_job_row *row);
 /* Release what the field refers to, and set it to zeros. */
@@ -185,6 +194,8 @@ void airy_job_join(airy_job *job);
 
 /* ---- for jobs (job.c, job_results.c, events.c) ---- */
 
+/* airy_job_check of a job whose stage is the caller's. */
+airy_status airy_job_check_values(airy_job *job);
 /* Whether the job has a parameter of this name. */
 bool airy_job_has(const airy_job *job, const char *name);
 /* Whether a parameter was set. The name must be one of the job's. */

@@ -55,6 +55,7 @@ static const struct {
     {"job_oct", check_job_oct},
     {"job_integrate", check_job_integrate},
     {"job_live", check_job_live},
+    {"job_follow", check_job_follow},
     {"job_text", check_job_text},
     {"job_ranks", check_job_ranks},
     {"job_events", check_job_events},

@@ -298,10 +298,6 @@ static void report(struct airy_follow *f, const airy_live_info *live)
     const double latency[3] = {live->p50, live->p99, live->max};
     const size_t lost = f->it->lost = airy_follow_files_lost(f);
     airy_job_put_numbers(job, "latency", latency, 3);
-    airy_job_message(
-        job, AIRY_LOG_INFO,
-        "latency from frame to pattern: median %.3g ms, 99 %% %.3g ms, longest %.3g ms",
-        live->p50 * 1e3, live->p99 * 1e3, live->max * 1e3);
     if (lost)
         airy_job_message(job, AIRY_LOG_WARN, "%zu file%s did not come%s", lost,
                          lost == 1 ? "" : "s", f->files.late ? ", or too late" : "");

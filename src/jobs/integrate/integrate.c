@@ -42,7 +42,7 @@ static const struct airy_job_row correction_rows[] = {
         .help = "divides by this image, a factor of the normalization of each pixel"),
     ROW(pixels.variance, .name = "variance", .type = AIRY_PARAMETER_PATH, .array = true,
         .role = AIRY_ROLE_READ, .unit = "counts squared",
-        .help = "takes the variance of each pixel from this image, for the error model variance"),
+        .help = "takes the variance of each pixel from this image, for {error-model=variance}"),
     ROW(sensor_efficiency, .name = "sensor-efficiency", .type = AIRY_PARAMETER_FLAG,
         .help = "corrects for the part of the photons that the sensor absorbs at an angle"),
     ROW(normalization, .name = "normalization", .type = AIRY_PARAMETER_REAL, .lo = 1e-300,
@@ -171,6 +171,7 @@ static airy_status check(airy_job *job)
     airy_sample_params sample;
     AIRY_TRY(airy_integration_check_live(job));
     AIRY_TRY(airy_job_check_geometry(job));
+    AIRY_TRY(airy_job_check_absorber(&v->geometry, "sensor-efficiency", v->sensor_efficiency));
     AIRY_FAIL_ON_IF(v->average && v->sum, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s and sum exclude each other", "average");
     AIRY_FAIL_ON_IF(v->layout == LAYOUT_SERIAL && v->batch > 1, AIRY_ERR_PARAM,
@@ -192,9 +193,25 @@ static airy_status check(airy_job *job)
 static airy_status replay(airy_job *job, const char *configuration)
 {
     struct airy_integrate_values *v = job->values;
-    AIRY_TRY(airy_geometry_parse(&v->replayed, configuration));
-    v->is_replayed = true;
+    airy_geometry geometry = {.dist = 0};
+    if (configuration)
+        AIRY_TRY(airy_geometry_parse(&geometry, configuration));
+    v->replayed = geometry;
+    v->is_replayed = configuration != NULL;
     return AIRY_OK;
+}
+
+/* "FILE: ", or "FIRST to LAST: " of several; "" where the rows stay in memory. */
+static void name_outputs(char text[AIRY_PARTIAL_PATH], const struct airy_integration *it)
+{
+    const char *first = NULL, *last = NULL;
+    const bool named = it->v->output != NULL;
+    (void)(airy_job_get_text(it->job, "output", &first) == AIRY_OK &&
+           airy_job_get_text(it->job, "last_output", &last) == AIRY_OK);
+    if (!first)
+        first = named ? "no file" : "";
+    snprintf(text, AIRY_PARTIAL_PATH, "%s%s%s%s", first, last ? " to " : "", last ? last : "",
+             named ? ": " : "");
 }
 
 static void sum_up(const struct airy_integration *it, const airy_run_info *info, double setup,
@@ -202,22 +219,17 @@ static void sum_up(const struct airy_integration *it, const airy_run_info *info,
 {
     const double seconds = info->seconds > 0 ? info->seconds : 1e-9,
                  stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes;
-    char text[2][AIRY_NUMBER_TEXT], bad[64] = "", files[4300] = "";
-    const char *last;
+    char text[2][AIRY_NUMBER_TEXT], bad[64] = "", outputs[AIRY_PARTIAL_PATH];
+    name_outputs(outputs, it);
     if (info->bad)
         snprintf(bad, sizeof(bad), ", %zu of them bad", info->bad);
-    if (airy_job_get_text(it->job, "last_output", &last) == AIRY_OK)
-        snprintf(files, sizeof(files), ", the last file is %s", last);
-    else if (airy_integration_is_text(it->v) &&
-             airy_job_get_text(it->job, "output", &last) != AIRY_OK)
-        snprintf(files, sizeof(files), ", no file is written");
     airy_job_sum_up(it->job,
-                    "%zu frame%s%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read "
-                    "(%.2fx)%s%s",
-                    info->frames, info->frames == 1 ? "" : "s", bad, info->seconds, setup, rate,
-                    airy_bytes_text(text[0], decoded / seconds), airy_bytes_text(text[1], stored),
-                    stored > 0 ? decoded / stored : 0.0,
-                    info->resumed ? ", the rest was done before" : "", files);
+                    "%s%zu frame%s%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s "
+                    "read (%.2fx)%s",
+                    outputs, info->frames, info->frames == 1 ? "" : "s", bad, info->seconds, setup,
+                    rate, airy_bytes_text(text[0], decoded / seconds),
+                    airy_bytes_text(text[1], stored), stored > 0 ? decoded / stored : 0.0,
+                    info->resumed ? ", the rest was done before" : "");
 }
 
 static void put_numbers(const struct airy_integration *it, const airy_run_info *info)
@@ -267,6 +279,7 @@ static airy_status work(struct airy_integration *it, airy_run_info *info)
 static airy_status run_stack(airy_job *job, struct airy_integration *it)
 {
     airy_run_info info = {0};
+    airy_integration_warn_groups(it);
     airy_job_work_begins(job);
     const bool text = airy_integration_is_text(it->v);
     airy_status status = work(it, &info);
@@ -276,6 +289,7 @@ static airy_status run_stack(airy_job *job, struct airy_integration *it)
                                 it->run.resume);
     AIRY_TRY(status);
     airy_integration_end_ranks(it);
+    airy_integration_warn_threads(it, info.threads);
     status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
     const char *hdf5 = text ? NULL : it->v->output;

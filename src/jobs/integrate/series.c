@@ -205,6 +205,7 @@ airy_status airy_integration_run_live(airy_job *job, struct airy_integration *it
 {
     const struct airy_integrate_values *v = job->values;
     AIRY_TRY(check_places(job));
+    airy_job_set_lossy(job, true);
     struct airy_service s = {.job = job,
                              .v = v,
                              .it = it,
