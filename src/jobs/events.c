@@ -235,10 +235,15 @@ static airy_status put(const airy_job *job, struct item *item)
     return status;
 }
 
-bool airy_job_takes(const airy_job *job, airy_job_event_kind kind)
+static bool hook_takes(const airy_job *job, airy_job_event_kind kind)
 {
     const unsigned wanted = job->hooks.events;
-    return job->events || (job->hooks.event && (!wanted || (wanted & 1u << kind)));
+    return job->hooks.event && (!wanted || (wanted & 1u << kind));
+}
+
+bool airy_job_takes(const airy_job *job, airy_job_event_kind kind)
+{
+    return job->events || hook_takes(job, kind);
 }
 
 void airy_job_set_lossy(airy_job *job, bool is_lossy)
@@ -249,7 +254,7 @@ void airy_job_set_lossy(airy_job *job, bool is_lossy)
 bool airy_job_emit(airy_job *job, const airy_job_event *event)
 {
     if (!job->events)
-        return !airy_job_takes(job, event->kind) || job->hooks.event(job->hooks.user, event);
+        return !hook_takes(job, event->kind) || job->hooks.event(job->hooks.user, event);
     if (put(job, new_item(event)) != AIRY_OK)
         airy_job_cancel(job); /* airy_job_finish returns the failure */
     return !atomic_load(&job->cancelled);
@@ -378,16 +383,18 @@ static airy_status create_events(struct airy_job_events **events)
     return AIRY_OK;
 }
 
-/* Of a job whose stage is AIRY_JOB_RUNS. */
+/* Of a job whose stage is AIRY_JOB_RUNS. Its check sees that somebody takes events. */
 static airy_status start_thread(airy_job *job)
 {
-    AIRY_TRY(airy_job_check_values(job));
     AIRY_TRY(create_events(&job->events));
-    if (pthread_create(&job->events->thread, NULL, run, job) == 0)
-        return AIRY_OK;
-    destroy_events(job->events);
-    job->events = NULL;
-    return airy_fail(AIRY_ERR_MEMORY, "cannot start a thread for job %s", job->kind->name);
+    airy_status status = airy_job_check_values(job);
+    if (status == AIRY_OK && pthread_create(&job->events->thread, NULL, run, job) != 0)
+        status = airy_fail(AIRY_ERR_MEMORY, "cannot start a thread for job %s", job->kind->name);
+    if (status != AIRY_OK) {
+        destroy_events(job->events);
+        job->events = NULL;
+    }
+    return status;
 }
 
 airy_status airy_job_start(airy_job *job)
@@ -534,7 +541,7 @@ static bool fetch(airy_job *job, const airy_job_event **event, uint64_t until)
         pthread_cond_broadcast(&e->changed);
     }
     pthread_mutex_unlock(&e->lock);
-    if (*event && job->hooks.event && !job->hooks.event(job->hooks.user, *event))
+    if (*event && hook_takes(job, (*event)->kind) && !job->hooks.event(job->hooks.user, *event))
         airy_job_cancel(job);
     return there;
 }

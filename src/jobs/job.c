@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/word.h"
 #include "io/file/json_error.h"
+#include "io/file/plain_file.h"
 
 enum { NOT_THERE = -1 };
 
@@ -655,6 +656,15 @@ static airy_status open_kind(airy_job *job)
     return job->kind->open(job, job->state);
 }
 
+static airy_status run_state(airy_job *job)
+{
+    struct airy_held_files held;
+    if (!job->kind->together)
+        return job->kind->run(job, job->state);
+    airy_files_hold(&held);
+    return airy_files_let_go(&held, job->kind->run(job, job->state));
+}
+
 /* The run, after which all is closed; the record of a failure outlives that. */
 static airy_status run_kind(airy_job *job)
 {
@@ -663,7 +673,7 @@ static airy_status run_kind(airy_job *job)
     if (status == AIRY_OK && !job->state)
         status = airy_memory_calloc(&job->state, 1, job->kind->state_size, "a job");
     if (status == AIRY_OK)
-        status = job->kind->run(job, job->state);
+        status = run_state(job);
     if (status < AIRY_OK)
         (void)airy_error_first(&error, status);
     close_state(job);

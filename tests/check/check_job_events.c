@@ -156,6 +156,41 @@ static void check_failure(struct check *c)
     airy_job_destroy(&job);
 }
 
+static bool take_ends(void *user, const airy_job_event *event)
+{
+    ++((size_t *)user)[event->kind];
+    return true;
+}
+
+/* A hook that takes some kinds of events, during airy_job_run and of a run that was started. */
+static void check_kinds(struct check *c)
+{
+    if (!check_case(c, "job_events_kinds"))
+        return;
+    const char *path = make_stack(c, FRAMES, SOUND);
+    for (int started = 0; started < 2; started++) {
+        size_t taken[AIRY_JOB_EVENT_COUNT] = {0}, fetched = 0;
+        const airy_job_hooks hooks = {.event = take_ends,
+                                      .events = 1u << AIRY_JOB_EVENT_SERIES_BEGINS |
+                                                1u << AIRY_JOB_EVENT_SERIES_ENDS,
+                                      .user = taken};
+        const airy_job_event *event = NULL;
+        airy_job *job = open_integration(c, path, &hooks);
+        if (started) {
+            CHECK_OK(c, airy_job_start(job));
+            while (airy_job_next(job, &event, INFINITY) == AIRY_OK && event)
+                fetched++;
+            CHECK_OK(c, airy_job_finish(job));
+        } else {
+            CHECK_OK(c, airy_job_run(job));
+        }
+        CHECK(c, fetched == (started ? FRAMES + 2 : 0));
+        CHECK(c, taken[AIRY_JOB_EVENT_SERIES_BEGINS] == 1 && taken[AIRY_JOB_EVENT_ROW] == 0 &&
+                     taken[AIRY_JOB_EVENT_SERIES_ENDS] == 1);
+        airy_job_destroy(&job);
+    }
+}
+
 /* What is not allowed, and what is again when the run is finished. */
 static void check_misuse(struct check *c)
 {
@@ -485,6 +520,7 @@ void check_job_events(struct check *c)
 {
     check_integration(c);
     check_failure(c);
+    check_kinds(c);
     check_misuse(c);
     check_slow_reader(c);
     check_lossy(c);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "airy/error.h"
 #include "airy/image.h"
@@ -157,6 +159,74 @@ static void check_memory(struct check *c)
         check_results(c, job, &want);
         airy_job_destroy(&job);
     }
+}
+
+/* Frames that end where no memory is, and that nobody may write. */
+static const void *guarded_frames(struct check *c, const uint32_t *frames)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE),
+                 size = sizeof(uint32_t) * FRAMES * RUN_PIXELS,
+                 room = (size + page - 1) / page * page;
+    uint8_t *memory =
+        mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!CHECK(c, memory != MAP_FAILED))
+        return frames;
+    memcpy(memory + room - size, frames, size);
+    CHECK(c, mprotect(memory, room, PROT_READ) == 0);
+    CHECK(c, mprotect(memory + room, page, PROT_NONE) == 0);
+    return memory + room - size;
+}
+
+static void check_in_place_job(struct check *c, const char *kind, const char *const *values,
+                               const char *result, const struct input *in, const void *frames)
+{
+    const airy_host_view stack = {.data = frames,
+                                  .dtype = AIRY_DTYPE_U32,
+                                  .ndim = 3,
+                                  .shape = {FRAMES, RUN_HEIGHT, RUN_WIDTH}};
+    airy_job *job[2] = {NULL, NULL};
+    airy_host_view view[2] = {{.data = NULL}, {.data = NULL}};
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(c, airy_job_create(&job[i], kind, NULL, NULL));
+        for (size_t k = 0; values[k]; k += 2)
+            CHECK_OK(c, airy_job_set(job[i], values[k], values[k + 1]));
+        CHECK_OK(c, airy_job_set(job[i], "device", c->spec));
+        CHECK_OK(c, i ? airy_job_set_array(job[i], "stack", &stack)
+                      : airy_job_set(job[i], "stack", in->path));
+        CHECK_OK(c, airy_job_run(job[i]));
+        CHECK_OK(c, airy_job_get_array(job[i], result, &view[i]));
+    }
+    size_t size = airy_dtype_size(view[0].dtype);
+    for (int i = 0; i < view[0].ndim; i++)
+        size *= view[0].shape[i];
+    CHECK(c, view[0].data && view[1].data && memcmp(view[0].data, view[1].data, size) == 0);
+    airy_job_destroy(&job[0]);
+    airy_job_destroy(&job[1]);
+}
+
+/* An array is read where it is, within its bounds, and gives what its file gives. */
+static void check_in_place(struct check *c)
+{
+    static const char *const integrate[][20] = {
+        {"pixel", "1e-4,1e-4", "dist", "0.1", "poni1", "0.0018", "poni2", "0.0021", "wavelength",
+         "1e-10", "bins", "50", NULL},
+        {"pixel", "1e-4,1e-4", "dist", "0.1", "poni1", "0.0018", "poni2", "0.0021", "wavelength",
+         "1e-10", "bins", "50", "frames", "2:10:3", "batch", "2", NULL},
+        {"pixel", "1e-4,1e-4", "dist", "0.1", "poni1", "0.0018", "poni2", "0.0021", "wavelength",
+         "1e-10", "bins", "50", "quantile", "20,80", NULL}};
+    static const char *const reduce[][6] = {{"by", "mean", NULL},
+                                            {"by", "median", NULL},
+                                            {"by", "std", NULL},
+                                            {"by", "max", "frames", "1:9:2", NULL}};
+    if (!check_case(c, "job_integrate_in_place"))
+        return;
+    struct input in;
+    make_input(c, &in, SOUND);
+    const void *frames = guarded_frames(c, in.frames);
+    for (size_t i = 0; i < sizeof(integrate) / sizeof(integrate[0]); i++)
+        check_in_place_job(c, "integrate", integrate[i], "intensity", &in, frames);
+    for (size_t i = 0; i < sizeof(reduce) / sizeof(reduce[0]); i++)
+        check_in_place_job(c, "reduce", reduce[i], "image", &in, frames);
 }
 
 /* Two dimensions, groups, regions and maps; bad frames; the plan; a limit of memory. */
@@ -594,6 +664,7 @@ static void check_replay(struct check *c)
 void check_job_integrate(struct check *c)
 {
     check_memory(c);
+    check_in_place(c);
     check_kinds(c);
     check_refused(c);
     check_resume(c);
