@@ -135,8 +135,10 @@ airy_status airy_series_report(struct airy_service *s, const struct airy_series_
                                   .series = o->series->id,
                                   .text = sentence,
                                   .json = text};
+    pthread_mutex_lock(&s->stepping); /* a face may draw its progress anew */
     if (!airy_job_emit(s->job, &event))
         atomic_store(&s->stopped, true);
+    pthread_mutex_unlock(&s->stepping);
     free(text);
     return AIRY_OK;
 }

@@ -211,14 +211,16 @@ static void begin_signals(struct job_params *p)
 static bool print_series(void *user, const airy_job_event *event)
 {
     struct job_params *p = user;
+    char named[2 * AIRY_ERROR_TEXT];
     if (!p->prints_series || event->kind != AIRY_JOB_EVENT_SERIES_ENDS)
         return true;
     progress_end(&p->progress);
     progress_begin(&p->progress, &p->common, "frames");
     if (p->common.json && event->json)
         (void)tool_print_json(&p->common, json_loads(event->json, 0, NULL));
-    else if (!p->common.json && event->status >= AIRY_OK)
-        tool_say(&p->common, "%s", event->text);
+    tool_name_values(&p->common, named, sizeof(named), event->text);
+    if (!p->common.json && *named) /* "": its failure is the run's */
+        tool_say(&p->common, "%s", named);
     return true;
 }
 

@@ -45,6 +45,13 @@ static int check_integrate(void *params)
     struct integrate_params *p = params;
     const struct common *common = &p->job.common;
     p->job.prints_series = is_stream(common);
+    if (p->job.prints_series && (common->explain || p->plot))
+        return tool_usage(common,
+                          "--%s is for files, not for streams; the detector's own file takes it",
+                          common->explain ? "explain" : "plot");
+    if (p->job.prints_series && !job_output(&p->job, "output") &&
+        !opt_given(common, "publish", NULL))
+        return tool_usage(common, "no output: give -o OUT.h5, or --publish ADDRESS, or both");
     if (!job_output(&p->job, "output") && !common->explain && !p->job.prints_series)
         return tool_usage(common, "no output: give -o OUT.h5, .xye, .xy, .chi or .dat");
     airy_job_origin follow = AIRY_ORIGIN_DEFAULT;
