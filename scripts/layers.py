@@ -70,17 +70,16 @@ LAYERS = {
     "src/stream": ["base", "shared", "codec", "integrate"],
     "src/engine": ["base", "shared", "core", "codec", "io/file", "io/hdf5", "io/stack"],
     "src/pipeline": ["base", "shared", "core", "engine", "io/file", "io/stack", "io/sparse", "io/result"] + FAMILIES,
-    "src/jobs": ["base", "core", "codec", "reduce", "integrate", "oct", "peaks", "engine", "io", "io/file", "io/geometry", "io/hdf5", "io/image", "io/ipc", "io/oct", "io/result", "io/sparse", "io/stack", "pipeline", "element", "label", "io/table", "background", "filter", "sources"],
+    "src/jobs": ["base", "core", "codec", "reduce", "integrate", "oct", "peaks", "engine", "io", "io/file", "io/geometry", "io/hdf5", "io/image", "io/ipc", "io/oct", "io/result", "io/sparse", "io/stack", "pipeline", "element", "label", "io/table", "background", "filter", "sources", "stream"],
     "tools/airy/cli": [],
     "tools/airy/plot": ["cli"],
     "tools/airy/images": ["cli", "plot"],
     "tools/airy/result": ["cli", "plot"],
-    "tools/airy/stream": ["cli", "plot"],
     "tools/airy/integrate": ["cli", "plot", "images", "result"],
     "tools/airy/oct": ["cli", "plot", "images", "integrate"],
     "tools/airy/cmd": ["cli", "plot", "images", "result", "integrate", "oct"],
     "bench": ["cli", "plot"],
-    "tools/airy": ["cli", "cmd", "result", "stream", "integrate", "oct"],
+    "tools/airy": ["cli", "cmd", "result", "integrate", "oct"],
 }
 
 # (file, another file that it may need in spite of the rules, the reason). An entry is an error if nothing fails without it.

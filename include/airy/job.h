@@ -109,7 +109,8 @@ typedef struct airy_parameter {
     const char *fallback;     /**< the default as text, or a description of how it is found; NULL:
                                    the parameter is not used unless it is set */
     bool computed;            /**< `fallback` is a description */
-    const char *help;         /**< what it does, without unit and default value */
+    const char *help;         /**< what it does, without unit and default value; {name} and
+                                   {name=value} are other parameters */
     const char *section; /**< heading of the section that begins here; NULL: the section goes on */
     airy_parameter_condition only_with;
     bool open;       /**< the numbers lo and hi themselves are refused */
@@ -228,7 +229,8 @@ typedef struct airy_job_ranks {
 
 /** Hooks of a job. Zeroed: none. */
 typedef struct airy_job_hooks {
-    /** Called on a thread of the job, never on two at once; false cancels the job. */
+    /** Called on a thread of the job, never on two at once; false cancels the job. Of a run that
+     * was started, see airy_job_next. */
     airy_progress_fn progress;
     /** Called on the thread inside airy_job_run. NULL: messages go to the log (log.h). A word
      * "NAME=VALUE" in a message is a parameter and a value that it may have. */
@@ -311,7 +313,8 @@ AIRY_API airy_status airy_job_set_array(airy_job *job, const char *name,
  *         stores), else as airy_job_set_json; then no value is set.
  */
 AIRY_API airy_status airy_job_set_configuration(airy_job *job, const char *configuration);
-/** Go back to the default value of a parameter. AIRY_ERR_NOT_FOUND. */
+/** Go back to the default value of a parameter; of `poni` also from the geometry of a result
+ * (airy_job_set_configuration). AIRY_ERR_NOT_FOUND. */
 AIRY_API airy_status airy_job_reset(airy_job *job, const char *name);
 
 /** Where a value comes from. */
@@ -339,8 +342,8 @@ AIRY_API void airy_job_text_free(char *text);
 
 /**
  * Look at the values together, without opening a file.
- * Errors: AIRY_ERR_PARAM (a parameter that is missing, or does not go with another one),
- *         AIRY_ERR_MEMORY.
+ * Errors: AIRY_ERR_PARAM (a parameter that is missing, or does not go with another one; the job
+ *         runs), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_job_check(airy_job *job);
 
@@ -356,7 +359,8 @@ AIRY_API airy_status airy_job_resolve(airy_job *job);
 AIRY_API airy_status airy_job_get_plan(const airy_job *job, char **json);
 
 /**
- * Resolve, and do the job. Results of an earlier run are released first; a run that fails has none.
+ * Resolve, and do the job. Results of an earlier run are released first; a run that fails has none,
+ * but that of the job stream, whose results say what was sent.
  *
  * Errors: AIRY_ERR_CANCELLED (by airy_job_cancel or the progress hook; nothing is left), those of
  *         airy_job_check, of the files and of the operations; also AIRY_PARTLY, which is no
@@ -366,24 +370,44 @@ AIRY_API airy_status airy_job_run(airy_job *job);
 /** Cancel the run, or the next one where none runs. Any thread, also a signal handler. */
 AIRY_API void airy_job_cancel(airy_job *job);
 /**
- * Start the run on a thread of the job, and return. Events and messages wait for airy_job_next, which
- * calls the hooks on its own thread. A run over files waits where 64 events wait, or 64 MiB of them; a
- * stream drops the oldest row then, and airy_job_next counts it (airy_job_event, text).
+ * Start the run on a thread of the job, and return. Then fetch its events, and finish it:
  *
- * Errors: those of airy_job_check; AIRY_ERR_PARAM (it runs already).
+ *     const airy_job_event *event = NULL;
+ *     if (airy_job_start(job) == AIRY_OK) {
+ *         while (airy_job_next(job, &event, INFINITY) == AIRY_OK && event)
+ *             if (event->kind == AIRY_JOB_EVENT_ROW)
+ *                 ... event->intensity is [event->radial_bins] of event->frame
+ *         status = airy_job_finish(job);
+ *     }
+ *
+ * Events and messages wait in a queue with room for 64 of them, or for 64 MiB. Where it is full, a run
+ * over files waits, so that its memory does not grow. A stream cannot wait: its oldest row is dropped,
+ * and the text of the next event that is fetched begins with the number of those that were dropped.
+ *
+ * Between airy_job_start and airy_job_finish call nothing but airy_job_next, airy_job_cancel,
+ * airy_job_progress and airy_job_destroy; when airy_job_next has given NULL, also the functions that
+ * get results and values. Destroying the job cancels the run and waits for its end.
+ *
+ * Errors: those of airy_job_check; AIRY_ERR_PARAM (it runs, or was started and not finished),
+ *         AIRY_ERR_MEMORY. What the run finds wrong is an error of airy_job_finish.
  */
 AIRY_API airy_status airy_job_start(airy_job *job);
 /**
- * Wait for the next event of a run that was started.
+ * Wait for the next event of a run that was started. Hooks are called by this function and by
+ * airy_job_finish, on the thread of their caller: `message` and `progress` with what has come, `event`
+ * with each event that is fetched. The functions of `ranks` are called on the thread of the job.
  *
  * @param event    out; NULL when the run has ended. It is valid until the next call.
  * @param timeout  seconds; 0: do not wait; infinite: without end
- * Errors: AIRY_ERR_TIMED_OUT, AIRY_ERR_PARAM (the job was not started). A run that failed ends here,
- *         and airy_job_finish says why.
+ * Errors: AIRY_ERR_TIMED_OUT; AIRY_ERR_PARAM (the job was not started; a hook calls this function);
+ *         AIRY_ERR_CANCELLED (a hook, or another thread, has destroyed the job). The events of a run
+ *         that has failed end here as well, and airy_job_finish says why.
  */
 AIRY_API airy_status airy_job_next(airy_job *job, const airy_job_event **event, double timeout);
 /** Wait for the end of a run that was started, and return what airy_job_run would return. Events that
- * nobody has fetched are dropped. AIRY_ERR_PARAM: the job was not started. */
+ * nobody has fetched go to the hook `event`, if there is one. Cancel the run before to end it early.
+ * Errors: those of airy_job_run; AIRY_ERR_PARAM (the job was not started; a hook calls this
+ *         function). */
 AIRY_API airy_status airy_job_finish(airy_job *job);
 /** How far the run is, in steps of the job. Any thread. */
 AIRY_API void airy_job_progress(const airy_job *job, size_t *done, size_t *total);

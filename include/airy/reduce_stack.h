@@ -23,6 +23,8 @@ typedef struct airy_reduce_run_info {
     size_t taken;      /**< frames that are in the image */
     size_t passes;     /**< how often the stack is read: 1, but for a median */
     size_t rows;       /**< of the image that a pass makes */
+    uint64_t
+        one_pass; /**< limit of the device's memory that makes it one pass; 0: none does, or it is one */
 } airy_reduce_run_info;
 
 /** Return the element type of the image: that of the frames for max and min, else f64. */

@@ -47,6 +47,24 @@ AIRY_API airy_status airy_stream_keys_make(char public_key[AIRY_STREAM_KEY_BYTES
 AIRY_API airy_status airy_stream_key_public(char public_key[AIRY_STREAM_KEY_BYTES],
                                             const char *secret_key);
 
+/** Files of keys, as `airy keys` writes them: a key a line; lines that begin with "# " are comments.
+ * Zeroed members are not given. */
+typedef struct airy_stream_key_files {
+    const char *secret; /**< the own secret key; others must not be able to read the file */
+    const char *server; /**< where we connect: the other side's public key */
+    const char *peers;  /**< where we bind: public keys that may connect, 1000 at most */
+    void *reserved[4];  /**< NULL */
+} airy_stream_key_files;
+/**
+ * Read keys from files. Release them with airy_stream_keys_free.
+ * Errors: AIRY_ERR_PARAM (others may read the secret key), AIRY_ERR_FORMAT (no key, too many of them),
+ *         those of airy_text_next, AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_stream_keys_read(airy_stream_keys **keys,
+                                           const airy_stream_key_files *files);
+/** Overwrite the keys in memory and release them. Set *keys to NULL. */
+AIRY_API void airy_stream_keys_free(airy_stream_keys **keys);
+
 #ifdef __cplusplus
 }
 #endif

@@ -72,8 +72,9 @@ static const char *const templates[AIRY_HINT_COUNT] = {
     [AIRY_HINT_HOST] = "check the name of the host",
     [AIRY_HINT_PRODUCER] = "its producer must be started first",
     [AIRY_HINT_SKIP] = "{on-error=skip} goes on without such frames|?fetch the file again",
-    [AIRY_HINT_SKIP_RESUME] = "{on-error=skip} and {resume=on} go on without such frames|"
-                              "?fetch the file again",
+    [AIRY_HINT_SKIP_RESUME] =
+        "{on-error=skip} together with {resume=on} goes on without such frames|"
+        "?fetch the file again",
     [AIRY_HINT_LATE] = "images of this one come by {resume=on}, with the detector's own file as "
                        "input",
     [AIRY_HINT_ANEW] = "{force=on} without {resume=on} starts anew|"

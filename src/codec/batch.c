@@ -27,12 +27,15 @@ struct airy_batch {
     airy_batch_params params;
     airy_block_layout layout;
     airy_host *host;
-    airy_array *bytes;    /* on the device; on the CPU it lies over host */
-    size_t capacity;      /* of host, without the slack */
-    atomic_size_t frames; /* read by who fills one while another is added */
-    airy_event *uploaded; /* the last copy from host; NULL on the CPU, where nothing is copied */
-    atomic_size_t used;   /* bytes from the start of the buffer */
-    struct place *places; /* [params.frames] */
+    airy_array *bytes;       /* on the device; on the CPU it lies over host */
+    size_t capacity;         /* of host, without the slack */
+    atomic_size_t frames;    /* read by who fills one while another is added */
+    airy_event *uploaded;    /* the last copy from host; NULL on the CPU, where nothing is copied */
+    atomic_size_t used;      /* bytes from the start of the buffer */
+    struct place *places;    /* [params.frames] */
+    const uint8_t *borrowed; /* pixels of the frames, instead of bytes; NULL: none */
+    size_t borrowed_size;
+    airy_array *over; /* borrowed, as an array */
 };
 
 static airy_block *table_of(const airy_batch *batch, size_t frame)
@@ -128,6 +131,7 @@ void airy_batch_destroy(airy_batch **batch)
     wait_for_upload(*batch);
     airy_event_destroy(&(*batch)->uploaded);
     airy_array_destroy(&(*batch)->bytes);
+    airy_array_destroy(&(*batch)->over);
     airy_host_destroy(&(*batch)->host);
     free((*batch)->places);
     free(*batch);
@@ -219,6 +223,7 @@ airy_status airy_batch_reserve(airy_batch *batch, size_t frames, const size_t *s
                  "batch has room for %zu frames, %zu wanted", batch->params.frames, frames);
     wait_for_upload(batch);
     batch->frames = 0;
+    batch->borrowed = NULL;
     /* The table is as long as these frames need, so that no gap is copied to the device. */
     atomic_store(&batch->used, airy_align_up(frames * batch->layout.blocks * sizeof(airy_block),
                                              PLACE_ALIGNMENT));
@@ -287,6 +292,27 @@ void airy_batch_index_stored(airy_batch *batch, size_t frame)
     index_stored_at(batch, frame, batch->places[frame].offset);
 }
 
+bool airy_batch_borrow(airy_batch *batch, const void *memory, size_t size)
+{
+    if (!batch->device->backend->in_place || size > UINT32_MAX ||
+        (uintptr_t)memory % airy_dtype_size(batch->params.dtype) != 0)
+        return false;
+    batch->borrowed = memory;
+    batch->borrowed_size = size;
+    return true;
+}
+
+bool airy_batch_borrows(const airy_batch *batch)
+{
+    return batch->borrowed != NULL;
+}
+
+void airy_batch_index_borrowed(airy_batch *batch, size_t frame, const void *pixels)
+{
+    assert(frame < batch->frames && batch->borrowed);
+    index_stored_at(batch, frame, (size_t)((const uint8_t *)pixels - batch->borrowed));
+}
+
 void airy_batch_index_absent(airy_batch *batch, size_t frame)
 {
     airy_block *table = table_of(batch, frame);
@@ -317,12 +343,16 @@ airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_
         AIRY_TRY(status);
         AIRY_TRY(airy_event_record(batch->uploaded, queue));
     }
+    airy_array_destroy(&batch->over);
+    if (batch->borrowed)
+        AIRY_TRY(airy_array_over_memory(&batch->over, batch->device, batch->borrowed,
+                                        batch->borrowed_size));
     *chunks = (struct airy_chunks){.layout = batch->layout,
                                    .dtype = batch->params.dtype,
                                    .height = batch->params.height,
                                    .width = batch->params.width,
                                    .frames = batch->frames,
-                                   .bytes = batch->bytes,
+                                   .bytes = batch->over ? batch->over : batch->bytes,
                                    .host_table = table_of(batch, 0)};
     return AIRY_OK;
 }

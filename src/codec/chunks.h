@@ -23,9 +23,9 @@ struct airy_chunks {
     airy_dtype dtype;
     size_t height, width;
     size_t frames;
-    const airy_array *bytes;      /* u8, on the device */
-    const airy_block *host_table; /* the same table on the host, for the back end's planning;
-                                     NULL if there is none */
+    const airy_array *bytes;      /* u8, on the device; of a batch that borrows, without table */
+    const airy_block *host_table; /* the same table on the host: the one that the CPU uses, and for
+                                     planning */
 };
 
 /*
@@ -81,6 +81,14 @@ airy_status airy_batch_index_on(airy_batch *batch, size_t frame, struct airy_chu
                                 size_t have);
 void airy_batch_index_stored(airy_batch *batch, size_t frame);
 void airy_batch_index_absent(airy_batch *batch, size_t frame);
+/*
+ * The frames of a batch that was reserved are native pixels in this memory, which stays as it is, on a
+ * device that works in place: for each frame airy_batch_index_borrowed instead of the others. False:
+ * offsets do not reach so far, and the frames must be copied.
+ */
+bool airy_batch_borrow(airy_batch *batch, const void *memory, size_t size);
+bool airy_batch_borrows(const airy_batch *batch);
+void airy_batch_index_borrowed(airy_batch *batch, size_t frame, const void *pixels);
 /* Enqueue the copy to the device (nothing to do on the CPU) and describe the batch. */
 airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_chunks *chunks);
 /* Chunks to frames [chunks->frames, height, width] and status [frames]; of the right kinds, tight. */

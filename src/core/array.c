@@ -181,6 +181,14 @@ airy_status airy_array_over_host(airy_array **array, airy_host *host)
     return wrap(array, buffer, 0, AIRY_DTYPE_U8, 1, &host->size);
 }
 
+airy_status airy_array_over_memory(airy_array **array, airy_device *device, const void *memory,
+                                   size_t size)
+{
+    airy_buffer *buffer;
+    AIRY_TRY(airy_buffer_borrow(&buffer, device, size, (void *)(uintptr_t)memory));
+    return wrap(array, buffer, 0, AIRY_DTYPE_U8, 1, &size);
+}
+
 void airy_array_destroy(airy_array **array)
 {
     if (!array || !*array)

@@ -157,6 +157,9 @@ airy_status airy_array_view_as(airy_array **view, const airy_array *array, size_
  * the array.
  */
 airy_status airy_array_over_host(airy_array **array, airy_host *host);
+/* Bytes of the caller's, which nothing accounts for and nobody writes, on a device that works in place. */
+airy_status airy_array_over_memory(airy_array **array, airy_device *device, const void *memory,
+                                   size_t size);
 /* Like airy_host_create, for arrays over it, on a device that shares_host. */
 airy_status airy_host_create_shared(airy_host **host, airy_device *device, size_t size);
 /* "u32 [4, 10, 10] on cpu", for messages; text has at least 96 bytes. */

@@ -55,11 +55,11 @@ static airy_status decode_cpu(airy_queue *queue, const struct airy_decode_plan *
     const struct airy_chunks *chunks = &plan->chunks;
     assert(airy_array_is_tight(plan->frames) && airy_array_is_tight(plan->status));
     struct decode_job job = {.chunks = chunks,
+                             .table = chunks->host_table,
                              .bytes = airy_array_address(chunks->bytes),
                              .frames = airy_array_address(plan->frames),
                              .status = airy_array_address(plan->status),
                              .turns = (chunks->layout.blocks + BLOCKS_A_TURN - 1) / BLOCKS_A_TURN};
-    job.table = (const airy_block *)(const void *)job.bytes;
     unsigned threads = airy_pool_size(queue->device->pool);
     if (chunks->layout.codec == AIRY_CODEC_BSLZ4) {
         airy_buffer *scratch;

@@ -551,12 +551,11 @@ static bool takes_chunks(const struct airy_integrate_plan *plan)
 
 static airy_status integrate_chunks(airy_queue *queue, const struct airy_integrate_plan *plan)
 {
-    const uint8_t *bytes = airy_array_address(plan->chunks.bytes);
     struct airy_integrate_job job = {.plan = plan,
                                      .dtype = plan->chunks.dtype,
                                      .frames = plan->chunks.frames,
-                                     .table = (const airy_block *)bytes,
-                                     .bytes = bytes};
+                                     .table = plan->chunks.host_table,
+                                     .bytes = airy_array_address(plan->chunks.bytes)};
     return run_job(queue, &job);
 }
 

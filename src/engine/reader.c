@@ -30,6 +30,24 @@ static size_t count_parts(size_t size)
     return airy_min_size((size + PART_BYTES - 1) / PART_BYTES, MAX_PARTS);
 }
 
+/* Frames of a slot that are in the host's memory stay there, where the device works in that. */
+static bool borrow_frames(const struct airy_run *run, struct airy_slot *slot)
+{
+    const size_t first = airy_run_frame(run->params, slot->rows[0]);
+    size_t last = first;
+    if (!airy_stack_pixels(run->stack, first))
+        return false;
+    for (size_t i = 0; i < slot->frames; i++) {
+        const size_t frame = airy_run_frame(run->params, slot->rows[i]);
+        if (frame < last)
+            return false;
+        last = frame;
+    }
+    const size_t size = run->info.height * run->info.width * airy_dtype_size(run->info.dtype);
+    return airy_batch_borrow(slot->batch, airy_stack_pixels(run->stack, first),
+                             (last + 1 - first) * size);
+}
+
 /* Fix places and sizes of the next batch in its slot, where there is room. The lock is held. */
 static airy_status start_batch(struct airy_lane *lane, struct airy_slot **started)
 {
@@ -58,6 +76,9 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot **starte
                                                                          : 1;
     }
     AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
+    if (borrow_frames(run, slot))
+        for (size_t i = 0; i < slot->frames; i++)
+            slot->fates[i].parts = slot->fates[i].left = 1;
     *started = slot;
     run->next_batch++;
     if (airy_run_ends(run)) /* threads of lanes without a batch may go */
@@ -191,6 +212,10 @@ static airy_status read_frame(const struct airy_run *run, struct airy_slot *slot
                               size_t frame)
 {
     struct airy_frame_source source;
+    if (airy_batch_borrows(slot->batch)) {
+        airy_batch_index_borrowed(slot->batch, i, airy_stack_pixels(run->stack, frame));
+        return AIRY_OK;
+    }
     airy_stack_source(run->stack, frame, &source);
     AIRY_FAIL_IF(source.size > slot->sizes[i], AIRY_ERR_MEMORY,
                  "the batch has no room for the %zu bytes of frame %zu", source.size, frame);

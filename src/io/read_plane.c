@@ -62,12 +62,9 @@ static airy_status read_of_fits(airy_image *image, airy_image_plane *plane, cons
     return status;
 }
 
-airy_status airy_image_read_plane(airy_image *image, airy_image_plane *plane, const char *path,
-                                  const char *channel)
+static airy_status read_plane(airy_image *image, airy_image_plane *plane, const char *path,
+                              const char *channel)
 {
-    AIRY_FAIL_IF(!image || !plane || !path, AIRY_ERR_PARAM,
-                 "airy_image_read_plane: image, plane or path is NULL");
-    *image = (airy_image){.data = NULL};
     const airy_stack_params params = {.channel = channel};
     airy_stack *stack = NULL;
     if (airy_image_is_fits(path))
@@ -86,4 +83,16 @@ airy_status airy_image_read_plane(airy_image *image, airy_image_plane *plane, co
         return airy_image_take_plane(image, plane->number);
     airy_image_free(image);
     return AIRY_OK;
+}
+
+airy_status airy_image_read_plane(airy_image *image, airy_image_plane *plane, const char *path,
+                                  const char *channel)
+{
+    AIRY_FAIL_IF(!image || !plane || !path, AIRY_ERR_PARAM,
+                 "airy_image_read_plane: image, plane or path is NULL");
+    *image = (airy_image){.data = NULL};
+    const airy_status status = read_plane(image, plane, path, channel);
+    if (status != AIRY_OK)
+        airy_image_free(image);
+    return status;
 }

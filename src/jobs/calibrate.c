@@ -35,7 +35,7 @@ static const struct airy_job_row rows[] = {
             "one a line",
         .section = "Calibrant"),
     ROW(guess, .name = "guess", .type = AIRY_PARAMETER_PATH, .role = AIRY_ROLE_READ,
-        .help = "begins with this PONI file, as poni does",
+        .help = "begins with this PONI file, as {poni} does",
         .section = "Guess (with the geometry options below)"),
     ROW(center, .name = "center", .type = AIRY_PARAMETER_TUPLE, .least = 2, .most = 2,
         .unit = "pixels", .argument = "Y,X",
@@ -77,11 +77,6 @@ static const struct airy_job_row rows[] = {
         .help = "writes the refined geometry into this file", .section = "Result"),
     ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
         .help = "overwrites the output"),
-    {{0}, 0, NULL}};
-static const struct airy_job_row thread_rows[] = {
-    ROW(threads, .name = "threads", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW,
-        .lo = 1, .hi = 1024, .fallback = "what affinity mask and cgroup quota allow",
-        .computed = true, .help = "sets the number of threads"),
     {{0}, 0, NULL}};
 #undef ROW
 
@@ -611,7 +606,8 @@ const struct airy_job_kind airy_job_calibrate = {
     .groups = {{airy_image_rows, offsetof(struct values, image)},
                {rows, 0},
                {airy_geometry_rows, offsetof(struct values, geometry)},
-               {thread_rows, 0}},
+               {airy_threads_rows, offsetof(struct values, threads)}},
+    .without = "parallax", /* the detector is taken for thin */
     .results = results,
     .values_size = sizeof(struct values),
     .state_size = sizeof(struct calibration),

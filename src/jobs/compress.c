@@ -1,4 +1,5 @@
 /* A stack to another encoding, pixel for pixel the same. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,8 @@ static airy_status open_stack(struct copy *c)
     AIRY_TRY(airy_stack_get_info(c->stack, &c->info));
     AIRY_TRY(airy_stack_get_meta(c->stack, &c->meta));
     const size_t size = airy_dtype_size(c->info.dtype), pixels = c->info.height * c->info.width;
-    AIRY_FAIL_ON_IF(c->codec.block_bytes % (8 * size) != 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+    AIRY_FAIL_ON_IF(c->codec.block_bytes % (8 * size) != 0, AIRY_ERR_UNSUPPORTED,
+                    AIRY_SUBJECT_PARAMETER,
                     "%s %u: expected a multiple of %zu bytes, 8 elements of %s", "block",
                     c->codec.block_bytes, 8 * size, airy_dtype_name(c->info.dtype));
     if (c->codec.codec != AIRY_CODEC_NONE)
@@ -158,6 +160,9 @@ static void close_copy(void *state)
 static airy_status check(airy_job *job)
 {
     const struct values *v = job->values;
+    AIRY_FAIL_ON_IF(v->block % 8 != 0, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s %" PRIu64 ": expected a multiple of 8 pixels, of 1 byte or more each",
+                    "block", v->block);
     return airy_job_check_output(&v->output);
 }
 

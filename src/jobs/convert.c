@@ -24,7 +24,7 @@ static const struct airy_job_row rows[] = {
     ROW(output, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
         .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT",
         .help = "writes this file, in the format of its suffix; FILE.h5::DATASET writes a file of "
-                "that dataset alone, and force replaces no file that holds others",
+                "that dataset alone, and {force} replaces no file that holds others",
         .section = "Output"),
     ROW(pairs, .name = "complex-as-pairs", .type = AIRY_PARAMETER_FLAG,
         .affects = AIRY_AFFECTS_WHERE,

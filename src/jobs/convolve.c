@@ -52,8 +52,9 @@ static const struct airy_job_row convolve_rows[] = {
 static const struct airy_job_row blur_rows[] = {
     ROW(sigma, .name = "sigma", .type = AIRY_PARAMETER_TUPLE, .least = 1, .most = 3, .hi = INFINITY,
         .unit = "px", .argument = "S[,S[,S]]",
-        .help = "blurs by these standard deviations along z, y, x, truncate times at most 512; one "
-                "number: along every axis; 0: an axis that is left as it is",
+        .help =
+            "blurs by these standard deviations along z, y, x, {truncate} times at most 512; one "
+            "number: along every axis; 0: an axis that is left as it is",
         .section = "Blur"),
     ROW(truncate, .name = "truncate", .type = AIRY_PARAMETER_REAL, .lo = 1e-3, .hi = 1e6,
         .argument = "T", .fallback = "4", .help = "sets the radius of the kernel in sigmas"),

@@ -25,11 +25,12 @@ static const struct airy_job_row rows[] = {
     ROW(b, .name = "b", .type = AIRY_PARAMETER_PATH, .array = true, .role = AIRY_ROLE_INPUT,
         .argument = "B", .help = "what it is compared with"),
     ROW(rtol, .name = "rtol", .type = AIRY_PARAMETER_REAL, .hi = 1e300, .argument = "R",
-        .fallback = "0", .help = "takes elements as equal where |a - b| <= atol + R |b|",
+        .fallback = "0", .help = "takes elements as equal where |a - b| <= {atol} + R |b|",
         .section = "Comparison"),
     ROW(atol, .name = "atol", .type = AIRY_PARAMETER_REAL, .hi = 1e300, .argument = "A",
         .fallback = "0",
-        .help = "takes elements as equal where |a - b| <= A + rtol |b|, in the unit of the values"),
+        .help =
+            "takes elements as equal where |a - b| <= A + {rtol} |b|, in the unit of the values"),
     ROW(dataset, .name = "dataset", .type = AIRY_PARAMETER_TEXT, .argument = "PATH",
         .fallback = "all of a result, or the image", .computed = true,
         .help = "compares this HDF5 dataset of both files"),
@@ -252,9 +253,14 @@ static airy_status compare_sources(struct comparison *c, const char *name,
 static airy_status compare_datasets(struct comparison *c, const char *a, const char *b,
                                     const char *dataset)
 {
+    const char *const files[2] = {a, b};
     char where[2][4400];
-    snprintf(where[0], sizeof(where[0]), "%s::%s", a, dataset);
-    snprintf(where[1], sizeof(where[1]), "%s::%s", b, dataset);
+    for (size_t i = 0; i < 2; i++) {
+        const int n = snprintf(where[i], sizeof(where[i]), "%s::%s", files[i], dataset);
+        AIRY_FAIL_IF((size_t)n >= sizeof(where[i]), AIRY_ERR_PARAM,
+                     "%.64s::%.64s...: a name of %d bytes, expected at most %zu", files[i], dataset,
+                     n, sizeof(where[i]) - 1);
+    }
     return compare_sources(c, dataset, &(struct airy_job_source){.path = where[0]},
                            &(struct airy_job_source){.path = where[1]});
 }

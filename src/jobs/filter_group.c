@@ -95,14 +95,6 @@ airy_status airy_filter_open(struct airy_job_image *d, const struct airy_filter_
                                                  airy_filter_dtype(d->job, v, d->image.dtype));
 }
 
-const char *airy_tuple_text(char text[96], const struct airy_job_tuple *numbers)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < numbers->count && used < 96; i++)
-        used += (size_t)snprintf(text + used, 96 - used, "%s%g", i ? "," : "", numbers->values[i]);
-    return text;
-}
-
 airy_status airy_filter_axes(int *axes, const char *parameter, const struct airy_job_tuple *numbers,
                              int ndim)
 {

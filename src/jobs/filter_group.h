@@ -56,8 +56,6 @@ airy_status airy_filter_axes(int *axes, const char *parameter, const struct airy
 /* Gaussians of these sigmas end no farther than a kernel may reach. */
 airy_status airy_filter_check_reach(const char *parameter, const struct airy_job_tuple *sigma,
                                     double truncate);
-/* "1,2.5" */
-const char *airy_tuple_text(char text[96], const struct airy_job_tuple *numbers);
 /*
  * Hand over what the plan says. The summary becomes `sentence` (NULL: it stays), and of several tiles
  * or where the job made only the plan, what that says.

@@ -79,6 +79,28 @@ airy_status airy_job_check_geometry(const airy_job *job)
     return AIRY_OK;
 }
 
+/* An absorber that nothing uses; status: of a value alone, or of one that does not suit the files. */
+static airy_status refuse_absorber(airy_status status, const struct airy_geometry_values *v,
+                                   const char *other)
+{
+    return airy_fail_on(status, AIRY_SUBJECT_PARAMETER, "%s goes with parallax%s%s",
+                        v->sensor.material[0] ? "sensor" : "attenuation", other ? " or " : "",
+                        other ? other : "");
+}
+
+static bool absorbs(const struct airy_geometry_values *v)
+{
+    return v->sensor.material[0] || v->attenuation != 0;
+}
+
+airy_status airy_job_check_absorber(const struct airy_geometry_values *v, const char *other,
+                                    bool uses_other)
+{
+    return absorbs(v) && !v->parallax && !v->poni && !uses_other
+               ? refuse_absorber(AIRY_ERR_PARAM, v, other)
+               : AIRY_OK;
+}
+
 airy_geometry_params airy_job_geometry_params(const airy_job *job,
                                               const struct airy_geometry_values *v,
                                               const char *input)
@@ -125,16 +147,13 @@ airy_status airy_job_resolve_geometry(const airy_job *job, airy_geometry *geomet
                                       const struct airy_geometry_source *from)
 {
     const airy_geometry_params given = airy_job_geometry_params(job, values, from->input);
-    const bool absorbs = given.sensor.material[0] || given.attenuation != 0;
     if (from->replayed && !airy_geometry_is_given(&given)) /* nothing is taken from the files */
         take_replayed(from->meta, from->replayed);
     else if (from->stack)
         AIRY_TRY(airy_geometry_hold(from->stack, NULL, &given));
     AIRY_TRY(
         airy_geometry_resolve(geometry, &given, from->meta, from->info->height, from->info->width));
-    AIRY_FAIL_ON_IF(absorbs && !geometry->parallax && !from->uses_absorber, AIRY_ERR_PARAM,
-                    AIRY_SUBJECT_PARAMETER, "%s goes with parallax%s%s",
-                    given.sensor.material[0] ? "sensor" : "attenuation",
-                    from->absorber ? " or " : "", from->absorber ? from->absorber : "");
-    return AIRY_OK;
+    return absorbs(values) && !geometry->parallax && !from->uses_absorber
+               ? refuse_absorber(AIRY_ERR_UNSUPPORTED, values, from->absorber)
+               : AIRY_OK;
 }

@@ -18,6 +18,9 @@ extern const struct airy_job_row airy_geometry_rows[];
 
 /* Values that exclude each other. */
 airy_status airy_job_check_geometry(const airy_job *job);
+/* A sensor goes with parallax, which a PONI file may have, or with another parameter (NULL: none). */
+airy_status airy_job_check_absorber(const struct airy_geometry_values *values, const char *other,
+                                    bool uses_other);
 /* The values that were set, with the job's messages; input: what sentences call the frames' files. */
 airy_geometry_params airy_job_geometry_params(const airy_job *job,
                                               const struct airy_geometry_values *values,

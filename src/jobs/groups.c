@@ -211,6 +211,19 @@ const struct airy_job_row airy_host_rows[] = {
     {{0}, 0, NULL}};
 #undef ROW
 
+const struct airy_job_row airy_threads_rows[] = {
+    {{.name = "threads",
+      .type = AIRY_PARAMETER_WHOLE,
+      .affects = AIRY_AFFECTS_HOW,
+      .lo = 1,
+      .hi = 1024,
+      .fallback = "what affinity mask and cgroup quota allow",
+      .computed = true,
+      .help = "sets the number of threads"},
+     0,
+     NULL},
+    {{0}, 0, NULL}};
+
 airy_status airy_job_open_device(airy_job *job, airy_device **device,
                                  const struct airy_compute_values *values)
 {
@@ -270,7 +283,7 @@ const struct airy_job_row airy_stack_output_rows[] = {
         .fallback = "all in one file", .computed = true,
         .help =
             "writes N frames each into OUT_data_000001.h5 and so on, side by side by threads, and "
-            "links to them into OUT_master.h5; force removes data files that only an old master "
+            "links to them into OUT_master.h5; {force} removes data files that only an old master "
             "of this name links to"),
     ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
         .help = "overwrites the output"),

@@ -53,6 +53,8 @@ struct airy_compute_values {
     bool profile;
 };
 extern const struct airy_job_row airy_device_rows[], airy_host_rows[];
+/* The number of threads of a job without a pool of its own, which is a size_t. */
+extern const struct airy_job_row airy_threads_rows[];
 /* Open the device, which is job->device from then on. */
 airy_status airy_job_open_device(airy_job *job, airy_device **device,
                                  const struct airy_compute_values *values);

@@ -27,7 +27,7 @@ const struct airy_job_row airy_bad_rows[] = {
         .help = "leaves out pixels of this value, such as those in the gaps of a detector"),
     ROW(delta_dummy, .name = "delta-dummy", .type = AIRY_PARAMETER_REAL, .hi = INFINITY,
         .argument = "D", .fallback = "0",
-        .help = "extends the value V of dummy to those from V - D to V + D",
+        .help = "extends the value V of {dummy} to those from V - D to V + D",
         .only_with = {"dummy", NULL}),
     {{0}, 0, NULL}};
 #undef ROW

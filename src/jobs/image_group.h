@@ -219,6 +219,8 @@ void airy_job_warn_nan(const struct airy_job_image *d, const airy_image *result,
 json_t *airy_json_real(double value);
 /* The digits of a whole number, from 2^63 on, which jansson has no integers for, as a string. */
 json_t *airy_json_unsigned(uint64_t value);
+/* A text, which is read as Latin-1 where it is not UTF-8; NULL: memory is short. */
+json_t *airy_json_text(const char *text);
 /* {count, nan, masked, min, max, sum, mean, median, std}; nan: everything that is not finite. */
 json_t *airy_statistics_json(const airy_statistics *s);
 

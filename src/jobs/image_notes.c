@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "airy/provenance.h"
 #include "airy/gaps.h"
 #include "base/word.h"
 #include "jobs/image_group.h"
@@ -239,6 +240,14 @@ airy_status airy_job_image_no_spread(const struct airy_job_image *d)
 json_t *airy_json_real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *airy_json_text(const char *text)
+{
+    char *utf8 = NULL;
+    json_t *json = airy_utf8_copy(&utf8, text) == AIRY_OK ? json_string(utf8) : NULL;
+    free(utf8);
+    return json;
 }
 
 json_t *airy_json_unsigned(uint64_t value)

@@ -49,18 +49,29 @@ static airy_status set_default(airy_job *job, size_t row)
                : AIRY_OK;
 }
 
-static airy_status list_rows(airy_job *job)
+const struct airy_job_row *airy_job_row_at(const struct airy_job_kind *kind, size_t index,
+                                           const struct airy_job_group **group)
 {
-    const struct airy_job_kind *kind = job->kind;
     for (size_t g = 0; g < AIRY_JOB_GROUPS && kind->groups[g].rows; g++)
         for (const struct airy_job_row *row = kind->groups[g].rows; row->p.name; row++) {
-            AIRY_FAIL_IF(job->row_count == AIRY_JOB_ROWS, AIRY_ERR_PARAM,
-                         "job %s has more than %d parameters", kind->name, AIRY_JOB_ROWS);
-            job->rows[job->row_count] = row;
-            job->fields[job->row_count] = (char *)job->values + kind->groups[g].offset +
-                                          row->offset;
-            AIRY_TRY(set_default(job, job->row_count++));
+            *group = &kind->groups[g];
+            if ((!kind->without || strcmp(row->p.name, kind->without) != 0) && index-- == 0)
+                return row;
         }
+    return NULL;
+}
+
+static airy_status list_rows(airy_job *job)
+{
+    const struct airy_job_group *group;
+    const struct airy_job_row *row;
+    while ((row = airy_job_row_at(job->kind, job->row_count, &group))) {
+        AIRY_FAIL_IF(job->row_count == AIRY_JOB_ROWS, AIRY_ERR_PARAM,
+                     "job %s has more than %d parameters", job->kind->name, AIRY_JOB_ROWS);
+        job->rows[job->row_count] = row;
+        job->fields[job->row_count] = (char *)job->values + group->offset + row->offset;
+        AIRY_TRY(set_default(job, job->row_count++));
+    }
     return AIRY_OK;
 }
 
@@ -114,11 +125,11 @@ static void close_state(airy_job *job)
     for (size_t i = 0; i < job->row_count; i++)
         if (job->origins[i] == AIRY_ORIGIN_COMPUTED) {
             airy_value_clear(job->rows[i], job->fields[i]);
-            job->origins[i] = AIRY_ORIGIN_DEFAULT;
+            (void)set_default(job, i); /* which was read once before */
         }
 }
 
-static void free_job(airy_job *job)
+void airy_job_release(airy_job *job)
 {
     close_state(job);
     release_results(job);
@@ -133,11 +144,18 @@ void airy_job_destroy(airy_job **job)
 {
     if (!job || !*job)
         return;
-    int state = AIRY_JOB_RUNS;
-    airy_job_cancel(*job);
-    if (!atomic_compare_exchange_strong(&(*job)->stage, &state, AIRY_JOB_ORPHANED))
-        free_job(*job);
+    airy_job *gone = *job;
     *job = NULL;
+    airy_job_cancel(gone);
+    int stage = atomic_load(&gone->stage);
+    while (stage != AIRY_JOB_IDLE &&
+           !atomic_compare_exchange_weak(&gone->stage, &stage, AIRY_JOB_ORPHANED))
+        continue;
+    if (stage == AIRY_JOB_RUNS || stage == AIRY_JOB_ATTENDED) /* whoever ends that releases it */
+        return;
+    if (stage == AIRY_JOB_STARTED)
+        airy_job_join(gone);
+    airy_job_release(gone);
 }
 
 /* Nothing of a job changes during its run, and what is open does not fit other values. */
@@ -158,8 +176,8 @@ static airy_status begin_change(airy_job *job, const char *function)
 static airy_status set_row(airy_job *job, size_t row, const char *text, airy_job_origin origin)
 {
     const struct airy_job_row *r = job->rows[row];
+    AIRY_TRY(begin_change(job, "airy_job_set")); /* a run would change the origins */
     const uint8_t before = job->origins[row];
-    AIRY_TRY(begin_change(job, "airy_job_set"));
     const bool grows = before == origin && r->p.list && !airy_value_is_array(r, job->fields[row]);
     AIRY_FAIL_ON_IF(before == AIRY_ORIGIN_GIVEN && !grows, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s %.128s: it was set already", r->p.name, text);
@@ -310,6 +328,8 @@ airy_status airy_job_reset(airy_job *job, const char *name)
     size_t row = 0;
     AIRY_TRY(row_of(job, name, &row));
     AIRY_TRY(begin_change(job, "airy_job_reset"));
+    if (job->kind->replay && strcmp(name, "poni") == 0)
+        AIRY_TRY(job->kind->replay(job, NULL));
     airy_value_clear(job->rows[row], job->fields[row]);
     return set_default(job, row);
 }
@@ -346,18 +366,49 @@ static airy_status set_from_json(airy_job *job, size_t row, const json_t *json)
     return AIRY_OK;
 }
 
-/* None of an object that is refused stays set. */
-static airy_status undo(airy_job *job, const bool set[AIRY_JOB_ROWS], airy_status status)
+/* What an object replaces: the values of its rows as they were. */
+struct replaced {
+    bool set[AIRY_JOB_ROWS];     /* the object has the row */
+    void *fields[AIRY_JOB_ROWS]; /* NULL: it was not replaced, as one that was given is not */
+    uint8_t origins[AIRY_JOB_ROWS];
+};
+
+/* The object has this row, whose value becomes the default value until that of the object is set. */
+static airy_status replace_row(airy_job *job, struct replaced *old, size_t row)
+{
+    const size_t size = airy_value_size(job->rows[row]);
+    const bool begun = old->set[row];
+    old->set[row] = true;
+    if (begun || job->origins[row] == AIRY_ORIGIN_GIVEN)
+        return AIRY_OK;
+    AIRY_TRY(airy_memory_calloc(&old->fields[row], 1, size, "a value"));
+    memcpy(old->fields[row], job->fields[row], size);
+    old->origins[row] = job->origins[row];
+    memset(job->fields[row], 0, size);
+    return set_default(job, row);
+}
+
+/* None of an object that is refused stays set, and what a good one replaces is released. */
+static airy_status end_object(airy_job *job, const struct replaced *old, airy_status status)
 {
     airy_error error = {.status = AIRY_OK};
     (void)airy_error_first(&error, status);
-    for (size_t i = 0; i < job->row_count; i++)
-        if (set[i] && job->origins[i] != AIRY_ORIGIN_GIVEN)
-            (void)airy_job_reset(job, job->rows[i]->p.name);
-    return airy_error_restore(&error);
+    for (size_t i = 0; i < job->row_count; i++) {
+        if (!old->fields[i])
+            continue;
+        if (status == AIRY_OK) {
+            airy_value_clear(job->rows[i], old->fields[i]);
+        } else {
+            airy_value_clear(job->rows[i], job->fields[i]);
+            memcpy(job->fields[i], old->fields[i], airy_value_size(job->rows[i]));
+            job->origins[i] = old->origins[i];
+        }
+        free(old->fields[i]);
+    }
+    return status == AIRY_OK ? AIRY_OK : airy_error_restore(&error);
 }
 
-static airy_status set_object(airy_job *job, json_t *object, bool set[AIRY_JOB_ROWS])
+static airy_status set_object(airy_job *job, json_t *object, struct replaced *old)
 {
     const char *name;
     json_t *value;
@@ -367,7 +418,7 @@ static airy_status set_object(airy_job *job, json_t *object, bool set[AIRY_JOB_R
         AIRY_TRY(row_of(job, name, &row));
         AIRY_FAIL_ON_IF(job->origins[row] == AIRY_ORIGIN_JSON, AIRY_ERR_PARAM,
                         AIRY_SUBJECT_PARAMETER, "%s: other JSON has set it already", name);
-        set[row] = true;
+        AIRY_TRY(replace_row(job, old, row));
         AIRY_TRY(set_from_json(job, row, value));
     }
     return AIRY_OK;
@@ -377,7 +428,7 @@ airy_status airy_job_set_json(airy_job *job, const char *text)
 {
     AIRY_FAIL_IF(!job || !text, AIRY_ERR_PARAM, "airy_job_set_json: job or text is NULL");
     AIRY_TRY(begin_change(job, "airy_job_set_json"));
-    bool set[AIRY_JOB_ROWS] = {false};
+    struct replaced old = {.set = {false}};
     char wrong[AIRY_JSON_WRONG];
     json_error_t error;
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
@@ -385,12 +436,10 @@ airy_status airy_job_set_json(airy_job *job, const char *text)
                  airy_json_wrong(wrong, &error));
     airy_status status =
         json_is_object(object)
-            ? set_object(job, object, set)
+            ? set_object(job, object, &old)
             : airy_fail(AIRY_ERR_FORMAT, "expected a JSON object, {\"NAME\": value}");
     json_decref(object);
-    if (status == AIRY_OK)
-        return AIRY_OK;
-    return undo(job, set, status);
+    return end_object(job, &old, status);
 }
 
 /* Whether results store a parameter: it decides their values or rows, or what stands beside them. */
@@ -401,7 +450,7 @@ static bool is_stored(const airy_parameter *p)
 }
 
 /* "--name=text", or "--name" of a flag. */
-static airy_status set_word(airy_job *job, const json_t *word, bool set[AIRY_JOB_ROWS])
+static airy_status set_word(airy_job *job, const json_t *word, struct replaced *old)
 {
     const char *given = json_string_value(word), *text = given ? given : "";
     char name[64];
@@ -413,12 +462,14 @@ static airy_status set_word(airy_job *job, const json_t *word, bool set[AIRY_JOB
                  AIRY_ERR_FORMAT,
                  "the configuration has '%.128s', which no result of job %s stores",
                  given ? text : "no text", job->kind->name);
-    set[row] = true;
+    AIRY_FAIL_IF(old->set[row] && !p->list, AIRY_ERR_FORMAT, "the configuration has '--%s' twice",
+                 p->name);
+    AIRY_TRY(replace_row(job, old, (size_t)row));
     return set_or_look(job, (size_t)row,
                        p->type == AIRY_PARAMETER_FLAG ? "on" : text + 2 + length + 1);
 }
 
-static airy_status set_words(airy_job *job, const json_t *configuration, bool set[AIRY_JOB_ROWS])
+static airy_status set_words(airy_job *job, const json_t *configuration, struct replaced *old)
 {
     const char *command = json_string_value(json_object_get(configuration, "command"));
     const json_t *options = json_object_get(configuration, "options"),
@@ -429,7 +480,7 @@ static airy_status set_words(airy_job *job, const json_t *configuration, bool se
                  "the configuration is that of a result of %.64s, not of %s", command,
                  job->kind->name);
     for (size_t i = 0; i < json_array_size(options); i++)
-        AIRY_TRY(set_word(job, json_array_get(options, i), set));
+        AIRY_TRY(set_word(job, json_array_get(options, i), old));
     if (!job->kind->replay || !geometry)
         return AIRY_OK;
     char *text = json_dumps(configuration, JSON_REAL_PRECISION(17));
@@ -444,11 +495,11 @@ airy_status airy_job_set_configuration(airy_job *job, const char *configuration)
     AIRY_FAIL_IF(!job || !configuration, AIRY_ERR_PARAM,
                  "airy_job_set_configuration: an argument is NULL");
     AIRY_TRY(begin_change(job, "airy_job_set_configuration"));
-    bool set[AIRY_JOB_ROWS] = {false};
+    struct replaced old = {.set = {false}};
     json_t *object = json_loads(configuration, JSON_REJECT_DUPLICATES, NULL);
-    airy_status status = set_words(job, object, set);
+    const airy_status status = set_words(job, object, &old);
     json_decref(object);
-    return status == AIRY_OK ? AIRY_OK : undo(job, set, status);
+    return end_object(job, &old, status);
 }
 
 /* ---- values out ---- */
@@ -573,9 +624,8 @@ static airy_status check_condition(const airy_job *job, size_t row)
     return AIRY_OK;
 }
 
-airy_status airy_job_check(airy_job *job)
+airy_status airy_job_check_values(airy_job *job)
 {
-    AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "airy_job_check: job is NULL");
     for (size_t i = 0; i < job->row_count; i++)
         AIRY_FAIL_ON_IF(job->rows[i]->p.role == AIRY_ROLE_INPUT && !is_given(job, i),
                         AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is missing",
@@ -583,6 +633,14 @@ airy_status airy_job_check(airy_job *job)
     for (size_t i = 0; i < job->row_count; i++)
         AIRY_TRY(check_condition(job, i));
     return job->kind->check ? job->kind->check(job) : AIRY_OK;
+}
+
+airy_status airy_job_check(airy_job *job)
+{
+    AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "airy_job_check: job is NULL");
+    AIRY_FAIL_IF(atomic_load(&job->stage) != AIRY_JOB_IDLE, AIRY_ERR_PARAM,
+                 "airy_job_check: job %s runs; wait until it has ended", job->kind->name);
+    return airy_job_check_values(job);
 }
 
 /* A state that airy_job_resolve has left open keeps its devices. */
@@ -617,7 +675,7 @@ static bool end_run(airy_job *job)
 {
     if (atomic_exchange(&job->stage, AIRY_JOB_IDLE) != AIRY_JOB_ORPHANED)
         return false;
-    free_job(job);
+    airy_job_release(job);
     return true;
 }
 
@@ -633,9 +691,10 @@ bool airy_job_has_ranks(const airy_job *job)
     return job->hooks.ranks && job->hooks.ranks->size > 1;
 }
 
-static airy_status run_once(airy_job *job)
+airy_status airy_job_run_once(airy_job *job)
 {
     release_results(job);
+    job->is_lossy = false;
     atomic_store(&job->done, 0);
     atomic_store(&job->total, 0);
     job->begun = airy_clock_ns();
@@ -645,10 +704,10 @@ static airy_status run_once(airy_job *job)
                                    : run_kind(job);
     job->ended = job->ended ? job->ended : airy_clock_ns();
     drop_failed(job, status);
-    if (status < AIRY_OK) {
+    if (status < AIRY_OK && !job->kind->keeps)
         release_results(job);
+    if (status < AIRY_OK)
         forget_devices(job);
-    }
     atomic_store(&job->cancelled, false);
     return status;
 }
@@ -657,11 +716,13 @@ static airy_status run_once(airy_job *job)
 static airy_status run_stage(airy_job *job, airy_status (*stage)(airy_job *job),
                              const char *function)
 {
-    AIRY_TRY(airy_job_check(job));
     int idle = AIRY_JOB_IDLE;
+    AIRY_FAIL_IF(!job, AIRY_ERR_PARAM, "%s: job is NULL", function);
     AIRY_FAIL_IF(!atomic_compare_exchange_strong(&job->stage, &idle, AIRY_JOB_RUNS), AIRY_ERR_PARAM,
                  "%s: job %s runs already", function, job->kind->name);
-    const airy_status status = stage(job);
+    airy_status status = airy_job_check_values(job);
+    if (status == AIRY_OK)
+        status = stage(job);
     return end_run(job) && status >= AIRY_OK
                ? airy_fail(AIRY_ERR_CANCELLED, "the job was destroyed during its run")
                : status;
@@ -669,7 +730,7 @@ static airy_status run_stage(airy_job *job, airy_status (*stage)(airy_job *job),
 
 airy_status airy_job_run(airy_job *job)
 {
-    return run_stage(job, run_once, "airy_job_run");
+    return run_stage(job, airy_job_run_once, "airy_job_run");
 }
 
 static airy_status resolve_once(airy_job *job)
@@ -690,73 +751,4 @@ static airy_status resolve_once(airy_job *job)
 airy_status airy_job_resolve(airy_job *job)
 {
     return run_stage(job, resolve_once, "airy_job_resolve");
-}
-
-void airy_job_cancel(airy_job *job)
-{
-    if (job)
-        atomic_store(&job->cancelled, true);
-}
-
-void airy_job_progress(const airy_job *job, size_t *done, size_t *total)
-{
-    if (done)
-        *done = job ? atomic_load(&job->done) : 0;
-    if (total)
-        *total = job ? atomic_load(&job->total) : 0;
-}
-
-bool airy_job_step(void *user, size_t done, size_t total)
-{
-    airy_job *job = user;
-    atomic_store(&job->done, done);
-    atomic_store(&job->total, total);
-    const bool proceed = !job->hooks.progress || job->hooks.progress(job->hooks.user, done, total);
-    return proceed && !atomic_load(&job->cancelled);
-}
-
-bool airy_job_takes_events(const airy_job *job)
-{
-    const unsigned wanted = job->hooks.events;
-    return job->hooks.event && (!wanted || (wanted & 1u << AIRY_JOB_EVENT_ROW));
-}
-
-bool airy_job_emit(airy_job *job, const airy_job_event *event)
-{
-    const airy_job_hooks *hooks = &job->hooks;
-    const bool wanted = hooks->event && (!hooks->events || (hooks->events & 1u << event->kind));
-    return !wanted || hooks->event(hooks->user, event);
-}
-
-/* Of several ranks the first one alone talks. */
-static void tell(const airy_job *job, airy_log_level level, const char *text)
-{
-    if (job->hooks.ranks && job->hooks.ranks->rank > 0)
-        return;
-    if (job->hooks.message)
-        job->hooks.message(job->hooks.user, level, text);
-    else
-        airy_log(level, "%s", text);
-}
-
-void airy_job_message(const airy_job *job, airy_log_level level, const char *format, ...)
-{
-    char room[1024];
-    va_list args;
-    va_start(args, format);
-    char *text = airy_log_format(room, sizeof(room), level, format, args);
-    va_end(args);
-    tell(job, level, text);
-    if (text != room)
-        free(text);
-}
-
-void airy_job_pass_message(void *user, airy_log_level level, const char *text)
-{
-    tell(user, level, text);
-}
-
-void airy_job_frame_message(void *user, airy_log_level level, const char *text)
-{
-    tell(user, level == AIRY_LOG_WARN ? AIRY_LOG_INFO : level, text);
 }

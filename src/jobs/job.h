@@ -85,10 +85,13 @@ enum {
 struct airy_job_kind {
     const char *name, *summary, *details;
     struct airy_job_group groups[AIRY_JOB_GROUPS]; /* rows NULL behind the last */
+    const char *without;                           /* a row of these that it lacks; NULL: none */
     const airy_job_result *results;                /* name NULL behind the last */
     size_t values_size, state_size;
+    bool
+        keeps; /* the results of a run that failed or was cancelled stay: what was done stays done */
     airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
-    /* Take over the geometry of a result; NULL: its results have none. */
+    /* Take over the geometry of a result, or of none (NULL). The member NULL: its results have none. */
     airy_status (*replay)(airy_job *job, const char *geometry);
     /*
      * state: what is open, zeroed before the first of these. `open` opens the inputs, computes what
@@ -100,6 +103,9 @@ struct airy_job_kind {
     void (*close)(void *state);
 };
 
+/* The row at a place of a kind, and its group; NULL: there are no more. */
+const struct airy_job_row *airy_job_row_at(const struct airy_job_kind *kind, size_t index,
+                                           const struct airy_job_group **group);
 /* airy_job_create of a description. */
 airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy_context *context,
                           const airy_job_hooks *hooks);
@@ -115,8 +121,11 @@ struct airy_job_made {
     char *text; /* of TEXT and JSON; of a number its JSON, or NULL */
 };
 
-/* A job is released by the one who ends its run, if it was destroyed meanwhile. */
-enum { AIRY_JOB_IDLE, AIRY_JOB_RUNS, AIRY_JOB_ORPHANED };
+/*
+ * A job that was started is attended while a thread is inside airy_job_next or airy_job_finish. A job
+ * that runs or is attended is released by the one who ends that, if it was destroyed meanwhile.
+ */
+enum { AIRY_JOB_IDLE, AIRY_JOB_RUNS, AIRY_JOB_STARTED, AIRY_JOB_ATTENDED, AIRY_JOB_ORPHANED };
 
 struct airy_job {
     const struct airy_job_kind *kind;
@@ -140,6 +149,8 @@ struct airy_job {
     atomic_int stage;      /* AIRY_JOB_IDLE ... */
     atomic_bool cancelled;
     atomic_size_t done, total;
+    struct airy_job_events *events; /* of a run that was started, until it is finished; else NULL */
+    bool is_lossy;
 };
 
 /* ---- values (value.c) ---- */
@@ -157,6 +168,11 @@ bool airy_value_is_array(const struct airy_job_row *row, const void *field);
 enum { AIRY_RANGE_TEXT = 80 };
 /* The text of a RANGE in the shortest form: "5", "0:3", "2::3". Returns text. */
 const char *airy_range_text(char text[AIRY_RANGE_TEXT], const size_t range[3]);
+/* "1,2.5". Returns text. */
+const char *airy_tuple_text(char text[96], const struct airy_job_tuple *numbers);
+/* Put "NAME 1,2.5: " before the sentence of a failure, with the parameter as its subject; returns status. */
+airy_status airy_tuple_refuse(const char *name, const struct airy_job_tuple *numbers,
+                              airy_status status);
 /* Bytes of a field. */
 size_t airy_value_size(const struct airy_job_row *row);
 /* Release what the field refers to, and set it to zeros. */
@@ -167,8 +183,19 @@ json_t *airy_number_json(double value);
 /* The text of an object, malloc'ed, whose reference is released; NULL: memory was short. */
 airy_status airy_job_print_json(json_t *object, char **text);
 
-/* ---- for jobs (job.c, job_results.c) ---- */
+/* ---- a run on a thread of the job (job.c, events.c) ---- */
 
+/* The run of a job whose stage is AIRY_JOB_RUNS. */
+airy_status airy_job_run_once(airy_job *job);
+/* Release a job that does not run. */
+void airy_job_release(airy_job *job);
+/* Wait for the end of a run that was started, and forget it. */
+void airy_job_join(airy_job *job);
+
+/* ---- for jobs (job.c, job_results.c, events.c) ---- */
+
+/* airy_job_check of a job whose stage is the caller's. */
+airy_status airy_job_check_values(airy_job *job);
 /* Whether the job has a parameter of this name. */
 bool airy_job_has(const airy_job *job, const char *name);
 /* Whether a parameter was set. The name must be one of the job's. */
@@ -179,10 +206,12 @@ airy_status airy_job_compute(airy_job *job, const char *name, const char *text);
 bool airy_job_has_ranks(const airy_job *job);
 /* Add to the plan; the reference is the job's from then on. */
 void airy_job_put_plan(airy_job *job, const char *key, json_t *json);
-/* Whether anybody takes events of rows. */
-bool airy_job_takes_events(const airy_job *job);
+/* Whether anybody takes events of this kind. */
+bool airy_job_takes(const airy_job *job, airy_job_event_kind kind);
 /* Report an event to the job's hook, or to airy_job_next; false: end the run. Not from two threads at once. */
 bool airy_job_emit(airy_job *job, const airy_job_event *event);
+/* This run cannot wait for whoever takes events: the oldest row is dropped where too many wait. */
+void airy_job_set_lossy(airy_job *job, bool is_lossy);
 /* Report a message to the job's hook. On the thread inside the run. */
 void airy_job_message(const airy_job *job, airy_log_level level, const char *format, ...)
     AIRY_PRINTF(3, 4);

@@ -27,7 +27,8 @@ static const struct airy_job_row rows[] = {
         .help = "takes values larger than T as foreground, in the unit of the image; NaN is not",
         .section = "Labels"),
     ROW(sigma, .name = "sigma", .type = AIRY_PARAMETER_REAL, .hi = INFINITY, .argument = "K",
-        .help = "sets T to K standard deviations of what a kappa-sigma clip leaves; no background "
+        .help = "sets the T of {above} to K standard deviations of what a kappa-sigma clip leaves; "
+                "no background "
                 "is subtracted, so that it is for images around 0"),
     ROW(connectivity, .name = "connectivity", .type = AIRY_PARAMETER_WHOLE, .lo = 2, .hi = 26,
         .fallback = "4, in 3-D 6", .computed = true,

@@ -82,7 +82,7 @@ static airy_status read_configuration(struct merging *m)
         status = airy_result_get_text(input.result, "configuration", &text);
     airy_merge_input_close(&input);
     AIRY_TRY(status);
-    m->of = json_loads(text, 0, NULL);
+    m->of = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     free(text);
     AIRY_FAIL_ON_IF(!json_is_object(m->of), AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
                     "%s: its configuration is not one of this program", m->paths[0]);

@@ -189,7 +189,7 @@ static bool add_result(struct spans *s, size_t at)
     if (airy_result_open(&result, s->paths[at]) != AIRY_OK)
         return true;
     json_t *configuration = airy_result_get_text(result, "configuration", &text) == AIRY_OK
-                                ? json_loads(text, 0, NULL)
+                                ? json_loads(text, JSON_REJECT_DUPLICATES, NULL)
                                 : NULL;
     s->keys[at] = key_of_inputs(configuration);
     if (!s->keys[at])

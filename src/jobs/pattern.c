@@ -66,7 +66,7 @@ const struct airy_job_row airy_pattern_rows[] = {
       .fallback = "1000",
       .help =
           "makes patterns of N radial bins, or in two dimensions of N x M, M bins of chi (or of "
-          "the unit azimuthal)",
+          "the unit {azimuthal})",
       .section = "Pattern"},
      offsetof(struct airy_pattern_values, bins),
      &bins_record},
@@ -103,13 +103,15 @@ const struct airy_job_row airy_pattern_rows[] = {
         .help = "splits pixels among bins: no, by bounding boxes or by their full outlines; pseudo "
                 "is for two dimensions"),
     ROW(method, .name = "method", .type = AIRY_PARAMETER_WORD, .words = methods, .fallback = "csr",
-        .help = "selects the method whose rules compat=pyfai reproduces; else it changes nothing"),
+        .help =
+            "selects the method whose rules {compat=pyfai} reproduces; else it changes nothing"),
     ROW(error_model, .name = "error-model", .type = AIRY_PARAMETER_WORD,
         .words = airy_error_model_words, .argument = "MODEL", .fallback = "none",
         .help =
             "selects where the errors of intensities come from. none: no errors are written, and "
-            "clip takes the spread of a bin's pixels; poisson: counting statistics; azimuthal: "
-            "the spread of a bin's pixels; variance: the image variance; hybrid, with clip only: "
+            "{clip} takes the spread of a bin's pixels; poisson: counting statistics; azimuthal: "
+            "the spread of a bin's pixels; variance: the image {variance}; hybrid, with {clip} "
+            "only: "
             "the spread decides what is clipped, and errors are those of counting"),
     ROW(clip, .name = "clip", .type = AIRY_PARAMETER_TUPLE, .least = 1, .most = 2,
         .argument = "T[,CYCLES]", .fallback = "off; 5 cycles", .computed = true,
@@ -148,14 +150,6 @@ static void copy_range(double range[2], bool *given, const struct airy_job_tuple
     memcpy(range, tuple->values, 2 * sizeof(*range));
 }
 
-/* "clip 3,0.5: expected ..." */
-static airy_status name_value(const char *name, airy_status status)
-{
-    return status == AIRY_OK
-               ? AIRY_OK
-               : airy_about(AIRY_SUBJECT_PARAMETER, name, airy_fail_context(status, "%s", name));
-}
-
 airy_status airy_job_pattern_params(const airy_job *job, airy_integrator_params *params,
                                     airy_sample_params *sample, const struct airy_pattern_values *v)
 {
@@ -179,8 +173,10 @@ airy_status airy_job_pattern_params(const airy_job *job, airy_integrator_params 
     copy_range(params->radial_range, &params->has_radial_range, &v->radial_range);
     copy_range(params->azimuth_range, &params->has_azimuth_range, &v->azimuth_range);
     if (v->clip.count)
-        AIRY_TRY(name_value("clip", airy_params_set_clip(params, v->clip.values, v->clip.count)));
+        AIRY_TRY(airy_tuple_refuse("clip", &v->clip,
+                                   airy_params_set_clip(params, v->clip.values, v->clip.count)));
     if (v->quantile.count)
-        AIRY_TRY(name_value("quantile", airy_params_set_quantile(params, v->quantile.values)));
+        AIRY_TRY(airy_tuple_refuse("quantile", &v->quantile,
+                                   airy_params_set_quantile(params, v->quantile.values)));
     return AIRY_OK;
 }

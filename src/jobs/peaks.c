@@ -197,8 +197,11 @@ static airy_status check_peaks(const airy_job *job)
 static airy_status replay(airy_job *job, const char *configuration)
 {
     struct values *v = job->values;
-    AIRY_TRY(airy_geometry_parse(&v->replayed, configuration));
-    v->is_replayed = true;
+    airy_geometry geometry = {.dist = 0};
+    if (configuration)
+        AIRY_TRY(airy_geometry_parse(&geometry, configuration));
+    v->replayed = geometry;
+    v->is_replayed = configuration != NULL;
     return AIRY_OK;
 }
 
@@ -210,6 +213,7 @@ static airy_status check(airy_job *job)
     if (v->output)
         AIRY_TRY(airy_job_check_output(&output));
     AIRY_TRY(airy_job_check_geometry(job));
+    AIRY_TRY(airy_job_check_absorber(&v->geometry, NULL, false));
     AIRY_TRY(check_peaks(job));
     AIRY_TRY(airy_job_check_pixels(&v->pixels));
     return make_params(job, &params);

@@ -31,7 +31,7 @@ const struct airy_job_row airy_correction_rows[] = {
         .help = "leaves out pixels of this value"),
     ROW(bad.delta_dummy, .name = "delta-dummy", .type = AIRY_PARAMETER_REAL, .hi = 1e300,
         .argument = "D", .fallback = "0",
-        .help = "extends the value V of dummy to those from V - D to V + D",
+        .help = "extends the value V of {dummy} to those from V - D to V + D",
         .only_with = {"dummy", NULL}),
     {{0}, 0, NULL}};
 #undef ROW
@@ -61,11 +61,9 @@ airy_status airy_job_correction_params(const airy_job *job, airy_integrator_para
     params->delta_dummy = v->bad.delta_dummy;
     if (!v->polarization.count)
         return AIRY_OK;
-    const airy_status status =
-        airy_params_set_polarization(params, v->polarization.values, v->polarization.count);
-    return status == AIRY_OK ? AIRY_OK
-                             : airy_about(AIRY_SUBJECT_PARAMETER, "polarization",
-                                          airy_fail_context(status, "polarization"));
+    return airy_tuple_refuse(
+        "polarization", &v->polarization,
+        airy_params_set_polarization(params, v->polarization.values, v->polarization.count));
 }
 
 /* The frames' own mask; *own: malloc'ed where it was read. */

@@ -93,6 +93,20 @@ static airy_status open_stack(struct reduction *r)
     return airy_job_check_format("output", v->output, r->hot ? AIRY_DTYPE_U8 : r->image.dtype, 2);
 }
 
+/* A median that reads the stack several times, and the limit of memory, in MiB, that makes it once. */
+static void warn_passes(const struct reduction *r)
+{
+    char advice[64] = "";
+    if (r->run.one_pass)
+        snprintf(advice, sizeof(advice), "; memory-limit=%lluM makes it once",
+                 (unsigned long long)(r->run.one_pass >> 20) + 1);
+    if (r->run.passes > 1)
+        airy_job_message(r->job, AIRY_LOG_WARN,
+                         "the stack was read %zu times, %zu row%s of all %zu frames each%s",
+                         r->run.passes, r->run.rows, r->run.rows == 1 ? "" : "s", r->run.taken,
+                         advice);
+}
+
 static airy_status reduce(struct reduction *r)
 {
     airy_job *job = r->job;
@@ -110,10 +124,7 @@ static airy_status reduce(struct reduction *r)
     AIRY_TRY(airy_stack_reduce(r->image.data, size, r->stack, r->device, (airy_projection)r->v->by,
                                &params, &r->run));
     (void)airy_job_warn_left_out(job, r->run.run.bad, r->frames, "", r->run.run.first_error);
-    if (r->run.passes > 1)
-        airy_job_message(job, AIRY_LOG_INFO,
-                         "the stack was read %zu times, %zu row%s of all %zu frames each",
-                         r->run.passes, r->run.rows, r->run.rows == 1 ? "" : "s", r->run.taken);
+    warn_passes(r);
     return AIRY_OK;
 }
 

@@ -30,7 +30,8 @@
     JOB(blur)                                                                                      \
     JOB(filter)                                                                                    \
     JOB(oct)                                                                                       \
-    JOB(oct_calibrate)
+    JOB(oct_calibrate)                                                                             \
+    JOB(stream)
 #define DECLARE(name) extern const struct airy_job_kind airy_job_##name;
 #define LIST(name)    &airy_job_##name,
 JOBS(DECLARE)
@@ -68,9 +69,9 @@ size_t airy_job_count(void)
 static void describe(airy_job_info *info, const struct airy_job_kind *kind)
 {
     *info = (airy_job_info){.name = kind->name, .summary = kind->summary, .details = kind->details};
-    for (size_t g = 0; g < AIRY_JOB_GROUPS && kind->groups[g].rows; g++)
-        for (const struct airy_job_row *row = kind->groups[g].rows; row->p.name; row++)
-            info->parameters++;
+    const struct airy_job_group *group;
+    while (airy_job_row_at(kind, info->parameters, &group))
+        info->parameters++;
     while (kind->results[info->results].name)
         info->results++;
 }
@@ -97,11 +98,9 @@ airy_status airy_job_describe(airy_job_info *info, const char *job)
 const airy_parameter *airy_job_parameter_at(const char *job, size_t index)
 {
     const struct airy_job_kind *kind = job ? find_kind(job) : NULL;
-    for (size_t g = 0; kind && g < AIRY_JOB_GROUPS && kind->groups[g].rows; g++)
-        for (const struct airy_job_row *row = kind->groups[g].rows; row->p.name; row++)
-            if (index-- == 0)
-                return &row->p;
-    return NULL;
+    const struct airy_job_group *group;
+    const struct airy_job_row *row = kind ? airy_job_row_at(kind, index, &group) : NULL;
+    return row ? &row->p : NULL;
 }
 
 const airy_job_result *airy_job_result_at(const char *job, size_t index)

@@ -48,7 +48,7 @@ static const struct airy_job_record deblend_record = {sizeof(struct airy_deblend
 static const struct airy_job_row rows[] = {
     ROW(method, .name = "method", .type = AIRY_PARAMETER_WORD, .words = methods, .fallback = "full",
         .help = "full: subtracts a background of meshes, takes the noise of each, and deblends; "
-                "simple: takes sigma standard deviations of what a clip leaves, above 0",
+                "simple: takes {sigma} standard deviations of what a clip leaves, above 0",
         .section = "Detection"),
     ROW(sigma, .name = "sigma", .type = AIRY_PARAMETER_REAL, .hi = INFINITY, .open = true,
         .argument = "K", .fallback = "5",

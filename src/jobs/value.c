@@ -129,9 +129,29 @@ static const char *expect_real(const airy_parameter *p, void *field, const char 
     return NULL;
 }
 
+/* "expected one number above 0, or two with a comma between" */
+static const char *expect_numbers(char why[WHY], const airy_parameter *p)
+{
+    const char *comma = p->most > 2 ? "commas" : "a comma";
+    char limits[LIMITS];
+    limits_text(limits, p);
+    if (p->least == p->most && p->most == 1)
+        snprintf(why, WHY, "expected a number%s", limits);
+    else if (p->least == p->most)
+        snprintf(why, WHY, "expected %zu numbers%s with %s between", p->most, limits, comma);
+    else if (p->least == 1 && p->most == 2)
+        snprintf(why, WHY, "expected one number%s, or two with a comma between", limits);
+    else if (p->least == 1)
+        snprintf(why, WHY, "expected one number%s, or up to %zu with commas between", limits,
+                 p->most);
+    else
+        snprintf(why, WHY, "expected %zu to %zu numbers%s with commas between", p->least, p->most,
+                 limits);
+    return why;
+}
+
 static const char *expect_tuple(const airy_parameter *p, void *field, const char *text, char *why)
 {
-    char limits[LIMITS];
     struct airy_job_tuple tuple = {.count = 0};
     const char *at = text;
     bool good = p->most <= AIRY_JOB_TUPLE;
@@ -147,14 +167,8 @@ static const char *expect_tuple(const airy_parameter *p, void *field, const char
     }
     for (size_t i = 0; good && i < tuple.count; i++)
         good = is_within(p, tuple.values[i]);
-    if (p->least == p->most)
-        snprintf(why, WHY, "expected %zu numbers%s with commas between", p->most,
-                 limits_text(limits, p));
-    else
-        snprintf(why, WHY, "expected %zu to %zu numbers%s with commas between", p->least, p->most,
-                 limits_text(limits, p));
     if (!good || tuple.count < p->least)
-        return why;
+        return expect_numbers(why, p);
     *(struct airy_job_tuple *)field = tuple;
     return NULL;
 }
@@ -390,6 +404,24 @@ const char *airy_range_text(char text[AIRY_RANGE_TEXT], const size_t range[3])
     else
         snprintf(text, AIRY_RANGE_TEXT, "%zu:%s%s", range[0], end, step);
     return text;
+}
+
+const char *airy_tuple_text(char text[96], const struct airy_job_tuple *numbers)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < numbers->count && used < 96; i++)
+        used += (size_t)snprintf(text + used, 96 - used, "%s%g", i ? "," : "", numbers->values[i]);
+    return text;
+}
+
+airy_status airy_tuple_refuse(const char *name, const struct airy_job_tuple *numbers,
+                              airy_status status)
+{
+    char text[96];
+    return status == AIRY_OK ? AIRY_OK
+                             : airy_about(AIRY_SUBJECT_PARAMETER, name,
+                                          airy_fail_context(status, "%s %s", name,
+                                                            airy_tuple_text(text, numbers)));
 }
 
 static void print_tuple(char *text, const struct airy_job_tuple *tuple)

@@ -36,9 +36,10 @@ struct job {
     airy_array *squares;        /* of std: the sum of squares about the mean so far */
     airy_array *strip;          /* of a median: [frames, rows, width] */
     size_t first_row, rows;     /* of the strip */
+    uint64_t one_pass;          /* of airy_reduce_run_info */
     size_t pass, passes, taken; /* taken: frames in the sums or in the strip */
     bool *left_out;             /* [frames] */
-    airy_status first_bad;
+    airy_error first_bad;
     struct airy_run run; /* the pass */
     airy_run_params params;
     struct airy_work work;
@@ -328,8 +329,8 @@ static airy_status take(struct airy_lane *lane, struct airy_slot *slot, struct a
                                airy_fail_context(airy_error_restore(&error),
                                                  "read for the first rows, and not again"));
         job->left_out[row] = true;
-        if (job->first_bad == AIRY_OK)
-            job->first_bad = error.status;
+        if (job->first_bad.status == AIRY_OK)
+            job->first_bad = error;
         AIRY_TRY(airy_run_mark_bad(run, row, &error, tally));
     }
     return AIRY_OK;
@@ -381,11 +382,15 @@ static airy_status read_stack(struct job *job, airy_run_info *out)
                : status;
 }
 
+/* The hint is that of the first bad frame, but to leave such frames out is of no use. */
 static airy_status check_taken(const struct job *job, const airy_run_info *out)
 {
-    AIRY_FAIL_IF(job->taken == 0, job->first_bad,
-                 "none of the %zu frame%s can be used, the first: %s", job->frames,
-                 job->frames == 1 ? "" : "s", out->first_error);
+    const airy_hint hint = job->first_bad.hint;
+    AIRY_FAIL_HINT_IF(job->taken == 0, job->first_bad.status,
+                      hint == AIRY_HINT_SKIP || hint == AIRY_HINT_GROWING_FRAMES ? AIRY_HINT_FETCH
+                                                                                 : hint,
+                      AIRY_SUBJECT_NONE, "none of the %zu frame%s can be used, the first: %s",
+                      job->frames, job->frames == 1 ? "" : "s", out->first_error);
     return AIRY_OK;
 }
 
@@ -453,19 +458,21 @@ static airy_status choose_rows(struct job *job)
     AIRY_FAIL_IF(airy_mul_size(&strip, row, job->frames), AIRY_ERR_MEMORY,
                  "a row of pixels of all %zu frames does not fit the address space", job->frames);
     uint64_t most = STRIP_BYTES;
+    const uint64_t kept = airy_array_size(job->result) + THREAD_BYTES +
+                          2 * (uint64_t)airy_max_size(info->max_chunk, job->frame_bytes);
     if (limit) {
-        const uint64_t kept = airy_array_size(job->result) + THREAD_BYTES + limit / 8 +
-                              2 * (uint64_t)airy_max_size(info->max_chunk, job->frame_bytes);
-        const uint64_t left = limit > kept ? limit - kept : 0;
+        const uint64_t left = limit - limit / 8 > kept ? limit - limit / 8 - kept : 0;
         AIRY_FAIL_IF(left < strip, AIRY_ERR_MEMORY,
                      "a median of %zu frames needs at least %llu bytes, for a row of pixels of all "
                      "frames, the image and two frames, more than the limit of %llu",
-                     job->frames, (unsigned long long)((kept - limit / 8 + strip) * 8 / 7 + 1),
+                     job->frames, (unsigned long long)((kept + strip) * 8 / 7 + 1),
                      (unsigned long long)limit);
         most = left < most ? left : most;
     }
     job->rows = airy_min_size(airy_max_size((size_t)(most / strip), 1), info->height);
     job->passes = (info->height + job->rows - 1) / job->rows;
+    if (job->passes > 1 && strip <= STRIP_BYTES / info->height)
+        job->one_pass = (kept + strip * info->height) * 8 / 7 + 1;
     job->work.batch = airy_max_size(STRIP_BATCH / job->frame_bytes, 1);
     return airy_array_create_uninitialized(&job->strip, job->device, info->dtype, 3,
                                            (const size_t[3]){job->frames, job->rows, info->width});
@@ -535,6 +542,7 @@ static airy_status reduce(struct job *job, void *image, size_t size, airy_reduce
     AIRY_TRY(open_job(job, size));
     info->passes = job->passes;
     info->rows = job->rows;
+    info->one_pass = job->one_pass;
     if (job->by == AIRY_PROJECT_MEDIAN) {
         AIRY_TRY(read_strips(job, info));
     } else {

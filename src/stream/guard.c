@@ -1,5 +1,4 @@
 /* Addresses and keys that may connect. */
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,13 +11,7 @@
 #include "stream/keys.h"
 #include "stream/stream_sockets.h"
 
-enum { ADDRESS_BYTES = 16, FRAMES = 16, FRAME_BYTES = 256, IPV4_AT = 12, KEY_AT = 6 };
-
-/* IPv4 as the IPv6 addresses that stand for it. */
-struct network {
-    uint8_t address[ADDRESS_BYTES];
-    unsigned bits;
-};
+enum { FRAMES = 16, FRAME_BYTES = 256, KEY_AT = 6 };
 
 struct airy_stream_guard {
     void *socket;
@@ -27,39 +20,11 @@ struct airy_stream_guard {
     bool keyed;
     uint8_t (*keys)[AIRY_STREAM_KEY_RAW];
     size_t key_count, count;
-    struct network networks[];
+    struct airy_stream_network networks[];
 };
 
-static bool parse_address(uint8_t address[ADDRESS_BYTES], bool *v4, const char *text)
-{
-    memset(address, 0, ADDRESS_BYTES);
-    address[10] = address[11] = 0xff;
-    *v4 = inet_pton(AF_INET, text, address + IPV4_AT) == 1;
-    return *v4 || inet_pton(AF_INET6, text, address) == 1;
-}
-
-static airy_status parse_network(struct network *network, const char *text)
-{
-    char address[64];
-    bool v4 = false;
-    const char *slash = strchr(text, '/');
-    const size_t length = slash ? (size_t)(slash - text) : strlen(text);
-    const size_t digits = slash ? strspn(slash + 1, "0123456789") : 0;
-    bool good = length < sizeof(address) &&
-                (!slash || (digits > 0 && digits < 4 && !slash[1 + digits]));
-    snprintf(address, sizeof(address), "%.*s", (int)(good ? length : 0), text);
-    good = good && parse_address(network->address, &v4, address);
-    const int most = v4 ? 32 : 128, bits = good && slash ? atoi(slash + 1) : most;
-    AIRY_FAIL_ON_IF(
-        !good || bits > most, AIRY_ERR_PARAM, AIRY_SUBJECT_ADDRESS,
-        "'%s' is no address that may connect, expected such as 192.168.1.5, 192.168.1.0/24 "
-        "or fe80::/10",
-        text);
-    network->bits = (unsigned)(v4 ? bits + 8 * IPV4_AT : bits);
-    return AIRY_OK;
-}
-
-static bool is_in(const struct network *network, const uint8_t address[ADDRESS_BYTES])
+static bool is_in(const struct airy_stream_network *network,
+                  const uint8_t address[AIRY_STREAM_IP_BYTES])
 {
     const unsigned whole = network->bits / 8, rest = network->bits % 8;
     return memcmp(network->address, address, whole) == 0 &&
@@ -68,11 +33,11 @@ static bool is_in(const struct network *network, const uint8_t address[ADDRESS_B
 
 static bool is_allowed(const struct airy_stream_guard *guard, const char *text)
 {
-    uint8_t address[ADDRESS_BYTES];
+    uint8_t address[AIRY_STREAM_IP_BYTES];
     char host[64];
     bool v4;
     snprintf(host, sizeof(host), "%.*s", (int)strcspn(text, "%"), text); /* without a zone */
-    if (!parse_address(address, &v4, host))
+    if (!airy_stream_parse_ip(address, &v4, host))
         return false;
     for (size_t i = 0; i < guard->count; i++)
         if (is_in(&guard->networks[i], address))
@@ -163,11 +128,12 @@ airy_status airy_stream_guard_begin(struct airy_stream_guard **guard, void *cont
                                     const airy_stream_keys *keys)
 {
     struct airy_stream_guard *made = NULL;
-    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made) + count * sizeof(struct network),
+    AIRY_TRY(airy_memory_calloc((void **)&made, 1,
+                                sizeof(*made) + count * sizeof(struct airy_stream_network),
                                 "allowed addresses"));
     airy_status status = AIRY_OK;
     for (made->count = 0; made->count < count && status == AIRY_OK; made->count++)
-        status = parse_network(&made->networks[made->count], allow[made->count]);
+        status = airy_stream_parse_network(&made->networks[made->count], allow[made->count]);
     if (status == AIRY_OK && keys)
         status = copy_keys(made, keys);
     if (status == AIRY_OK)

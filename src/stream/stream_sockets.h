@@ -5,6 +5,7 @@
 #include "airy/status.h"
 
 #include "airy/stream_keys.h"
+#include "stream/address.h"
 #include "stream/buffered.h"
 
 struct airy_stream_receiver {
@@ -17,11 +18,6 @@ struct airy_stream_receiver {
     size_t queue;     /* messages of a connection, at most */
     uint64_t largest; /* bytes of a message */
 };
-
-enum { AIRY_STREAM_ADDRESS_MAX = 255 };
-
-/* What ZeroMQ would take and mean something else by, or refuse without saying why. */
-airy_status airy_stream_check_address(const char *url, bool connects);
 
 /*
  * ZeroMQ resolves a name later and again and again, and never says that there is no such host.

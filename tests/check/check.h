@@ -135,10 +135,13 @@ void check_job_filter(struct check *c);
 void check_job_simulate(struct check *c);
 void check_job_oct(struct check *c);
 void check_job_integrate(struct check *c);
+void check_job_live(struct check *c);
 void check_job_follow(struct check *c);
 void check_job_text(struct check *c);
 void check_job_ranks(struct check *c);
+void check_job_events(struct check *c);
 void check_job_results(struct check *c);
+void check_job_stream(struct check *c);
 void check_info(struct check *c);
 void check_job_images(struct check *c);   /* part of check_job */
 void check_job_peaks(struct check *c);    /* part of check_job */

@@ -199,9 +199,9 @@ static void check_bad_values(struct check *c)
         {"text", "", "expected a text that is not empty"},
         {"word", "gren", "word gren: expected red or green; did you mean 'green'?"},
         {"dtype", "float64", "expected uint16 or f32"},
-        {"tuple", "1,2,3,4", "expected 1 to 3 numbers"},
-        {"tuple", "1,,2", "expected 1 to 3 numbers"},
-        {"tuple", ",", "expected 1 to 3 numbers"},
+        {"tuple", "1,2,3,4", "expected one number, or up to 3"},
+        {"tuple", "1,,2", "expected one number, or up to 3"},
+        {"tuple", ",", "expected one number, or up to 3"},
         {"range", "5:5", "LAST is not above FIRST"},
         {"range", "1:2:0", "STEP is 0"},
         {"range", "1:2:3:4", "expected N"},
@@ -338,9 +338,19 @@ static void check_json(struct check *c)
     CHECK_FAILS(c, airy_job_set_json(job, "{\"by\": \"bogus\"}"), AIRY_ERR_PARAM, "by bogus:");
     CHECK_FAILS(c, airy_job_set_json(job, "{\"hot\": 7}"), AIRY_ERR_PARAM,
                 "hot: other JSON has set it already");
-    /* Of a value that a configuration has twice the last one counts. */
+    /* A configuration has a value once; one that is refused leaves what earlier JSON has set. */
+    CHECK_FAILS(c,
+                airy_job_set_configuration(job, "{\"command\": \"reduce\", \"options\": "
+                                                "[\"--hot=5\", \"--channel=a\", "
+                                                "\"--channel=b\"]}"),
+                AIRY_ERR_FORMAT, "has '--channel' twice");
+    CHECK_OK(c, airy_job_get(job, "hot", &text));
+    CHECK(c, text && strcmp(text, "6.5") == 0);
+    airy_job_text_free(text);
+    CHECK_OK(c, airy_job_get(job, "channel", &text));
+    CHECK(c, !text);
     CHECK_OK(c, airy_job_set_configuration(job, "{\"command\": \"reduce\", \"options\": "
-                                                "[\"--channel=one\", \"--channel=two\"]}"));
+                                                "[\"--channel=two\"]}"));
     CHECK_OK(c, airy_job_get(job, "channel", &text));
     CHECK(c, text && strcmp(text, "two") == 0);
     airy_job_text_free(text);
@@ -602,6 +612,7 @@ static airy_status run_own(airy_job *job, void *state)
                        t);
     airy_job_put_numbers(job, "pair", both, 2);
     AIRY_TRY(airy_job_put_text(job, "name", "n"));
+    AIRY_TRY(airy_job_compute(job, "factor", "5"));
     return airy_job_put_json(job, "list", json_pack("[{s:i}, n]", "a", 1));
 }
 
@@ -637,6 +648,7 @@ static bool meddle(void *user, size_t done, size_t total)
         return true;
     }
     CHECK_FAILS(c, airy_job_run(m->job), AIRY_ERR_PARAM, "job own runs already");
+    CHECK_FAILS(c, airy_job_check(m->job), AIRY_ERR_PARAM, "job own runs;");
     CHECK_FAILS(c, airy_job_set(m->job, "factor", "3"), AIRY_ERR_PARAM, "job own runs;");
     CHECK_FAILS(c, airy_job_set_json(m->job, "{}"), AIRY_ERR_PARAM, "job own runs;");
     CHECK_FAILS(c, airy_job_set_array(m->job, "dark", &view), AIRY_ERR_PARAM, "job own runs;");
@@ -730,6 +742,10 @@ static void check_own(struct check *c)
     airy_context_destroy(&context);
     CHECK(c, !context);
     CHECK_OK(c, airy_job_run(meddler.job));
+    CHECK_OK(
+        c, airy_job_get(meddler.job, "factor", &json)); /* what was computed is the default again */
+    CHECK(c, json && strcmp(json, "2") == 0);
+    airy_job_text_free(json);
     CHECK_OK(c, airy_job_get_numbers(meddler.job, "pair", &numbers, &count));
     CHECK(c, count == 2 && numbers[1] == 4 && airy_job_seconds(meddler.job) > 0);
     CHECK_OK(c, airy_job_get_text(meddler.job, "list", &text));
@@ -975,8 +991,11 @@ static void check_compress_ends(struct check *c)
     CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "would be lost");
     CHECK_OK(c, airy_job_reset(job, "output"));
     CHECK_OK(c, airy_job_set(job, "output", output));
+    CHECK_OK(c, airy_job_set(job, "block", "100"));
+    CHECK_FAILS(c, airy_job_check(job), AIRY_ERR_PARAM, "block 100: expected a multiple of 8");
+    CHECK_OK(c, airy_job_reset(job, "block"));
     CHECK_OK(c, airy_job_set(job, "block", "1000"));
-    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM,
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_UNSUPPORTED,
                 "block 1000: expected a multiple of 32 bytes");
     CHECK_OK(c, airy_job_reset(job, "block"));
     CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CORRUPT, "frame 10");

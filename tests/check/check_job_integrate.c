@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "airy/error.h"
 #include "airy/image.h"
@@ -157,6 +159,74 @@ static void check_memory(struct check *c)
         check_results(c, job, &want);
         airy_job_destroy(&job);
     }
+}
+
+/* Frames that end where no memory is, and that nobody may write. */
+static const void *guarded_frames(struct check *c, const uint32_t *frames)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE),
+                 size = sizeof(uint32_t) * FRAMES * RUN_PIXELS,
+                 room = (size + page - 1) / page * page;
+    uint8_t *memory =
+        mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!CHECK(c, memory != MAP_FAILED))
+        return frames;
+    memcpy(memory + room - size, frames, size);
+    CHECK(c, mprotect(memory, room, PROT_READ) == 0);
+    CHECK(c, mprotect(memory + room, page, PROT_NONE) == 0);
+    return memory + room - size;
+}
+
+static void check_in_place_job(struct check *c, const char *kind, const char *const *values,
+                               const char *result, const struct input *in, const void *frames)
+{
+    const airy_host_view stack = {.data = frames,
+                                  .dtype = AIRY_DTYPE_U32,
+                                  .ndim = 3,
+                                  .shape = {FRAMES, RUN_HEIGHT, RUN_WIDTH}};
+    airy_job *job[2] = {NULL, NULL};
+    airy_host_view view[2] = {{.data = NULL}, {.data = NULL}};
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(c, airy_job_create(&job[i], kind, NULL, NULL));
+        for (size_t k = 0; values[k]; k += 2)
+            CHECK_OK(c, airy_job_set(job[i], values[k], values[k + 1]));
+        CHECK_OK(c, airy_job_set(job[i], "device", c->spec));
+        CHECK_OK(c, i ? airy_job_set_array(job[i], "stack", &stack)
+                      : airy_job_set(job[i], "stack", in->path));
+        CHECK_OK(c, airy_job_run(job[i]));
+        CHECK_OK(c, airy_job_get_array(job[i], result, &view[i]));
+    }
+    size_t size = airy_dtype_size(view[0].dtype);
+    for (int i = 0; i < view[0].ndim; i++)
+        size *= view[0].shape[i];
+    CHECK(c, view[0].data && view[1].data && memcmp(view[0].data, view[1].data, size) == 0);
+    airy_job_destroy(&job[0]);
+    airy_job_destroy(&job[1]);
+}
+
+/* An array is read where it is, within its bounds, and gives what its file gives. */
+static void check_in_place(struct check *c)
+{
+    static const char *const integrate[][20] = {
+        {"pixel", "1e-4,1e-4", "dist", "0.1", "poni1", "0.0018", "poni2", "0.0021", "wavelength",
+         "1e-10", "bins", "50", NULL},
+        {"pixel", "1e-4,1e-4", "dist", "0.1", "poni1", "0.0018", "poni2", "0.0021", "wavelength",
+         "1e-10", "bins", "50", "frames", "2:10:3", "batch", "2", NULL},
+        {"pixel", "1e-4,1e-4", "dist", "0.1", "poni1", "0.0018", "poni2", "0.0021", "wavelength",
+         "1e-10", "bins", "50", "quantile", "20,80", NULL}};
+    static const char *const reduce[][6] = {{"by", "mean", NULL},
+                                            {"by", "median", NULL},
+                                            {"by", "std", NULL},
+                                            {"by", "max", "frames", "1:9:2", NULL}};
+    if (!check_case(c, "job_integrate_in_place"))
+        return;
+    struct input in;
+    make_input(c, &in, SOUND);
+    const void *frames = guarded_frames(c, in.frames);
+    for (size_t i = 0; i < sizeof(integrate) / sizeof(integrate[0]); i++)
+        check_in_place_job(c, "integrate", integrate[i], "intensity", &in, frames);
+    for (size_t i = 0; i < sizeof(reduce) / sizeof(reduce[0]); i++)
+        check_in_place_job(c, "reduce", reduce[i], "image", &in, frames);
 }
 
 /* Two dimensions, groups, regions and maps; bad frames; the plan; a limit of memory. */
@@ -384,7 +454,7 @@ static void check_complete(struct check *c)
     CHECK_OK(c, airy_job_get_number(job, "frames", &frames));
     CHECK_OK(c, airy_job_get_number(job, "bad", &bad));
     CHECK(c, strcmp(json, "true") == 0 && frames == FRAMES && bad == 1);
-    CHECK(c, strstr(airy_job_summary(job), "got.h5: complete already, 1 of 11 frames failed"));
+    CHECK(c, strcmp(airy_job_summary(job), "complete already, 1 of 11 frames failed") == 0);
     airy_job_destroy(&job);
     job = open_file(c, &in, false);
     CHECK_OK(c, airy_job_set(job, "output", output));
@@ -443,6 +513,94 @@ static void check_place(struct check *c)
     run_in_place(c, output, "resume", AIRY_ERR_NOT_FOUND, "none.h5");
 }
 
+/* The warnings of a run, a line each. */
+struct warnings {
+    char text[4096];
+};
+
+static void take_warning(void *user, airy_log_level level, const char *text)
+{
+    struct warnings *w = user;
+    const size_t used = strlen(w->text);
+    if (level == AIRY_LOG_WARN)
+        snprintf(w->text + used, sizeof(w->text) - used, "%s\n", text);
+}
+
+/* Values of a run, and what it warns of. */
+struct note {
+    const char *file, *settings,
+        *warning; /* file: NULL for rows in memory; warning: NULL for none */
+};
+
+static void check_note(struct check *c, const struct input *in, const struct note *note)
+{
+    struct warnings w = {.text = ""};
+    const airy_job_hooks hooks = {.message = take_warning, .user = &w};
+    const airy_host_view stack = {.data = in->frames,
+                                  .dtype = AIRY_DTYPE_U32,
+                                  .ndim = 3,
+                                  .shape = {FRAMES, RUN_HEIGHT, RUN_WIDTH}};
+    airy_job *job = NULL;
+    CHECK_OK(c, airy_job_create(&job, "integrate", NULL, &hooks));
+    CHECK_OK(c, airy_job_set_json(job, note->settings));
+    CHECK_OK(c,
+             airy_job_set_json(job, "{\"pixel\": [1e-4, 1e-4], \"dist\": 0.1, \"poni1\": 0.0018, "
+                                    "\"poni2\": 0.0021, \"wavelength\": 1e-10}"));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    CHECK_OK(c, airy_job_set_array(job, "stack", &stack));
+    if (note->file)
+        CHECK_OK(c, airy_job_set(job, "output", check_run_path(c, note->file)));
+    CHECK_OK(c, airy_job_run(job));
+    if (!CHECK(c, note->warning ? strcmp(w.text, note->warning) == 0 : !*w.text))
+        printf("# %s: %s", note->settings, w.text);
+    airy_job_destroy(&job);
+}
+
+/* Pixels that are part of a result and should not be, and parameters that do nothing. */
+static void check_notes(struct check *c)
+{
+    static const char advice[] =
+        "is 4294967295, which detectors write into gaps and bad pixels, and "
+        "part of the result; dummy=4294967295 delta-dummy=2 leaves them out";
+    if (!check_case(c, "job_integrate_notes"))
+        return;
+    struct input in;
+    char several[512], groups[512], seen[512];
+    make_input(c, &in, SOUND);
+    snprintf(seen, sizeof(seen), "array: 1 pixel of frame 3 %s\n", advice);
+    snprintf(several, sizeof(several),
+             "array: 1 pixel of frame 3, the first of 2 frames with such pixels, %s\n", advice);
+    snprintf(groups, sizeof(groups),
+             "array: 1 pixel of frame 3, the first of 2 patterns with such pixels, %s\n", advice);
+    const struct note notes[] = {
+        {"several.h5", "{\"bins\": \"50\"}", several},
+        {"groups.h5", "{\"average\": 4}", groups},
+        {NULL, "{\"bins\": \"50\"}", seen},
+        {"dummy.h5", "{\"dummy\": 4294967295}", NULL},
+        {"one.h5", "{\"dummy\": 4294967294, \"frames\": \"0\"}",
+         "dummy=4294967294 leaves out no pixel beside those that are masked\n"},
+        {"type.h5", "{\"dummy\": -1}", "dummy=-1 leaves out no pixel: uint32 has no such value\n"},
+        {NULL,
+         "{\"frames\": \"0\", \"bins\": \"20x4\", \"azimuthal\": \"chi_rad\", \"azimuth-range\": "
+         "[0, "
+         "3]}",
+         "azimuth-range=0,3: these are degrees, also with azimuthal=chi_rad\n"},
+    };
+    in.frames[3 * RUN_PIXELS + 90] = in.frames[9 * RUN_PIXELS + 80] = UINT32_MAX;
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+        check_note(c, &in, &notes[i]);
+}
+
+/* What of the regions a configuration leaves, refused or not. */
+static void check_rois(struct check *c, airy_job *job, const char *configuration, const char *want)
+{
+    char *text = NULL;
+    (void)airy_job_set_configuration(job, configuration);
+    CHECK_OK(c, airy_job_get(job, "roi", &text));
+    CHECK(c, text && strcmp(text, want) == 0);
+    airy_job_text_free(text);
+}
+
 /* What a result says it was made of makes it again, bit by bit. */
 static void check_replay(struct check *c)
 {
@@ -485,6 +643,20 @@ static void check_replay(struct check *c)
                     job, "{\"command\": \"integrate\", \"options\": [\"--output=x.h5\"]}"),
                 AIRY_ERR_FORMAT, "which no result");
     CHECK_FAILS(c, airy_job_set_configuration(job, "{"), AIRY_ERR_FORMAT, "not the configuration");
+    /* A list of a configuration replaces that of earlier JSON, unless the configuration is refused. */
+    CHECK_OK(c, airy_job_set_json(job, "{\"roi\": [[0.1, 0.2], [0.2, 0.3]]}"));
+    check_rois(c, job, "{\"command\": \"integrate\", \"options\": [\"--roi=1,2\", \"--unit=no\"]}",
+               "0.1,0.2\n0.2,0.3");
+    check_rois(c, job, "{\"command\": \"integrate\", \"options\": [\"--roi=1,2\", \"--roi=2,3\"]}",
+               "1,2\n2,3");
+    airy_job_destroy(&job);
+    /* A geometry that was taken over goes with the PONI file in whose place it is. */
+    CHECK_OK(c, airy_job_create(&job, "integrate", NULL, NULL));
+    CHECK_OK(c, airy_job_set_configuration(job, configuration));
+    CHECK_OK(c, airy_job_reset(job, "poni"));
+    CHECK_OK(c, airy_job_set(job, "stack", in.path));
+    CHECK_OK(c, airy_job_set(job, "device", c->spec));
+    CHECK(c, airy_job_resolve(job) < AIRY_OK);
     airy_job_destroy(&job);
     free(configuration);
 }
@@ -492,11 +664,13 @@ static void check_replay(struct check *c)
 void check_job_integrate(struct check *c)
 {
     check_memory(c);
+    check_in_place(c);
     check_kinds(c);
     check_refused(c);
     check_resume(c);
     check_resume_frames(c);
     check_complete(c);
     check_place(c);
+    check_notes(c);
     check_replay(c);
 }

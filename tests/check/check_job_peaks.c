@@ -212,15 +212,15 @@ struct refusal {
 static void check_refusals(struct check *c)
 {
     static const struct refusal refusals[] = {
-        {"clip", "3,2.5", AIRY_ERR_PARAM, "clip: expected 1 to 1000 cycles"},
-        {"clip", "-1", AIRY_ERR_PARAM, "clip: expected T or T,CYCLES"},
+        {"clip", "3,2.5", AIRY_ERR_PARAM, "clip 3,2.5: expected 1 to 1000 cycles"},
+        {"clip", "-1", AIRY_ERR_PARAM, "clip -1: expected T or T,CYCLES"},
         {"error-model", "none", AIRY_ERR_PARAM, "error-model none: peaks need"},
         {"error-model", "variance", AIRY_ERR_PARAM, "error-model variance needs variance=FILE"},
         {"patch", "4", AIRY_ERR_PARAM, "patch 4: expected an odd number"},
         {"connected", "10", AIRY_ERR_PARAM, "connected 10: expected at most the 9 pixels"},
         {"split", "pseudo", AIRY_ERR_PARAM, "split pseudo is for two dimensions"},
         {"radial-range", "2,1", AIRY_ERR_PARAM, "radial-range 2,1: expected A < B"},
-        {"polarization", "1.5", AIRY_ERR_PARAM, "polarization: expected a factor from -1 to 1"},
+        {"polarization", "1.5", AIRY_ERR_PARAM, "polarization 1.5: expected a factor from -1 to 1"},
         {"resume", "on", AIRY_ERR_PARAM, "resume continues a file"},
         {"output", "a.npy", AIRY_ERR_PARAM, "expected a name that ends in .h5"},
         {"max-pixels", "100000", AIRY_ERR_PARAM, "max-pixels 100000: expected at most the 3072"},
@@ -314,7 +314,7 @@ static void check_pattern_rows(struct check *c)
                 "incidence has no effect on 2th_deg and chi_rad");
     CHECK_OK(c, airy_job_set(job, "quantile", "60,40"));
     CHECK_FAILS(c, airy_job_pattern_params(job, &params, &sample, job->values), AIRY_ERR_PARAM,
-                "quantile: expected A,B with 0 <= A <= B <= 100");
+                "quantile 60,40: expected A,B with 0 <= A <= B <= 100");
     CHECK_FAILS(c, airy_job_set(job, "bins", "0"), AIRY_ERR_PARAM, "bins 0: expected N or RADIUS");
     CHECK_FAILS(c, airy_job_set(job, "azimuthal", "?"), AIRY_ERR_PARAM, "there are");
     for (int i = 0; i < AIRY_SPLIT_COUNT; i++)

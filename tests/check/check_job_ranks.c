@@ -31,7 +31,7 @@ struct seat {
     airy_job_hooks hooks;
     airy_job *job;
     size_t stop_at; /* frames, by its progress; SIZE_MAX: never */
-    int messages, claims;
+    int messages, claims, events[AIRY_JOB_EVENT_COUNT], rows[FRAMES];
     airy_status status;
     airy_error error;
     char host[16];
@@ -103,6 +103,15 @@ static void count_message(void *user, airy_log_level level, const char *text)
     (void)level;
     (void)text;
     ((struct seat *)user)->messages++;
+}
+
+static bool count_event(void *user, const airy_job_event *event)
+{
+    struct seat *seat = user;
+    seat->events[event->kind]++;
+    if (event->kind == AIRY_JOB_EVENT_ROW && event->row == event->frame && event->row < FRAMES)
+        seat->rows[event->row]++;
+    return true;
 }
 
 static void open_seat(struct seat *seat, struct meeting *m, int rank)
@@ -380,12 +389,40 @@ static void check_kinds(struct check *c)
     check_run_same(c, other.output, wish.output);
 }
 
+/* Each rank reports the rows that it makes, with their place in the result. */
+static void check_events(struct check *c)
+{
+    for (int files = 0; files < 2; files++) {
+        if (!check_case(c, "job_ranks_events%s", files ? "_files" : ""))
+            continue;
+        const struct wish wish = {.stack = make_stack(c, SOUND),
+                                  .output = check_run_path(c, "got.h5"),
+                                  .per_rank = files};
+        struct team team;
+        open_team(c, &team, 3, &wish);
+        for (int i = 0; i < 3; i++) {
+            struct seat *seat = &team.seats[i];
+            airy_job_destroy(&seat->job);
+            seat->hooks.event = count_event;
+            seat->job = open_job(c, &wish, &seat->hooks);
+        }
+        CHECK(c, run_team(c, &team) == AIRY_OK);
+        for (int row = 0; row < FRAMES; row++)
+            CHECK(c,
+                  team.seats[0].rows[row] + team.seats[1].rows[row] + team.seats[2].rows[row] == 1);
+        for (int i = 0; i < 3; i++)
+            CHECK(c, team.seats[i].events[AIRY_JOB_EVENT_SERIES_BEGINS] == 1 &&
+                         team.seats[i].events[AIRY_JOB_EVENT_SERIES_ENDS] == 1);
+        close_team(&team);
+    }
+}
+
 static void check_refused(struct check *c)
 {
     static const struct {
         const char *name, *text, *sentence;
         int ranks;
-    } bad[] = {{"grid", "5x5", "per-rank does not go with grid", 1},
+    } bad[] = {{"grid", "5x5", "per-rank and grid exclude each other", 1},
                {"output", "a.npy", "a.npy", 1},
                {"output", NULL, "per-rank: output '' is no .h5", 1},
                {"output", "a.npy", "a.npy", 2},
@@ -424,5 +461,6 @@ void check_job_ranks(struct check *c)
     check_resume(c);
     check_failure(c);
     check_kinds(c);
+    check_events(c);
     check_refused(c);
 }

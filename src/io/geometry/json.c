@@ -60,7 +60,7 @@ airy_status airy_geometry_parse(airy_geometry *geometry, const char *json)
     AIRY_FAIL_IF(!geometry || !json, AIRY_ERR_PARAM,
                  "airy_geometry_parse: geometry or json is NULL");
     memset(geometry, 0, sizeof(*geometry));
-    json_t *all = json_loads(json, 0, NULL);
+    json_t *all = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
     json_t *inside = json_object_get(all, "geometry");
     const bool good = parse(geometry, inside ? inside : all);
     json_decref(all);

@@ -79,7 +79,7 @@ static airy_status override_sensor(airy_geometry *g, const airy_geometry_params 
         sensor->attenuation = p->attenuation;
     g->parallax = g->parallax || p->parallax;
     AIRY_FAIL_HINT_IF(g->parallax && !sensor->material[0] && !(sensor->attenuation > 0),
-                      AIRY_ERR_PARAM, AIRY_HINT_SENSOR, AIRY_SUBJECT_PARAMETER,
+                      AIRY_ERR_UNSUPPORTED, AIRY_HINT_SENSOR, AIRY_SUBJECT_PARAMETER,
                       "%s needs the detector's sensor, which is not known", "parallax");
     return AIRY_OK;
 }

@@ -238,7 +238,8 @@ airy_status airy_configuration_compare(airy_configuration_change *change, const 
     struct differences d = {.count = 0};
     AIRY_FAIL_IF(!change || !before || !now, AIRY_ERR_PARAM,
                  "airy_configuration_compare: an argument is NULL");
-    json_t *a = json_loads(before, 0, NULL), *b = json_loads(now, 0, NULL);
+    json_t *a = json_loads(before, JSON_REJECT_DUPLICATES, NULL),
+           *b = json_loads(now, JSON_REJECT_DUPLICATES, NULL);
     const bool readable = a && b;
     if (readable)
         compare(&d, a, b);

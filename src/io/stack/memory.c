@@ -52,6 +52,14 @@ airy_status airy_stack_open_memory(airy_stack *stack, const void *pixels, airy_d
     return AIRY_OK;
 }
 
+const void *airy_stack_pixels(const airy_stack *stack, size_t frame)
+{
+    if (!airy_stack_is_memory(stack))
+        return NULL;
+    const struct stack_segment *s = &stack->segments[0];
+    return (const uint8_t *)stack->files[0].memory + frame * (s->end / s->frames);
+}
+
 bool airy_stack_is_memory(const airy_stack *stack)
 {
     return stack->file_count == 1 && stack->files[0].memory;

@@ -39,6 +39,9 @@ airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, s
 airy_status airy_stack_fetch_part(const airy_stack *stack, size_t frame, void *dst, size_t size,
                                   size_t from);
 
+/* Native pixels of a frame of a stack in memory, which are there as long as the stack; NULL: of another. */
+const void *airy_stack_pixels(const airy_stack *stack, size_t frame);
+
 /*
  * An output must be none of the files that frames are read from: AIRY_ERR_PARAM otherwise.
  */

@@ -14,10 +14,10 @@ static json_t *hdu_json(size_t number, const airy_fits_hdu *hdu)
     for (int i = 0; i < (table ? 2 : hdu->ndim); i++)
         json_array_append_new(shape, json_integer((json_int_t)hdu->shape[i]));
     return json_pack("{s:I, s:o, s:s, s:o, s:o, s:o}", "number", (json_int_t)number, "name",
-                     airy_info_text(hdu->name), "kind", hdu->kind, "shape", shape, "bitpix",
+                     airy_json_text(hdu->name), "kind", hdu->kind, "shape", shape, "bitpix",
                      table || hdu->ndim == 0 ? json_null() : json_integer(hdu->bitpix),
                      "compression",
-                     hdu->compression[0] ? airy_info_text(hdu->compression) : json_null());
+                     hdu->compression[0] ? airy_json_text(hdu->compression) : json_null());
 }
 
 static void add_sky(json_t *json, const struct info *info, const airy_image *image)
@@ -27,8 +27,8 @@ static void add_sky(json_t *json, const struct info *info, const airy_image *ima
     json_t *wcs = json_null(), *beam = json_null();
     if (airy_sky_create(&sky, image) == AIRY_OK && airy_sky_get_info(sky, &i) == AIRY_OK) {
         wcs = json_pack(
-            "{s:o, s:o, s:o, s:o, s:[o,o], s:[o,o], s:o}", "longitude", airy_info_text(i.longitude),
-            "latitude", airy_info_text(i.latitude), "frame", airy_info_text(i.frame), "equinox",
+            "{s:o, s:o, s:o, s:o, s:[o,o], s:[o,o], s:o}", "longitude", airy_json_text(i.longitude),
+            "latitude", airy_json_text(i.latitude), "frame", airy_json_text(i.frame), "equinox",
             airy_json_real(i.equinox), "reference_deg", airy_json_real(i.reference[0]),
             airy_json_real(i.reference[1]), "reference_px", airy_json_real(i.reference_px[0]),
             airy_json_real(i.reference_px[1]), "pixel_deg2", airy_json_real(i.pixel_deg2));

@@ -21,8 +21,8 @@ static bool is_compressed(const airy_hdf5_entry *e)
 static json_t *entry_json(const airy_hdf5_entry *e)
 {
     if (e->ndim < 0) {
-        json_t *json = json_pack("{s:o, s:o}", "path", airy_info_text(e->path), "broken_link",
-                                 airy_info_text(e->filters));
+        json_t *json = json_pack("{s:o, s:o}", "path", airy_json_text(e->path), "broken_link",
+                                 airy_json_text(e->filters));
         if (strcmp(e->dtype, "unreadable") == 0)
             json_object_set_new(json, "unreadable", json_true());
         return json;
@@ -30,9 +30,9 @@ static json_t *entry_json(const airy_hdf5_entry *e)
     json_t *chunk = e->chunk[0] ? airy_info_shape(e->chunk, e->ndim) : json_null(),
            *ratio = is_compressed(e) ? airy_json_real((double)e->bytes / (double)e->stored_bytes)
                                      : json_null();
-    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:I, s:I, s:o}", "path", airy_info_text(e->path),
+    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:I, s:I, s:o}", "path", airy_json_text(e->path),
                      "shape", airy_info_shape(e->shape, e->ndim), "dtype", e->dtype, "chunk", chunk,
-                     "filter", airy_info_text(e->filters), "bytes", (json_int_t)e->bytes,
+                     "filter", airy_json_text(e->filters), "bytes", (json_int_t)e->bytes,
                      "stored_bytes", (json_int_t)e->stored_bytes, "ratio", ratio);
 }
 
@@ -59,11 +59,11 @@ static void add_texts(json_t *json, airy_result *result, const airy_result_info 
     airy_result_axis axis;
     for (size_t i = 0; i < info->axes && i < 2; i++)
         if (airy_result_get_axis(result, i, &axis) == AIRY_OK && *axis.label)
-            json_object_set_new(json, axes[i], airy_info_text(axis.label));
+            json_object_set_new(json, axes[i], airy_json_text(axis.label));
     for (size_t i = 0; i < 2; i++) {
         char *text = NULL;
         if (airy_result_get_text(result, names[i], &text) == AIRY_OK)
-            json_object_set_new(json, names[i], airy_info_text(text));
+            json_object_set_new(json, names[i], airy_json_text(text));
         free(text);
     }
     char *text = NULL;
@@ -124,7 +124,7 @@ static json_t *arrays_json(const airy_detector *d)
         most = fmaxf(most, d->corners[3 * i]);
     }
     json_t *json = json_pack("{s:o, s:[I,I], s:o, s:o, s:i, s:I, s:b}", "name",
-                             airy_info_text(d->name), "shape", (json_int_t)d->height,
+                             airy_json_text(d->name), "shape", (json_int_t)d->height,
                              (json_int_t)d->width, "pixel1", airy_json_real(d->pixel1), "pixel2",
                              airy_json_real(d->pixel2), "orientation", d->orientation, "masked",
                              (json_int_t)bad, "corners", d->corners != NULL);
@@ -134,7 +134,7 @@ static json_t *arrays_json(const airy_detector *d)
             json_pack("[o,o]", airy_json_real((double)least), airy_json_real((double)most)));
     if (json && d->sensor.material[0])
         json_object_set_new(json, "sensor",
-                            json_pack("{s:o, s:o}", "material", airy_info_text(d->sensor.material),
+                            json_pack("{s:o, s:o}", "material", airy_json_text(d->sensor.material),
                                       "thickness", airy_json_real(d->sensor.thickness)));
     return json;
 }
@@ -192,9 +192,9 @@ airy_status airy_info_hdf5(json_t **json, const struct info *info)
     if (!stack && *cut_why)
         memcpy(why, cut_why, sizeof(why));
     const bool fails = !stack && (dataset || info->params.channel);
-    *json = json_pack("{s:o, s:o, s:o?, s:o?, s:o?, s:o}", "file", airy_info_text(file), "datasets",
+    *json = json_pack("{s:o, s:o, s:o?, s:o?, s:o?, s:o}", "file", airy_json_text(file), "datasets",
                       list, "stack", stack, "result", result, "detector", detector, "why_no_stack",
-                      airy_info_text(why));
+                      airy_json_text(why));
     json_object_update(*json, cut);
     json_decref(cut);
     AIRY_FAIL_HINT_IF(fails, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_NONE, "%s", why);

@@ -45,7 +45,7 @@ static airy_status info_unread(json_t **json, const struct info *info, airy_stat
     free(hdus);
     if (has_image)
         airy_info_warn(info, "%s", error.text);
-    *json = json_pack("{s:o}", "file", airy_info_text(info->paths[0]));
+    *json = json_pack("{s:o}", "file", airy_json_text(info->paths[0]));
     return airy_info_add_fits(*json, info, &none);
 }
 
@@ -65,7 +65,7 @@ static airy_status info_image(json_t **json, const struct info *info)
         shape[i] = image.shape[i];
     const bool is_fits = image.header != NULL;
     const size_t bytes = airy_shape_count(image.shape, image.ndim) * airy_dtype_size(image.dtype);
-    *json = json_pack("{s:o, s:o, s:s, s:I}", "file", airy_info_text(path), "shape",
+    *json = json_pack("{s:o, s:o, s:s, s:I}", "file", airy_json_text(path), "shape",
                       airy_info_shape(shape, image.ndim - image.is_complex), "dtype",
                       airy_image_dtype_name(&image), "bytes", (json_int_t)bytes);
     const airy_status added = is_fits ? airy_info_add_fits(*json, info, &image) : AIRY_OK;

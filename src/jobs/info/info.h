@@ -8,6 +8,7 @@
 #include "airy/image.h"
 #include "airy/info.h"
 #include "base/log.h"
+#include "jobs/image_group.h"
 
 /* What is described. */
 struct info {
@@ -20,8 +21,6 @@ enum { INFO_WHY = 512 };
 
 /* Report a warning about the file. */
 void airy_info_warn(const struct info *info, const char *format, ...) AIRY_PRINTF(2, 3);
-/* A text that is read as Latin-1 where it is not UTF-8. */
-json_t *airy_info_text(const char *text);
 /* [2, 100, 100] */
 json_t *airy_info_shape(const uint64_t *shape, int ndim);
 json_t *airy_info_geometry(const airy_geometry *geometry);

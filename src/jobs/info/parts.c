@@ -25,14 +25,6 @@ void airy_info_warn(const struct info *info, const char *format, ...)
         free(text);
 }
 
-json_t *airy_info_text(const char *text)
-{
-    char *utf8 = NULL;
-    json_t *json = airy_utf8_copy(&utf8, text) == AIRY_OK ? json_string(utf8) : NULL;
-    free(utf8);
-    return json;
-}
-
 json_t *airy_info_shape(const uint64_t *shape, int ndim)
 {
     json_t *list = json_array();
@@ -114,7 +106,7 @@ static json_t *channels_json(const airy_stack_info *info)
         return json_null();
     json_t *list = json_array();
     for (size_t i = 0; i < info->channel_count; i++)
-        json_array_append_new(list, airy_info_text(info->channel_names[i]));
+        json_array_append_new(list, airy_json_text(info->channel_names[i]));
     return list;
 }
 
@@ -153,9 +145,9 @@ static json_t *stack_json(const airy_stack_info *info, const airy_stack_meta *me
                  all = frame * (double)(info->frames - info->lost);
     json_t *json = json_pack(
         "{s:o, s:[I,I,I], s:I, s:s, s:o, s:s, s:I, s:o, s:o, s:o, s:b, s:o, s:o}", "dataset",
-        airy_info_text(info->dataset), "shape", (json_int_t)info->frames, (json_int_t)info->height,
+        airy_json_text(info->dataset), "shape", (json_int_t)info->frames, (json_int_t)info->height,
         (json_int_t)info->width, "lost_frames", (json_int_t)info->lost, "dtype",
-        airy_dtype_name(info->dtype), "filter", airy_info_text(info->filters), "path",
+        airy_dtype_name(info->dtype), "filter", airy_json_text(info->filters), "path",
         paths[info->path], "files", (json_int_t)info->files, "bytes_per_frame",
         airy_json_real(frame), "ratio", airy_json_real(stored > 0 ? all / stored : 0.0), "geometry",
         meta->has_geometry ? airy_info_geometry(&meta->geometry) : json_null(), "mask",
@@ -163,11 +155,11 @@ static json_t *stack_json(const airy_stack_info *info, const airy_stack_meta *me
         meta->has_saturation ? airy_json_real(meta->saturation) : json_null(), "frames_that_fit",
         airy_info_fits(frame, 0));
     if (meta->contradicted)
-        json_object_set_new(json, "contradiction", airy_info_text(meta->unusable));
+        json_object_set_new(json, "contradiction", airy_json_text(meta->unusable));
     json_object_set_new(json, "unwritten_frames", json_integer((json_int_t)unwritten));
     json_object_set_new(json, "channels", channels_json(info));
     json_object_set_new(json, "channel",
-                        info->channel_count ? airy_info_text(info->channel) : json_null());
+                        info->channel_count ? airy_json_text(info->channel) : json_null());
     return json;
 }
 

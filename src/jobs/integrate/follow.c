@@ -67,7 +67,8 @@ airy_status airy_follow_check(const airy_job *job)
                     "%s: frames are taken by one process, not by several ranks", "follow");
     AIRY_FAIL_ON_IF(v->stack.paths.is_array, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s needs files that are being written, and the stack is an array", "follow");
-    return v->output || !airy_job_takes_events(job) ? airy_job_check_output(&output) : AIRY_OK;
+    return v->output || !airy_job_takes(job, AIRY_JOB_EVENT_ROW) ? airy_job_check_output(&output)
+                                                                 : AIRY_OK;
 }
 
 /* Files that parameters name are there before a wait that may be long. */
@@ -353,7 +354,8 @@ static airy_status run(struct airy_follow *f, airy_run_info *info)
                                .codec = it->info.codec,
                                .frames = f->frames,
                                .run = it->run,
-                               .pattern = airy_job_takes_events(it->job) ? emit_row : NULL,
+                               .pattern = airy_job_takes(it->job, AIRY_JOB_EVENT_ROW) ? emit_row
+                                                                                      : NULL,
                                .user = f};
     /* The hooks are called on the thread of the job. */
     params.run.progress = NULL;

@@ -9,6 +9,7 @@
 #include "jobs/integrate/notes.h"
 #include "jobs/integrate/resume.h"
 #include "jobs/integrate/ranks.h"
+#include "jobs/integrate/rows_events.h"
 
 static const char *const formats[] = {"airy", "nxazint", NULL},
                          *const nxazint_words[] = {"nxazint", NULL}, *const all[] = {"all", NULL};
@@ -41,7 +42,7 @@ static const struct airy_job_row correction_rows[] = {
         .help = "divides by this image, a factor of the normalization of each pixel"),
     ROW(pixels.variance, .name = "variance", .type = AIRY_PARAMETER_PATH, .array = true,
         .role = AIRY_ROLE_READ, .unit = "counts squared",
-        .help = "takes the variance of each pixel from this image, for the error model variance"),
+        .help = "takes the variance of each pixel from this image, for {error-model=variance}"),
     ROW(sensor_efficiency, .name = "sensor-efficiency", .type = AIRY_PARAMETER_FLAG,
         .help = "corrects for the part of the photons that the sensor absorbs at an angle"),
     ROW(normalization, .name = "normalization", .type = AIRY_PARAMETER_REAL, .lo = 1e-300,
@@ -118,7 +119,10 @@ static const airy_job_result results[] = {
     {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
     {"bad", AIRY_JOB_NUMBER, NULL, "those of them that are NaN"},
-    {"lost", AIRY_JOB_NUMBER, NULL, "files that did not come, of a run that followed them"},
+    {"lost", AIRY_JOB_NUMBER, NULL,
+     "files that did not come, of a run that followed them; images of a stream that did not come "
+     "or "
+     "were dropped"},
     {"resumed", AIRY_JOB_NUMBER, NULL, "frames that an earlier run had done"},
     {"seconds", AIRY_JOB_NUMBER, NULL, "the time of the run"},
     {"setup_seconds", AIRY_JOB_NUMBER, NULL, "the time before it"},
@@ -132,6 +136,7 @@ static const airy_job_result results[] = {
      "seconds from a frame to its pattern, of a run that followed its input: the median, 99 % and "
      "the longest"},
     {"configuration", AIRY_JOB_JSON, NULL, "what the patterns were made of"},
+    {"series", AIRY_JOB_NUMBER, NULL, "series of a stream that were taken"},
     {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
 static airy_status check_around(const struct airy_integrate_values *v)
@@ -164,7 +169,9 @@ static airy_status check(airy_job *job)
     const struct airy_integrate_values *v = job->values;
     airy_integrator_params params;
     airy_sample_params sample;
+    AIRY_TRY(airy_integration_check_live(job));
     AIRY_TRY(airy_job_check_geometry(job));
+    AIRY_TRY(airy_job_check_absorber(&v->geometry, "sensor-efficiency", v->sensor_efficiency));
     AIRY_FAIL_ON_IF(v->average && v->sum, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s and sum exclude each other", "average");
     AIRY_FAIL_ON_IF(v->layout == LAYOUT_SERIAL && v->batch > 1, AIRY_ERR_PARAM,
@@ -186,9 +193,25 @@ static airy_status check(airy_job *job)
 static airy_status replay(airy_job *job, const char *configuration)
 {
     struct airy_integrate_values *v = job->values;
-    AIRY_TRY(airy_geometry_parse(&v->replayed, configuration));
-    v->is_replayed = true;
+    airy_geometry geometry = {.dist = 0};
+    if (configuration)
+        AIRY_TRY(airy_geometry_parse(&geometry, configuration));
+    v->replayed = geometry;
+    v->is_replayed = configuration != NULL;
     return AIRY_OK;
+}
+
+/* "FILE: ", or "FIRST to LAST: " of several; "" where the rows stay in memory. */
+static void name_outputs(char text[AIRY_PARTIAL_PATH], const struct airy_integration *it)
+{
+    const char *first = NULL, *last = NULL;
+    const bool named = it->v->output != NULL;
+    (void)(airy_job_get_text(it->job, "output", &first) == AIRY_OK &&
+           airy_job_get_text(it->job, "last_output", &last) == AIRY_OK);
+    if (!first)
+        first = named ? "no file" : "";
+    snprintf(text, AIRY_PARTIAL_PATH, "%s%s%s%s", first, last ? " to " : "", last ? last : "",
+             named ? ": " : "");
 }
 
 static void sum_up(const struct airy_integration *it, const airy_run_info *info, double setup,
@@ -196,22 +219,17 @@ static void sum_up(const struct airy_integration *it, const airy_run_info *info,
 {
     const double seconds = info->seconds > 0 ? info->seconds : 1e-9,
                  stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes;
-    char text[2][AIRY_NUMBER_TEXT], bad[64] = "", files[4300] = "";
-    const char *last;
+    char text[2][AIRY_NUMBER_TEXT], bad[64] = "", outputs[AIRY_PARTIAL_PATH];
+    name_outputs(outputs, it);
     if (info->bad)
         snprintf(bad, sizeof(bad), ", %zu of them bad", info->bad);
-    if (airy_job_get_text(it->job, "last_output", &last) == AIRY_OK)
-        snprintf(files, sizeof(files), ", the last file is %s", last);
-    else if (airy_integration_is_text(it->v) &&
-             airy_job_get_text(it->job, "output", &last) != AIRY_OK)
-        snprintf(files, sizeof(files), ", no file is written");
     airy_job_sum_up(it->job,
-                    "%zu frame%s%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read "
-                    "(%.2fx)%s%s",
-                    info->frames, info->frames == 1 ? "" : "s", bad, info->seconds, setup, rate,
-                    airy_bytes_text(text[0], decoded / seconds), airy_bytes_text(text[1], stored),
-                    stored > 0 ? decoded / stored : 0.0,
-                    info->resumed ? ", the rest was done before" : "", files);
+                    "%s%zu frame%s%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s "
+                    "read (%.2fx)%s",
+                    outputs, info->frames, info->frames == 1 ? "" : "s", bad, info->seconds, setup,
+                    rate, airy_bytes_text(text[0], decoded / seconds),
+                    airy_bytes_text(text[1], stored), stored > 0 ? decoded / stored : 0.0,
+                    info->resumed ? ", the rest was done before" : "");
 }
 
 static void put_numbers(const struct airy_integration *it, const airy_run_info *info)
@@ -261,25 +279,17 @@ static airy_status work(struct airy_integration *it, airy_run_info *info)
 static airy_status run_stack(airy_job *job, struct airy_integration *it)
 {
     airy_run_info info = {0};
-    bool done = airy_world_is_first(&it->world) && airy_integration_may_be_complete(it->v);
-    AIRY_TRY(airy_world_tell(&it->world, &done, sizeof(done)));
-    if (done)
-        return airy_world_is_first(&it->world) ? airy_integration_complete(it) : AIRY_OK;
-    airy_status status = airy_world_is_first(&it->world)
-                             ? airy_integration_prepare_resume(it, it->v->follow.on)
-                             : AIRY_OK;
-    AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
-    AIRY_TRY(airy_integration_begin_ranks(it));
-    AIRY_TRY(put_texts(it));
+    airy_integration_warn_groups(it);
     airy_job_work_begins(job);
     const bool text = airy_integration_is_text(it->v);
-    status = work(it, &info);
+    airy_status status = work(it, &info);
     airy_job_work_ends(job);
     if (status == AIRY_ERR_CANCELLED && !text)
         return airy_job_stopped(it->v->output, info.frames + info.resumed, it->frames,
                                 it->run.resume);
     AIRY_TRY(status);
     airy_integration_end_ranks(it);
+    airy_integration_warn_threads(it, info.threads);
     status =
         airy_job_warn_left_out(job, info.bad, info.frames + info.resumed, "", info.first_error);
     const char *hdf5 = text ? NULL : it->v->output;
@@ -291,11 +301,45 @@ static airy_status run_stack(airy_job *job, struct airy_integration *it)
     return it->lost ? AIRY_PARTLY : status;
 }
 
+/* What the run goes on with: the output of an earlier one may be complete. */
+static airy_status begin(struct airy_integration *it, bool *done)
+{
+    const bool is_first = airy_world_is_first(&it->world);
+    *done = is_first && airy_integration_may_be_complete(it->v);
+    AIRY_TRY(airy_world_tell(&it->world, done, sizeof(*done)));
+    if (*done)
+        return is_first ? airy_integration_complete(it) : AIRY_OK;
+    const airy_status status =
+        is_first ? airy_integration_prepare_resume(it, it->v->output, it->v->follow.on) : AIRY_OK;
+    AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
+    AIRY_TRY(airy_integration_begin_ranks(it));
+    return put_texts(it);
+}
+
+static airy_status run_rank(airy_job *job, struct airy_integration *it)
+{
+    bool done = false;
+    const airy_status begun = begin(it, &done);
+    if (begun < AIRY_OK || done)
+        return begun;
+    if (it->v->follow.on) /* which reports its rows itself */
+        return run_stack(job, it);
+    airy_integration_report_rows(it);
+    AIRY_FAIL_IF(!airy_integration_begins(it, 0, it->frames), AIRY_ERR_CANCELLED,
+                 "cancelled before the first frame");
+    const airy_status status = run_stack(job, it);
+    /* The output is complete: there is nothing to cancel. */
+    (void)airy_integration_ends(it, 0, status);
+    return status;
+}
+
 /* What fails on one rank alone ends all. */
 static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
-    return airy_world_agree(&it->world, run_stack(job, it), NULL, NULL);
+    if (airy_integration_is_live(it->v))
+        return airy_integration_run_live(job, it);
+    return airy_world_agree(&it->world, run_rank(job, it), NULL, NULL);
 }
 
 extern const struct airy_job_kind airy_job_integrate;
@@ -320,7 +364,9 @@ const struct airy_job_kind airy_job_integrate = {
                {airy_follow_rows, offsetof(struct airy_integrate_values, follow)},
                {airy_ranks_rows, offsetof(struct airy_integrate_values, ranks)},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
-               {airy_host_rows, offsetof(struct airy_integrate_values, compute)}},
+               {airy_host_rows, offsetof(struct airy_integrate_values, compute)},
+               {airy_series_rows, offsetof(struct airy_integrate_values, series)},
+               {airy_curve_rows, offsetof(struct airy_integrate_values, series.curve)}},
     .results = results,
     .values_size = sizeof(struct airy_integrate_values),
     .state_size = sizeof(struct airy_integration),

@@ -6,6 +6,7 @@
 #include "jobs/geometry.h"
 #include "jobs/groups.h"
 #include "jobs/integrate/follow.h"
+#include "jobs/integrate/series.h"
 #include "jobs/integrate/world.h"
 #include "jobs/pattern.h"
 #include "jobs/pixels.h"
@@ -27,6 +28,7 @@ struct airy_integrate_values {
     struct airy_pixel_values pixels;
     struct airy_frames_values frames;
     struct airy_compute_values compute;
+    struct airy_series_values series;
     struct airy_ranks_values ranks;
     char *output, *instrument, *source, *monitor;
     int format, layout;
@@ -46,7 +48,8 @@ struct airy_integration_source {
     airy_stack_info info; /* frames 0: their number is not known */
     airy_stack_meta meta;
     const uint8_t *mask; /* where meta.has_mask */
-    json_t *about;       /* goes into the configuration as "stream" */
+    const struct airy_compute_values *compute;
+    json_t *about; /* goes into the configuration as "stream" */
 };
 
 /* Patterns whose largest pixel that counted is a value that detectors write into gaps. */

@@ -2,10 +2,36 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "airy/result.h"
 #include "base/memory.h"
 #include "base/size.h"
+
+void airy_integration_warn_groups(const struct airy_integration *it)
+{
+    const size_t group = airy_min_size(it->run.group, it->frames);
+    char last[64] = "";
+    if (group < 2)
+        return;
+    if (it->frames % group)
+        snprintf(last, sizeof(last), ", the last one of %zu", it->frames % group);
+    airy_job_message(it->job, AIRY_LOG_WARN, "%s=%zu: %zu frames make %zu pattern%s%s",
+                     airy_merge_name(it->run.merge), group, it->frames, it->rows,
+                     it->rows == 1 ? "" : "s", last);
+}
+
+void airy_integration_warn_threads(const struct airy_integration *it, unsigned threads)
+{
+    airy_device_info device;
+    const uint64_t limit = it->v->compute.memory_limit;
+    for (size_t i = 0; i < it->job->device_count && threads > 0; i++)
+        if (airy_device_get_info(it->job->devices[i], &device) == AIRY_OK &&
+            strcmp(device.backend, "cpu") == 0 && device.units > threads)
+            airy_job_message(it->job, AIRY_LOG_WARN,
+                             "memory-limit=%llu left room for %u of %u threads of %s",
+                             (unsigned long long)limit, threads, device.units, device.spec);
+}
 
 void airy_integration_warn_degrees(const struct airy_integration *it)
 {
@@ -124,7 +150,7 @@ void airy_integration_warn_dummy_unused(const struct airy_integration *it, const
 void airy_integration_warn_empty(const airy_job *job, size_t frames, size_t empty, size_t first)
 {
     static const char advice[] =
-        "saturated, dummy and masked pixels are left out (see saturation, dummy and mask)";
+        "saturated, dummy and masked pixels are left out (see saturation=V, dummy=V and mask=FILE)";
     if (empty == 1)
         airy_job_message(job, AIRY_LOG_WARN, "frame %zu: no valid pixel is left; %s", first,
                          advice);

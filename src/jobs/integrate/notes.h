@@ -4,6 +4,10 @@
 
 #include "jobs/integrate/integrate.h"
 
+/* Frames that become one pattern, of which the last may have fewer. */
+void airy_integration_warn_groups(const struct airy_integration *it);
+/* A limit of the memory that leaves room for `threads` of a CPU alone; 0: no CPU. */
+void airy_integration_warn_threads(const struct airy_integration *it, unsigned threads);
 /* Limits of an angle that look like radians. */
 void airy_integration_warn_degrees(const struct airy_integration *it);
 /* A dummy value that no pixel of the frames' type can have. */

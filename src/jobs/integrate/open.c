@@ -155,14 +155,15 @@ static airy_status choose_layout(struct airy_integration *it)
     const int wish = it->v->layout;
     AIRY_TRY(airy_device_get_info(it->job->device, &info));
     const bool cpu = strcmp(info.backend, "cpu") == 0;
-    AIRY_FAIL_ON_IF(it->count > 1 && wish != LAYOUT_AUTO && wish != LAYOUT_DEVICE, AIRY_ERR_PARAM,
-                    AIRY_SUBJECT_PARAMETER, "%s %s takes one device, and there are %zu", "layout",
+    AIRY_FAIL_ON_IF(it->count > 1 && wish != LAYOUT_AUTO && wish != LAYOUT_DEVICE,
+                    AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
+                    "%s %s takes one device, and there are %zu", "layout",
                     airy_integrate_layouts[wish], it->count);
-    AIRY_FAIL_ON_IF(wish == LAYOUT_THREADS && !cpu, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+    AIRY_FAIL_ON_IF(wish == LAYOUT_THREADS && !cpu, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
                     "%s threads does not fit %s (%s), whose work is not done by threads: give "
                     "device or serial, or device=cpu",
                     "layout", info.spec, info.name);
-    AIRY_FAIL_ON_IF(wish == LAYOUT_DEVICE && cpu, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+    AIRY_FAIL_ON_IF(wish == LAYOUT_DEVICE && cpu, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
                     "%s device does not fit the CPU: give device=gpu, or threads or serial",
                     "layout");
     it->layout = wish != LAYOUT_AUTO ? wish
@@ -248,18 +249,24 @@ static airy_status make_configuration(struct airy_integration *it)
     return AIRY_OK;
 }
 
-/* Rank 0 looks at what is there. */
+/* Rank 0 looks at what is there; text files are looked at one by one when they are written. */
 static airy_status check_place(const struct airy_integration *it)
 {
     const struct airy_integrate_values *v = it->v;
-    const bool looks = v->output && !it->source && !it->job->only_plans &&
-                       airy_world_is_first(&it->world) && !airy_integration_may_be_complete(v);
+    const bool looks = v->output && !airy_integration_is_text(v) && !it->source &&
+                       !it->job->only_plans && airy_world_is_first(&it->world) &&
+                       !airy_integration_may_be_complete(v);
     return looks ? airy_integration_check_place(v, v->output) : AIRY_OK;
 }
 
 airy_status airy_integration_open(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
+    if (airy_integration_is_live(job->values)) {
+        *it =
+            (struct airy_integration){.job = job, .v = job->values}; /* each series opens its own */
+        return AIRY_OK;
+    }
     return airy_world_agree(&it->world, airy_integration_open_source(it, job, NULL), NULL, NULL);
 }
 
@@ -270,7 +277,7 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
     *it = (struct airy_integration){
         .job = job, .source = source, .v = job->values, .begun = airy_clock_ns()};
 
-    it->compute = it->v->compute;
+    it->compute = source ? *source->compute : it->v->compute;
     airy_world_open(&it->world, job);
     AIRY_TRY(check_place(it));
     AIRY_TRY(airy_integration_params(job, &it->params, &sample));

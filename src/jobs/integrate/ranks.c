@@ -20,13 +20,12 @@ const struct airy_job_row airy_ranks_rows[] = {
 airy_status airy_integration_check_ranks(const airy_job *job)
 {
     const struct airy_integrate_values *v = job->values;
-    const struct airy_output_values output = {.output = v->output};
-    const bool hdf5 = v->output && airy_job_check_output(&output) == AIRY_OK;
+    const bool hdf5 = v->output && !airy_integration_is_text(v);
     AIRY_FAIL_ON_IF(v->ranks.per_rank && !hdf5, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s: output '%s' is no .h5 or .nxs file", "per-rank",
                     v->output ? v->output : "");
     AIRY_FAIL_ON_IF(v->ranks.per_rank && v->grid[0], AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s does not go with grid, whose maps are of all rows", "per-rank");
+                    "%s and grid exclude each other: maps are of all rows", "per-rank");
     AIRY_FAIL_ON_IF(airy_job_has_ranks(job) && !hdf5, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s '%s': ranks write one .h5 together; text files and rows in memory are made "
                     "by one process, without the launcher or with mpi=off",
@@ -183,7 +182,7 @@ airy_status airy_integration_begin_ranks(struct airy_integration *it)
 {
     struct airy_world *world = &it->world;
     airy_status status = AIRY_OK;
-    if (airy_world_is_first(world) && it->v->output)
+    if (airy_world_is_first(world) && it->v->output && !airy_integration_is_text(it->v))
         status = airy_ranks_choose_files(it);
     AIRY_TRY(airy_world_agree(world, status, NULL, NULL));
     AIRY_TRY(airy_world_tell(world, &it->files, sizeof(it->files)));
@@ -206,6 +205,7 @@ static airy_status work(struct airy_ranks_run *run, airy_run_info *info)
     airy_ranks_take(run, &it->run);
     const airy_status status =
         airy_run_work(it->v->output, it->stack, it->integrators, it->count, &it->run, info);
+    info->stopped |= status == AIRY_ERR_CANCELLED;
     return status == AIRY_ERR_CANCELLED ? AIRY_OK : status;
 }
 

@@ -36,6 +36,7 @@ struct airy_ranks_run {
     struct airy_world *world;
     size_t counter;               /* that rows are claimed from */
     size_t rows, seen;            /* to claim; claimed, as far as known */
+    size_t first_row;             /* of the result, of those of this file */
     size_t base, posted, resumed; /* frames done in files before; told to the others; of a former
                                      run */
     size_t shown;                 /* frames done by all, as far as known */

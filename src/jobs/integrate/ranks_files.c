@@ -336,6 +336,7 @@ static airy_status work_on(struct airy_ranks_run *run, size_t number, airy_run_i
     make_part(&part, it, number);
     run->counter = AIRY_RANKS_NEXT + number;
     run->rows = part.rows;
+    run->first_row = it->rows * number / it->files;
     run->seen = (size_t)airy_world_add(run->world, run->counter, 0);
     if (run->seen >= part.rows)
         return AIRY_OK;
@@ -345,6 +346,7 @@ static airy_status work_on(struct airy_ranks_run *run, size_t number, airy_run_i
         airy_run_work(part.path, it->stack, it->integrators, it->count, &part.run, &one);
     airy_ranks_add(info, &one);
     run->base = 0;
+    info->stopped |= status == AIRY_ERR_CANCELLED;
     return status == AIRY_ERR_CANCELLED ? AIRY_OK : status;
 }
 

@@ -6,8 +6,10 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/size.h"
 #include "jobs/configuration.h"
 #include "jobs/integrate/ranks.h"
+#include "jobs/integrate/rows_events.h"
 
 /*
  * Return how many rows to claim next of `total`, of which `taken` are claimed: many while many are
@@ -79,6 +81,15 @@ static void take_message(void *user, airy_log_level level, const char *text)
     airy_job_frame_message(run->it->job, level, text);
 }
 
+/* An airy_row_fn: a file has rows of its own numbers. */
+static airy_status take_row(void *user, const airy_run_row *row)
+{
+    const struct airy_ranks_run *run = user;
+    airy_run_row of_result = *row;
+    of_result.number += run->first_row;
+    return airy_integration_row(run->it, &of_result);
+}
+
 void airy_ranks_take(struct airy_ranks_run *run, airy_run_params *params)
 {
     params->claim = claim;
@@ -87,6 +98,12 @@ void airy_ranks_take(struct airy_ranks_run *run, airy_run_params *params)
     params->progress = step;
     params->message = take_message;
     params->user = run;
+    if (params->row) {
+        params->row = take_row;
+        params->row_user = run;
+    }
+    /* The job learns that the file is there; whoever is to stop is asked again soon. */
+    (void)airy_job_step(run->it->job, airy_max_size(run->shown, run->resumed), run->it->frames);
 }
 
 /* Add frames without a valid pixel; the first one is that of the lowest row. */
@@ -167,16 +184,6 @@ static airy_status add_up(struct airy_ranks_run *run, airy_run_info *info)
     return status;
 }
 
-/* All know the same counts and say the same. */
-static airy_status report_stop(const struct airy_integration *it, size_t done)
-{
-    const airy_status status = AIRY_ERR_CANCELLED;
-    AIRY_FAIL_IF(done == 0 && !it->run.resume, status, "stopped before the first frame");
-    return airy_hinted(AIRY_HINT_INTERRUPTED,
-                       airy_fail(status, "stopped after %zu of %zu frames, which are in %s.partial",
-                                 done, it->frames, it->v->output));
-}
-
 airy_status airy_ranks_gather(struct airy_ranks_run *run, airy_run_info *info, airy_status status)
 {
     if (status != AIRY_OK || info->stopped)
@@ -188,7 +195,7 @@ airy_status airy_ranks_gather(struct airy_ranks_run *run, airy_run_info *info, a
     if (status == AIRY_OK)
         status = add_up(run, info);
     if (status == AIRY_OK && info->stopped)
-        status = report_stop(run->it, info->frames + run->resumed);
+        status = airy_fail(AIRY_ERR_CANCELLED, "stopped"); /* the same on all */
     if (status != AIRY_OK)
         remove_empty(run);
     return status;

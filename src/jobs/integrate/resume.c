@@ -66,25 +66,30 @@ static airy_status refuse_rows(const char *output, size_t rows)
                        airy_fail_context(read, "'%s' is there already and cannot be read", output));
 }
 
+airy_status airy_integration_check_complete(const struct airy_integration *it, const char *output,
+                                            airy_result_info *info)
+{
+    const airy_status status = airy_resume_complete(output, it->configuration, info);
+    return status == AIRY_ERR_EXISTS && info->good + info->bad < info->rows
+               ? refuse_rows(output, info->rows)
+               : status;
+}
+
 airy_status airy_integration_complete(struct airy_integration *it)
 {
     const char *output = it->v->output;
     airy_job *job = it->job;
     airy_result_info info;
-    const airy_status status = airy_resume_complete(output, it->configuration, &info);
-    if (status == AIRY_ERR_EXISTS && info.good + info.bad < info.rows)
-        return refuse_rows(output, info.rows);
-    AIRY_TRY(status);
+    AIRY_TRY(airy_integration_check_complete(it, output, &info));
     const size_t frames = it->frames ? it->frames : info.rows;
     AIRY_TRY(airy_job_put_text(job, "output", output));
     AIRY_TRY(airy_job_put_json(job, "complete_already", json_true()));
     airy_job_put_number(job, "frames", (double)frames);
     airy_job_put_number(job, "bad", (double)info.bad);
     if (info.bad)
-        airy_job_sum_up(job, "%s: complete already, %zu of %zu frames failed", output, info.bad,
-                        frames);
+        airy_job_sum_up(job, "complete already, %zu of %zu frames failed", info.bad, frames);
     else
-        airy_job_sum_up(job, "%s: complete already", output);
+        airy_job_sum_up(job, "complete already");
     return info.bad ? AIRY_PARTLY : AIRY_OK;
 }
 
@@ -189,14 +194,15 @@ static airy_status check_frames(const struct airy_integration *it, const char *p
     return status;
 }
 
-airy_status airy_integration_prepare_resume(struct airy_integration *it, bool follows)
+airy_status airy_integration_prepare_resume(struct airy_integration *it, const char *output,
+                                            bool follows)
 {
     char partial[AIRY_PARTIAL_PATH], *before = NULL;
     if (!it->v->resume)
         return AIRY_OK;
-    AIRY_TRY(airy_job_partial_path(partial, it->v->output));
+    AIRY_TRY(airy_job_partial_path(partial, output));
     airy_status status =
-        airy_job_check_partial(it->job, &it->run.resume, it->v->output, it->configuration, &before);
+        airy_job_check_partial(it->job, &it->run.resume, output, it->configuration, &before);
     const airy_status other = before ? airy_integration_check_follow(it, partial, before, follows)
                                      : AIRY_OK;
     status = other == AIRY_OK ? status : other;

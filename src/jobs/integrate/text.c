@@ -45,6 +45,12 @@ airy_status airy_integration_check_output(const struct airy_integrate_values *v,
     REFUSE_IF(v->pattern.bins.azimuth,
               "%s '%s': two dimensions go into .h5, text files hold one dimension", "output",
               output);
+    const char *beside = v->roi.count     ? "roi"
+                         : v->grid[0]     ? "grid"
+                         : v->carry.count ? "carry"
+                                          : NULL;
+    REFUSE_IF(beside, "%s: text files hold patterns only (also average and sum); write .h5",
+              beside);
     REFUSE_IF(v->resume,
               "%s: text files are complete or not there; select what is missing by frames",
               "resume");
@@ -103,7 +109,8 @@ static airy_status put_row(void *user, const airy_run_row *row)
         (gaps->count++ == 0 || row->number < gaps->first))
         gaps->first = row->number;
     pthread_mutex_unlock(&run->lock);
-    return status;
+    const airy_run_params *next = &run->it->run; /* who takes events takes one at a time */
+    return status == AIRY_OK && next->row ? next->row(next->row_user, row) : status;
 }
 
 /* Files behind the row where a next run begins would be in its way. */

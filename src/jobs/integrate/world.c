@@ -53,17 +53,19 @@ static airy_status gather(struct airy_world *world, const void *mine, size_t byt
 /* What a rank reports of itself. */
 struct verdict {
     airy_error error; /* status AIRY_OK: none */
+    bool partly;
     char host[64];
 };
 
-static airy_status settle(struct airy_world *world, const struct verdict *all, airy_status status)
+static airy_status settle(struct airy_world *world, const struct verdict *all)
 {
     const int size = world->ranks->size;
     int failed = 0, same = 0;
+    bool partly = false;
     while (failed < size && all[failed].error.status == AIRY_OK)
-        failed++;
+        partly |= all[failed++].partly;
     if (failed == size)
-        return status;
+        return partly ? AIRY_PARTLY : AIRY_OK;
     world->ended = true;
     const airy_error *first = &all[failed].error;
     for (int i = 0; i < size; i++)
@@ -79,7 +81,7 @@ airy_status airy_world_agree(struct airy_world *world, airy_status status, void 
 {
     if (airy_world_is_alone(world) || world->ended)
         return status;
-    struct verdict mine = {.error = {.status = AIRY_OK}}, *all;
+    struct verdict mine = {.partly = status == AIRY_PARTLY}, *all;
     if (status < AIRY_OK)
         (void)airy_error_first(&mine.error, status);
     snprintf(mine.host, sizeof(mine.host), "%.63s", world->ranks->host ? world->ranks->host : "");
@@ -91,7 +93,7 @@ airy_status airy_world_agree(struct airy_world *world, airy_status status, void 
     }
     agreed = gather(world, &mine, sizeof(mine), all, wait, user);
     if (agreed == AIRY_OK)
-        agreed = settle(world, all, status);
+        agreed = settle(world, all);
     free(all);
     return agreed;
 }

@@ -28,8 +28,8 @@ size_t airy_world_rank(const struct airy_world *world);
 size_t airy_world_size(const struct airy_world *world);
 
 /*
- * Return the status, AIRY_OK or AIRY_PARTLY, where no rank has failed; else the failure of the first
- * one that has, with its name where it is not the same for all. `wait`, or NULL, is called meanwhile.
+ * Return AIRY_OK, or AIRY_PARTLY where a rank says so; else the failure of the first one that has
+ * failed, with its name where it is not the same for all. `wait`, or NULL, is called meanwhile.
  */
 airy_status airy_world_agree(struct airy_world *world, airy_status status, void (*wait)(void *),
                              void *user);

@@ -570,8 +570,9 @@ airy_status airy_oct_results_finish(struct oct_results *r)
                       v->raw.path ? v->raw.path : "array", r->info.frames_per_result);
     AIRY_FAIL_HINT_IF(airy_job_is_set(r->job, "frame") && v->frame >= r->frames, AIRY_ERR_PARAM,
                       AIRY_HINT_STATED, AIRY_SUBJECT_PARAMETER,
-                      "%s %zu: there are %llu results, numbered from 0", "frame", v->frame,
-                      (unsigned long long)r->frames);
+                      "%s %zu: %s gives %llu result%s, numbered from 0", "frame", v->frame,
+                      v->raw.path ? v->raw.path : "array", (unsigned long long)r->frames,
+                      r->frames == 1 ? "" : "s");
     if (r->enface)
         AIRY_TRY(finish_map(r->enface, v->force));
     if (r->mip)

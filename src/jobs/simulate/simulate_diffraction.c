@@ -237,7 +237,7 @@ static airy_status make_geometry(struct simulation *s)
     else if (!given.detector)
         AIRY_TRY(airy_detector_find(&g->detector, "eiger_4M"));
     AIRY_TRY(airy_geometry_override(g, &given));
-    AIRY_FAIL_ON_IF(g->detector.height == 0 || g->detector.width == 0, AIRY_ERR_PARAM,
+    AIRY_FAIL_ON_IF(g->detector.height == 0 || g->detector.width == 0, AIRY_ERR_UNSUPPORTED,
                     AIRY_SUBJECT_PARAMETER,
                     "%s '%s' has no shape; name another one, such as detector=eiger_4M", "detector",
                     g->detector.name);

@@ -119,7 +119,10 @@ void tool_name_options(const struct common *common, airy_error *error)
             rest += length;
         }
     }
-    if (*lead)
+    const struct opt *option = *lead ? find_option(common, error->name) : NULL;
+    if (option && option->argument && strcmp(rest, " is missing") == 0)
+        snprintf(text, sizeof(text), "--%s %s%s", error->name, option->argument, rest);
+    else if (*lead)
         snprintf(text, sizeof(text), "--%s%s%s%s", error->name, link, *link ? "--" : "", rest);
     else
         snprintf(text, sizeof(text), "%s", error->text);
@@ -134,7 +137,8 @@ int tool_refused(const struct common *common, airy_status status)
     const size_t n = strlen(error.name);
     if (error.status != status)
         return tool_failed(common, status);
-    const bool refused = status == AIRY_ERR_PARAM && error.subject == AIRY_SUBJECT_PARAMETER &&
+    const bool refused = (status == AIRY_ERR_PARAM || status == AIRY_ERR_UNSUPPORTED) &&
+                         error.subject == AIRY_SUBJECT_PARAMETER &&
                          !(strncmp(error.text, error.name, n) == 0 &&
                            strncmp(error.text + n, " = ", 3) == 0); /* a value of a file */
     tool_name_options(common, &error);

@@ -16,12 +16,18 @@ static const airy_parameter *find_parameter(const struct job_params *p, const ch
 static bool step(void *user, size_t done, size_t total)
 {
     struct job_params *p = user;
+    if (p->catches_late) {
+        tool_catch_interrupts();
+        p->catches_late = false;
+    }
     if (p->is_silent)
         return !tool_interrupted();
     if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device"))
         tool_say_device(&p->common, airy_job_device(p->job));
     p->begun |= airy_job_device(p->job) != NULL; /* a job may wait for a pipe before it opens one */
-    if (total == 1)                              /* a bar of one step shows nothing */
+    if (p->at_interrupt)
+        tool_at_interrupt(p->at_interrupt);
+    if (total == 1) /* a bar of one step shows nothing */
         return !tool_interrupted();
     if (total == 0 && p->common.command->watch) {
         p->common.command->watch(p);
@@ -48,13 +54,6 @@ static void print_message(void *user, airy_log_level level, const char *text)
         (void)tool_fail(&p->common, "%s", named);
     else
         tool_say(&p->common, "%s", named);
-}
-
-/* The output that messages name; NULL: none. */
-static const char *find_output(const struct job_params *p)
-{
-    const airy_parameter *written = job_role(p, AIRY_ROLE_WRITTEN);
-    return written ? job_output(p, written->name) : NULL;
 }
 
 /* Exit code. */
@@ -113,10 +112,10 @@ static int check_output(const struct job_params *p)
     if (option && job_is_written(c, c->inputs.count - 1))
         return tool_usage(c, "unexpected argument '%s' beside -%c %s",
                           c->inputs.items[c->inputs.count - 1], output->letter, option);
-    if (!find_output(p) && c->command->writes)
+    if (!job_first_output(p) && c->command->writes)
         return tool_usage(c, "no output: give %s%s", output->argument,
                           c->command->writes > 1 ? " behind the input" : "");
-    return find_output(p) || c->command->optional_output || is_plan(p)
+    return job_first_output(p) || c->command->optional_output || is_plan(p)
                ? AIRY_EXIT_OK
                : tool_usage(c, "no output: give -%c %s", output->letter, output->argument);
 }
@@ -124,7 +123,6 @@ static int check_output(const struct job_params *p)
 int job_check(void *params)
 {
     struct job_params *p = params;
-    airy_error error;
     int code = check_output(p);
     if (code == AIRY_EXIT_OK)
         code = check_inputs(p);
@@ -139,37 +137,7 @@ int job_check(void *params)
         status = airy_job_check(p->job);
     if (status == AIRY_OK || status == AIRY_ERR_MEMORY)
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
-    airy_error_get(&error);
-    tool_name_options(&p->common, &error);
-    return tool_usage(&p->common, "%s", error.text);
-}
-
-int job_failed(const struct job_params *p, const char *output, airy_status status)
-{
-    const struct common *common = &p->common;
-    char sentence[AIRY_ERROR_TEXT];
-    airy_error error;
-    airy_error_get(&error);
-    if (status == AIRY_ERR_CANCELLED && error.hint != AIRY_HINT_INTERRUPTED &&
-        error.hint != AIRY_HINT_STATED)
-        return tool_fail(common, "%s, %s; start again", error.text, tool_left(common, output));
-    tool_name_options(common, &error);
-    snprintf(sentence, sizeof(sentence), "%s", error.text);
-    tool_name_values(common, error.text, sizeof(error.text), sentence);
-    error.status = status;
-    if (error.hint >= AIRY_HINT_GIVE_GEOMETRY && error.hint <= AIRY_HINT_GIVE_DETECTOR) {
-        char hint[AIRY_HINT_TEXT];
-        (void)tool_hint(hint, sizeof(hint), common, error.hint);
-        return tool_usage(common, "%s; %s", error.text, hint);
-    }
-    /* A value that does not suit the input, as a format that does not hold the result, is wrong use. */
-    const bool wrong_use = status == AIRY_ERR_UNSUPPORTED &&
-                           error.subject == AIRY_SUBJECT_PARAMETER;
-    if (wrong_use && error.hint != AIRY_HINT_FRAME && output && tool_has_suffix(output, ".png"))
-        tool_fail(common, "%s, and 'airy view' draws pictures", error.text);
-    else
-        tool_failed_as(common, &error);
-    return wrong_use ? AIRY_EXIT_USAGE : AIRY_EXIT_FAILED;
+    return job_refused(p);
 }
 
 json_t *job_results(const struct job_params *p)
@@ -188,7 +156,8 @@ static int print_profile(const struct job_params *p)
     size_t count = 0;
     while (count < MOST && (devices[count] = airy_job_device_at(p->job, count)))
         count++;
-    return tool_profile_all(&p->common, devices, count);
+    return p->world && p->common.profile ? world_profile(p->world, devices, count)
+                                         : tool_profile_all(&p->common, devices, count);
 }
 
 static int print_results(const struct job_params *p, const char *output)
@@ -208,35 +177,80 @@ static int print_results(const struct job_params *p, const char *output)
     return tool_print_json(common, json);
 }
 
+/* A failure, and what a job has done all the same; to stop one that says that is no failure. Exit code. */
+static int print_end(const struct job_params *p, const char *output, airy_status status)
+{
+    const bool has_results = *airy_job_summary(p->job) != 0;
+    const int code = has_results && status == AIRY_ERR_CANCELLED ? AIRY_EXIT_FAILED
+                                                                 : job_failed(p, output, status);
+    if (has_results && p->ranks.rank == 0)
+        (void)print_results(p, output);
+    return code;
+}
+
+/* What takes frames asks between them; another job is ended by the signal itself, with a word. */
+static void begin_signals(struct job_params *p)
+{
+    static char line[160];
+    const airy_parameter *frames =
+        find_parameter(p, "frames"); /* a number of them: they are made */
+    if (p->common.command->asks || find_parameter(p, "on-error") ||
+        (frames && frames->type == AIRY_PARAMETER_WHOLE)) {
+        /* Until there is anything to keep, who said what a signal does is heeded. */
+        p->catches_late = p->world_is_asked;
+        if (!p->catches_late)
+            tool_catch_interrupts();
+        return;
+    }
+    snprintf(line, sizeof(line), "airy %s: stopped; nothing was written\n",
+             p->common.command->name);
+    tool_say_at_interrupt(line);
+}
+
+/* An airy_job_event_fn: of series that come by themselves, what became of each. */
+static bool print_series(void *user, const airy_job_event *event)
+{
+    struct job_params *p = user;
+    if (!p->prints_series || event->kind != AIRY_JOB_EVENT_SERIES_ENDS)
+        return true;
+    progress_end(&p->progress);
+    progress_begin(&p->progress, &p->common, "frames");
+    if (p->common.json && event->json)
+        (void)tool_print_json(&p->common, json_loads(event->json, 0, NULL));
+    else if (!p->common.json && event->status >= AIRY_OK)
+        tool_say(&p->common, "%s", event->text);
+    return true;
+}
+
 int job_run(void *params)
 {
     struct job_params *p = params;
     const struct common *common = &p->common;
-    const airy_parameter *frames =
-        find_parameter(p, "frames"); /* a number of them: they are made */
-    const char *output = is_plan(p) ? NULL : find_output(p);
+    const char *output = is_plan(p) ? NULL : job_first_output(p);
     int code = AIRY_EXIT_OK;
     p->step = step;
     p->message = print_message;
-    /* What takes frames asks between them; another job is ended by the signal itself. */
-    if (find_parameter(p, "on-error") || (frames && frames->type == AIRY_PARAMETER_WHOLE))
-        tool_catch_interrupts();
+    p->event = print_series;
+    begin_signals(p);
     if (common->explain)
         return job_explain(p);
     airy_status status = common->verbose && !common->compare ? job_say_plan(p) : AIRY_OK;
     progress_begin(&p->progress, common, "frames");
+    p->progress.active &= p->ranks.rank == 0;
     if (status == AIRY_OK)
         status = common->compare ? job_compare(p, &code) : airy_job_run(p->job);
+    tool_say_at_interrupt(NULL);
     progress_end(&p->progress);
     if (status < AIRY_OK)
-        return job_failed(p, output, status);
+        return print_end(p, output, status);
     if (code == AIRY_EXIT_OK && airy_job_device(p->job))
         code = print_profile(p);
-    if (code == AIRY_EXIT_OK && common->command->show)
+    const bool is_first = p->ranks.rank == 0; /* of several ranks, which talks */
+    if (code == AIRY_EXIT_OK && is_first && common->command->show)
         code = common->command->show(p);
     const bool is_shown = common->command->show || common->command->prints_messages;
-    if (code == AIRY_EXIT_OK && !common->compare && !common->command->shows_json &&
-        (common->json || common->command->prints_json || !is_shown))
+    if (code == AIRY_EXIT_OK && is_first && !common->compare && !common->command->shows_json &&
+        !p->prints_series && (common->json || common->command->prints_json || !is_shown))
         code = print_results(p, output);
     return code == AIRY_EXIT_OK && status == AIRY_PARTLY ? AIRY_EXIT_PARTLY : code;
 }

@@ -7,6 +7,7 @@
 
 #include "airy/job.h"
 #include "cli/tool.h"
+#include "cli/world.h"
 
 /* The parameters of such a command. */
 struct job_params {
@@ -15,8 +16,16 @@ struct job_params {
     struct progress progress;
     bool begun;            /* progress was called, and the device named */
     bool is_silent;        /* nothing is to be printed */
+    bool prints_series;    /* a line for each series of a stream */
+    bool world_is_asked;   /* job_run_ranks has said what a signal does before the work */
+    bool catches_late;     /* signals are caught when the work begins */
     airy_progress_fn step; /* of a run, with these params as user; NULL: not yet */
     airy_log_fn message;
+    airy_job_event_fn event;
+    struct world *world;  /* NULL: one process */
+    airy_job_ranks ranks; /* of the world, for the job; zeroed: one process */
+    const char
+        *at_interrupt; /* printed at once where a run that has begun is stopped; NULL: nothing */
 };
 
 /* The options of a job but those that every command has (job_options.c). NULL: out of memory. */
@@ -33,6 +42,8 @@ const airy_parameter *job_argument(const struct job_params *params, size_t place
 bool job_is_written(const struct common *common, size_t place);
 /* What the command line names for a parameter that is written, by its option or as an argument; NULL: nothing. */
 const char *job_output(const struct job_params *params, const char *parameter);
+/* The same for the first output of the job. */
+const char *job_first_output(const struct job_params *params);
 void job_close(struct job_params *params);
 
 /* Take the parameters of --config (job_config.c). Exit code. */
@@ -43,9 +54,14 @@ airy_status job_say_plan(const struct job_params *params);
 /* Print the failure of a run whose messages name this output, or none. Exit code. */
 int job_failed(const struct job_params *params, const char *output, airy_status status);
 
+/* Print why airy_job_check has refused the values. Exit code. */
+int job_refused(const struct job_params *params);
+
 /* What a command of a job has as `check` and `run`. */
 int job_check(void *params);
 int job_run(void *params);
+/* The same by the ranks that a launcher has started, where it is wished, or by one process (job_world.c). */
+int job_run_ranks(void *params, enum world_wish wish);
 
 /* The results of a run but arrays and tables; NULL: out of memory. The caller's. */
 json_t *job_results(const struct job_params *params);

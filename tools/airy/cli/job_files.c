@@ -42,3 +42,9 @@ const char *job_output(const struct job_params *p, const char *parameter)
         is_first && last && job_is_written(c, last - 1) ? c->inputs.items[last - 1] : NULL;
     return opt_given(c, parameter, argument);
 }
+
+const char *job_first_output(const struct job_params *p)
+{
+    const airy_parameter *written = job_role(p, AIRY_ROLE_WRITTEN);
+    return written ? job_output(p, written->name) : NULL;
+}

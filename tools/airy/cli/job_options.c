@@ -32,6 +32,51 @@ static const char *argument_of(const airy_parameter *p)
     return text;
 }
 
+static bool has_parameter(const char *job, const char *name)
+{
+    const airy_parameter *p;
+    for (size_t i = 0; (p = airy_job_parameter_at(job, i)); i++)
+        if (strcmp(p->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* "{dummy}" of another parameter as "--dummy", "{compat=pyfai}" as "--compat pyfai". Bytes read; 0: it is none. */
+static size_t name_reference(char *to, size_t size, const char *job, const airy_parameter *p,
+                             const char *text)
+{
+    char name[64];
+    const size_t n = strcspn(text, "=}"), all = strcspn(text, "}");
+    if (*text != '{' || !text[all] || n > sizeof(name))
+        return 0;
+    snprintf(name, sizeof(name), "%.*s", (int)(n - 1), text + 1);
+    if (strcmp(name, p->name) == 0 || !has_parameter(job, name))
+        return 0;
+    snprintf(to, size, "--%s%s%.*s", name, n < all ? " " : "", (int)(n < all ? all - n - 1 : 0),
+             text + n + 1);
+    return all + 1;
+}
+
+/* malloc'ed; NULL: out of memory. */
+static char *name_references(const char *job, const airy_parameter *p)
+{
+    const size_t size = 2 * strlen(p->help) + 1;
+    char *text = malloc(size);
+    size_t n = 0;
+    for (const char *at = p->help; text && *at;) {
+        const size_t taken = name_reference(text + n, size - n, job, p, at);
+        if (taken) {
+            n += strlen(text + n);
+            at += taken;
+        } else {
+            text[n++] = *at++;
+        }
+    }
+    if (text)
+        text[n] = 0;
+    return text;
+}
+
 /* The help text with the unit, and what the option goes with. */
 static const char *help_of(const char *job, const airy_parameter *p)
 {
@@ -48,17 +93,19 @@ static const char *help_of(const char *job, const airy_parameter *p)
                               : with->words[i + 1] ? ", "
                                                    : " or ",
                               with->words[i]);
-    const size_t size = strlen(p->help) + sizeof(unit) + sizeof(list) + 64;
-    char *text = malloc(size);
+    char *help = name_references(job, p);
+    const size_t size = 2 * strlen(p->help) + sizeof(unit) + sizeof(list) + 64;
+    char *text = help ? malloc(size) : NULL;
     while ((other = airy_job_parameter_at(job, at)) && with->parameter &&
            strcmp(other->name, with->parameter) != 0)
         at++;
     if (text && with->parameter && other && other->role == AIRY_ROLE_INPUT)
-        snprintf(text, size, "%s%s; of%s", p->help, unit, list);
+        snprintf(text, size, "%s%s; of%s", help, unit, list);
     else if (text && with->parameter)
-        snprintf(text, size, "%s%s; it goes with --%s%s", p->help, unit, with->parameter, list);
+        snprintf(text, size, "%s%s; it goes with --%s%s", help, unit, with->parameter, list);
     else if (text)
-        snprintf(text, size, "%s%s", p->help, unit);
+        snprintf(text, size, "%s%s", help, unit);
+    free(help);
     return text;
 }
 
@@ -69,16 +116,6 @@ static bool is_image(const char *job, const airy_parameter *p)
     for (size_t i = 0; (result = airy_job_result_at(job, i)); i++)
         if (result->kind == AIRY_JOB_ARRAY && result->parameter &&
             strcmp(result->parameter, p->name) == 0)
-            return true;
-    return false;
-}
-
-/* A job that resumes looks itself whether its output is there. */
-static bool is_resumed(const char *job)
-{
-    const airy_parameter *p;
-    for (size_t i = 0; (p = airy_job_parameter_at(job, i)); i++)
-        if (strcmp(p->name, "resume") == 0)
             return true;
     return false;
 }
@@ -94,7 +131,8 @@ static int held_by(const airy_parameter *p)
 
 static struct opt option_of(const char *job, const airy_parameter *p)
 {
-    const enum opt_use written = is_resumed(job)    ? OPT_WRITTEN_OWN
+    const enum opt_use written = has_parameter(job, "resume")
+                                     ? OPT_WRITTEN_OWN /* it looks itself whether it is there */
                                  : is_image(job, p) ? OPT_WRITTEN_IMAGE
                                                     : OPT_WRITTEN;
     return (struct opt){.name = p->name,
@@ -161,9 +199,21 @@ static void message(void *user, airy_log_level level, const char *text)
         p->message(p, level, text);
 }
 
+static bool event(void *user, const airy_job_event *reported)
+{
+    struct job_params *p = user;
+    return !p->event || p->event(p, reported);
+}
+
 airy_status job_create(struct job_params *p, const char *name, airy_job **job)
 {
-    const airy_job_hooks hooks = {.progress = step, .message = message, .user = p};
+    const airy_job_hooks hooks = {
+        .progress = step,
+        .message = message,
+        .event = event,
+        .events = 1u << AIRY_JOB_EVENT_SERIES_ENDS, /* rows would cost time */
+        .user = p,
+        .ranks = &p->ranks};
     return airy_job_create(job, name, NULL, &hooks);
 }
 

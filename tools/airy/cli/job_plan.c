@@ -127,7 +127,8 @@ static airy_status choose_some(airy_job *job)
  */
 static double measure_rate(struct job_params *p, airy_status *status)
 {
-    static const char *const without[] = {"resume", "on-error", "average", "sum", "grid"};
+    static const char *const without[] = {"resume",  "per-rank", "on-error",
+                                          "average", "sum",      "grid"};
     const airy_parameter *parameter;
     double frames = 0;
     p->is_silent = true;

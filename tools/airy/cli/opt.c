@@ -187,8 +187,20 @@ const char *opt_details(const struct command *command, int paragraph)
     return paragraph == is_job ? command->details : paragraph == 0 ? info.details : NULL;
 }
 
+/* Whether the command writes a file that may be there already. */
+static bool overwrites(const struct command *command)
+{
+    for (size_t t = 0; t < OPT_TABLES && !command->writes; t++)
+        for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt); opt++)
+            if (opt->name && opt->use >= OPT_WRITTEN && opt_taken(command, opt))
+                return true;
+    return command->writes > 0;
+}
+
 bool opt_taken(const struct command *command, const struct opt *opt)
 {
+    if (opt->name && strcmp(opt->name, "force") == 0)
+        return overwrites(command);
     return !opt->takes || (command->takes & opt->takes) ||
            (opt->takes == TAKES_CONFIG && command->job);
 }

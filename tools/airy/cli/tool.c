@@ -168,12 +168,20 @@ void tool_work(size_t threads, void *(*work)(void *), void *user)
 /* Any thread may be the one that a signal interrupts, and others read these. */
 static atomic_bool interrupted;
 static const char *_Atomic farewell;
-static const char *last_word; /* of tool_end_at_interrupt */
+static const char *_Atomic last_word; /* of a process that a signal ends; NULL: none */
+
+static void say_last_word(void)
+{
+    const char *line = last_word;
+    if (line)
+        (void)!write(STDERR_FILENO, line, strlen(line));
+}
 
 /* End the process as the signal does by itself, without the temporary files. */
 static void die_of(int number)
 {
     airy_file_clean_up();
+    say_last_word();
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -203,7 +211,7 @@ static void end_at_interrupt(int number)
 {
     (void)number;
     airy_file_clean_up();
-    (void)!write(STDERR_FILENO, last_word, strlen(last_word));
+    say_last_word();
     _exit(AIRY_EXIT_FAILED);
 }
 
@@ -235,6 +243,11 @@ void tool_catch_interrupts(void)
 void tool_at_interrupt(const char *line)
 {
     farewell = line;
+}
+
+void tool_say_at_interrupt(const char *line)
+{
+    last_word = line;
 }
 
 void tool_clean_at_interrupt(void)

@@ -149,6 +149,8 @@ bool tool_interrupted(void);
  * and let it end the process then. For commands that have not asked for anything else.
  */
 void tool_clean_at_interrupt(void);
+/* Write this line, which must stay, to standard error where a signal ends the process; NULL: none. */
+void tool_say_at_interrupt(const char *line);
 
 /* A bar with rate and time left, on a terminal only. */
 struct progress {

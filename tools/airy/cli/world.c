@@ -156,6 +156,8 @@ int world_join(struct world *world, const struct common *common, enum world_wish
     const bool several = launch.by && launch.size > 1;
     char why[PATH_MAX + 256];
     *world = (struct world){.common = common, .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (gethostname(world->host, sizeof(world->host) - 1) != 0)
+        world->host[0] = 0;
     world->idle = wish != WORLD_OFF && common->explain && launch.rank > 0;
     if (wish == WORLD_OFF || common->explain || (wish == WORLD_AUTO && !several))
         return AIRY_EXIT_OK;
@@ -214,18 +216,23 @@ static void print_verdict(const struct world *world, const struct verdict *all, 
                   line);
 }
 
+/* A rank that cannot go on with the others ends them. */
+static void end_all(const struct world *world, const char *why)
+{
+    tool_line(world->common->command->name, "rank %d of %d: %s", world->place.rank,
+              world->place.size, why);
+    world->mpi->abort(AIRY_EXIT_FAILED);
+}
+
 int world_agree(struct world *world, int code, void (*idle)(void *), void *user)
 {
     if (world_alone(world) || world->ended)
         return code;
     struct verdict mine = {.code = code}, *all = calloc((size_t)world->place.size, sizeof(*all));
-    if (gethostname(mine.host, sizeof(mine.host) - 1) != 0)
-        mine.host[0] = 0;
+    memcpy(mine.host, world->host, sizeof(mine.host));
     snprintf(mine.line, sizeof(mine.line), "%.1899s", tool_held());
     if (!all || world->mpi->gather(&mine, sizeof(mine), all, idle, user) != 0) {
-        tool_line(world->common->command->name, "rank %d: %s", world->place.rank,
-                  all ? world->mpi->error() : "out of memory");
-        world->mpi->abort(AIRY_EXIT_FAILED);
+        end_all(world, all ? world->mpi->error() : "out of memory");
         return AIRY_EXIT_FAILED;
     }
     int failed = -1, common = AIRY_EXIT_OK;
@@ -315,10 +322,39 @@ int64_t world_add(struct world *world, size_t cell, int64_t amount)
         pthread_mutex_unlock(&world->lock);
         return before;
     }
-    if (world->mpi->add(cell, amount, &before) != 0) {
-        tool_line(world->common->command->name, "rank %d of %d: %s", world->place.rank,
-                  world->place.size, world->mpi->error());
-        world->mpi->abort(AIRY_EXIT_FAILED);
-    }
+    if (world->mpi->add(cell, amount, &before) != 0)
+        end_all(world, world->mpi->error());
     return before;
+}
+
+static int64_t add(void *user, size_t counter, int64_t amount)
+{
+    return world_add(user, counter, amount);
+}
+
+static int gather(void *user, const void *mine, size_t bytes, void *all, void (*wait)(void *),
+                  void *wait_user)
+{
+    const struct world *world = user;
+    const int code = world->mpi->gather(mine, bytes, all, wait, wait_user);
+    if (code != 0)
+        end_all(world, world->mpi->error());
+    return code;
+}
+
+airy_job_ranks world_ranks(struct world *world)
+{
+    if (world_alone(world))
+        return (airy_job_ranks){.size = 0};
+    const struct mpi_place *place = &world->place;
+    return (airy_job_ranks){.rank = place->rank,
+                            .size = place->size,
+                            .local_rank = place->local_rank,
+                            .local_size = place->local_size,
+                            .node = place->node,
+                            .host = world->host,
+                            .add = add,
+                            .counters = WORLD_CELLS,
+                            .gather = gather,
+                            .user = world};
 }

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "airy/job.h"
 #include "cli/mpi_module.h"
 #include "cli/tool.h"
 
@@ -24,6 +25,7 @@ struct world {
     const struct common *common;
     int64_t cells[WORLD_CELLS]; /* of one process by itself; with the lock */
     pthread_mutex_t lock;
+    char host[64];
     bool ended; /* all know that one has failed */
     bool idle;  /* this process has nothing to do: what is asked for takes one */
 };
@@ -54,6 +56,11 @@ int world_tell_text(struct world *world, char **text);
 int world_gather(struct world *world, const void *mine, size_t bytes, void *all);
 /* Counters that all share, 0 at the beginning: the value before. A failure ends all ranks. */
 int64_t world_add(struct world *world, size_t cell, int64_t amount);
+
+/* The hooks of a job by these ranks; zeroed where there is one process. A failure ends all ranks. */
+airy_job_ranks world_ranks(struct world *world);
+/* --profile: of these devices, summed over the ranks. Exit code of all. */
+int world_profile(struct world *world, const airy_device *const *devices, size_t count);
 
 /* "mpi: Open MPI v4.1.4 (FILE)", or why not; one line without its end. */
 void world_describe(char *text, size_t size);

@@ -8,9 +8,20 @@
 struct integrate_params {
     struct job_params job;
     const char *plot;
+    enum world_wish mpi;
+    bool has_mpi;
 };
 
-static const struct opt plot_options[] = {
+static const struct opt shown_options[] = {
+    {.name = "mpi",
+     .type = OPT_PARSED,
+     .optional = true,
+     .offset = offsetof(struct integrate_params, mpi),
+     .seen = offsetof(struct integrate_params, has_mpi),
+     .parse = world_parse,
+     .argument = "on|off",
+     .fallback = "on where mpirun or srun has started several",
+     .help = "shares the frames among the processes of a launcher"},
     {.name = "plot",
      .type = OPT_STRING,
      .offset = offsetof(struct integrate_params, plot),
@@ -31,9 +42,10 @@ static bool is_stream(const struct common *common)
 
 static int check_integrate(void *params)
 {
-    const struct integrate_params *p = params;
+    struct integrate_params *p = params;
     const struct common *common = &p->job.common;
-    if (!job_output(&p->job, "output") && !common->explain && !is_stream(common))
+    p->job.prints_series = is_stream(common);
+    if (!job_output(&p->job, "output") && !common->explain && !p->job.prints_series)
         return tool_usage(common, "no output: give -o OUT.h5, .xye, .xy, .chi or .dat");
     airy_job_origin follow = AIRY_ORIGIN_DEFAULT;
     (void)airy_job_get_origin(p->job.job, "follow", &follow);
@@ -54,23 +66,27 @@ static void say_latency(const struct job_params *p)
                  s[0] * 1e3, s[1] * 1e3, s[2] * 1e3);
 }
 
+static int run_integrate(void *params)
+{
+    struct integrate_params *p = params;
+    return job_run_ranks(params, p->has_mpi && p->mpi == WORLD_AUTO ? WORLD_ON : p->mpi);
+}
+
 static int show_integrate(void *params)
 {
     const struct integrate_params *p = params;
     const struct common *common = &p->job.common;
     const char *output = job_output(&p->job, "output"), *summary = airy_job_summary(p->job.job);
-    const char *written =
-        ""; /* the first of several text files, or none where all frames are bad */
-    (void)airy_job_get_text(p->job.job, "output", &written);
+    if (p->job.prints_series)
+        return AIRY_EXIT_OK;
     if (!common->json)
         say_latency(&p->job);
     if (!common->json && *summary)
-        tool_say(common, "%s%s%s", written, *written ? ": " : "", summary);
+        tool_say(common, "%s", summary);
     return p->plot && output ? plot_result(common, output, p->plot) : AIRY_EXIT_OK;
 }
 
-extern const struct command cmd_integrate_job;
-const struct command cmd_integrate_job = {
+const struct command cmd_integrate = {
     .name = "integrate",
     .usage = "STACK...|tcp://HOST:PORT... [--poni FILE] -o OUT.h5|.xye|.xy|.chi|.dat [options]",
     .examples = "  airy integrate series_master.h5 -o patterns.h5\n"
@@ -84,9 +100,9 @@ const struct command cmd_integrate_job = {
     .job = "integrate",
     .params_size = sizeof(struct integrate_params),
     .check = check_integrate,
-    .run = job_run,
+    .run = run_integrate,
     .show = show_integrate,
-    .tables = {NULL, plot_options},
+    .tables = {NULL, shown_options},
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_EXPLAIN,
     .min_inputs = 1,
     .max_inputs = 10000000,

@@ -1,13 +1,5 @@
 #include "plot/curve.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include "cli/text_lines.h"
-
-enum { KEYS_MAX = 1000 };
-
 int curve_check(const struct common *common, const struct curve_opt *opt, bool connects, bool binds)
 {
     if (!opt->key)
@@ -30,72 +22,22 @@ int curve_check(const struct common *common, const struct curve_opt *opt, bool c
     return AIRY_EXIT_OK;
 }
 
-/* The keys of a file, one a line; lines that begin with "# " are comments: keys have no space. */
-static int read_keys(const struct common *common, const char *path,
-                     char (*keys)[AIRY_STREAM_KEY_BYTES], size_t most, size_t *count)
-{
-    struct text_lines lines;
-    int code = AIRY_EXIT_OK;
-    if (!text_open(&lines, common, "", path))
-        return AIRY_EXIT_FAILED;
-    *count = 0;
-    for (const char *line; (line = text_next(&lines, &code)) != NULL;) {
-        const size_t length = strlen(line);
-        if (length == 0 || strncmp(line, "# ", 2) == 0)
-            continue;
-        if (length != AIRY_STREAM_KEY_BYTES - 1)
-            code = tool_fail(common, "'%s': a key has %zu characters, expected %d", path, length,
-                             AIRY_STREAM_KEY_BYTES - 1);
-        else if (*count == most)
-            code = tool_fail(common, "'%s': more than %zu key%s", path, most, tool_s(most));
-        else
-            memcpy(keys[(*count)++], line, AIRY_STREAM_KEY_BYTES);
-    }
-    text_close(&lines);
-    return code != AIRY_EXIT_OK || *count > 0 ? code
-                                              : tool_fail(common, "'%s': no key is in it", path);
-}
-
-static int read_secret(struct curve *curve, const struct common *common, const char *path)
-{
-    struct stat about;
-    size_t count;
-    if (stat(path, &about) == 0 && about.st_mode & (S_IRWXG | S_IRWXO))
-        return tool_fail(common, "'%s': others may read this secret key; chmod 600 it", path);
-    curve->keys.secret = curve->secret;
-    return read_keys(common, path, &curve->secret, 1, &count);
-}
-
 int curve_open(struct curve *curve, const struct common *common, const struct curve_opt *opt)
 {
-    size_t count;
-    int code = opt->key ? read_secret(curve, common, opt->key) : AIRY_EXIT_OK;
-    if (code == AIRY_EXIT_OK && opt->server) {
-        curve->keys.server = curve->server;
-        code = read_keys(common, opt->server, &curve->server, 1, &count);
-    }
-    if (code != AIRY_EXIT_OK || !opt->allow)
-        return code;
-    curve->peers = calloc(KEYS_MAX, sizeof(curve->peers[0]));
-    curve->list = calloc(KEYS_MAX, sizeof(curve->list[0]));
-    if (!curve->peers || !curve->list)
-        return tool_fail(common, "out of memory for %d keys", KEYS_MAX);
-    code = read_keys(common, opt->allow, curve->peers, KEYS_MAX, &curve->keys.peer_count);
-    for (size_t i = 0; i < curve->keys.peer_count; i++)
-        curve->list[i] = curve->peers[i];
-    curve->keys.peers = curve->list;
-    return code;
+    const airy_stream_key_files files = {
+        .secret = opt->key, .server = opt->server, .peers = opt->allow};
+    const airy_status status = opt->key ? airy_stream_keys_read(&curve->keys, &files) : AIRY_OK;
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
 void curve_close(struct curve *curve)
 {
-    explicit_bzero(curve->secret, sizeof(curve->secret));
-    free(curve->peers);
-    free(curve->list);
+    airy_stream_keys_free(&curve->keys);
 }
 
 const airy_stream_keys *curve_keys(const struct curve *curve, bool binds)
 {
-    const airy_stream_keys *keys = &curve->keys;
-    return binds ? (keys->peers ? keys : NULL) : keys->server ? keys : NULL;
+    const airy_stream_keys *keys = curve->keys;
+    const bool suits = keys && (binds ? keys->peers != NULL : keys->server != NULL);
+    return suits ? keys : NULL;
 }

@@ -27,12 +27,9 @@ struct curve_opt {
         .argument = "FILE", .help = "public keys that alone may connect to this side, one a line"  \
     }
 
-/* What the files hold. */
+/* What the files hold; NULL: none is given. */
 struct curve {
-    airy_stream_keys keys;
-    char secret[AIRY_STREAM_KEY_BYTES], server[AIRY_STREAM_KEY_BYTES];
-    char (*peers)[AIRY_STREAM_KEY_BYTES];
-    const char **list;
+    airy_stream_keys *keys;
 };
 
 /* connects, binds: which kinds of sides the run has. Exit code. */

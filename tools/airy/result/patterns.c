@@ -101,7 +101,7 @@ json_t *patterns_read_configuration(airy_status *status, const char *path)
 {
     char *text = NULL;
     *status = patterns_read_text(&text, path, "configuration");
-    json_t *json = *status == AIRY_OK ? json_loads(text, 0, NULL) : NULL;
+    json_t *json = *status == AIRY_OK ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
     free(text);
     return json;
 }

@@ -4,3 +4,4 @@ for pair in "a.npy a.npy" "a.npy b.npy" "a.npy missing.npy" "c.h5 a.npy" "$small
     $airy diff $pair >out 2>err
     echo $?
 done
+$airy diff $small $small --dataset $(printf "a%.0s" $(seq 4400)) 2>&1 >out | grep -c "a name of [0-9]* bytes, expected at most 4399"

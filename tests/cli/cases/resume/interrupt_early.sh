@@ -29,7 +29,7 @@ for layout in threads serial; do
         [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^airy integrate: stopped' err && [ ! -e b.h5 ] ||
             { echo "$layout, $moment s: exit code $code" && cat err && exit 4; } >&2
         [ -e b.h5.partial ] && resumes=0 || resumes=1
-        grep -q -e '--resume continues b.h5.partial' err
+        grep -q -e '--resume continues.*b.h5.partial' -e 'b.h5.partial.*--resume continues' err
         [ $? = $resumes ] || { echo "$layout, $moment s" && cat err && ls && exit 5; } >&2
     done
 done

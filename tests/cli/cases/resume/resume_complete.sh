@@ -10,7 +10,7 @@ $airy info y.h5 --json | tr -d ' \n' | grep -o '"done":8,"bad":1,"bad_rows":\[5\
 $airy integrate bad.h5 --bins 50 -o y.h5 --resume --on-error skip; echo $?
 $airy integrate $small --bins 50 -o g.h5 --resume --quiet; echo $?
 $airy integrate $small --bins 50 -o g.h5 --resume; echo $?
-$airy integrate $small --bins 50 -o g.h5 --resume --json | tr -d ' \n'; echo
+$airy integrate $small --bins 50 -o g.h5 --resume --json 2>/dev/null | tr -d ' \n'; echo
 $airy integrate $small --bins 60 -o g.h5 --resume; echo $?
 echo other >h.h5 && $airy integrate $small -o h.h5 --resume; echo $?
 $airy integrate $small --bins 50 -o g.h5; echo $?

@@ -50,6 +50,8 @@ try 'a geometry is no stack' 1 integrate g.poni -o o.h5
 try 'a table of several patterns is not compared' 2 diff table.xy table.xy
 try 'a table of several patterns is not drawn' 1 plot table.xy -o table.png
 try 'a configuration that is no JSON is refused' 1 integrate $small --config text.json -o o.h5
+echo '{"command": "integrate", "options": ["--bins=9"], "options": []}' >twice.json
+try 'a configuration that has a key twice is refused' 1 integrate $small --config twice.json -o o.h5
 expect 'nothing is written'
 set -- o.* no/* *.partial
 [ "$*" = 'o.* no/* *.partial' ] || { echo "written: $*"; code=3; }

@@ -19,7 +19,10 @@ try 2 bench integrate --poni x.poni
 try 2 bench decode $small --table --json
 try 2 tune --show --table --json
 try 0 convert d.npy -o=f.npy --threads 2
-try 0 diff d.npy f.npy --threads 1 --force --json
+try 0 diff d.npy f.npy --threads 1 --json
+try 2 diff d.npy f.npy --force
+try 2 sky d.npy --pixels 0,0 --force
+try 2 devices --force
 try 0 simulate --help
 try 0 help simulate
 $airy diff --help | grep -c -e --device -e --threads
