@@ -232,8 +232,9 @@ typedef struct airy_job_hooks {
     /** Called on a thread of the job, never on two at once; false cancels the job. Of a run that
      * was started, see airy_job_next. */
     airy_progress_fn progress;
-    /** Called on the thread inside airy_job_run. NULL: messages go to the log (log.h). A word
-     * "NAME=VALUE" in a message is a parameter and a value that it may have. */
+    /** Called on the thread inside airy_job_run, with a stream as input on a thread of the job, never
+     * on two at once. NULL: messages go to the log (log.h). A word "NAME=VALUE" in a message is a
+     * parameter and a value that it may have. */
     airy_log_fn message;
     /** Called on a thread of the job, never on two at once. Jobs without rows have no events. */
     airy_job_event_fn event;

@@ -47,6 +47,17 @@ AIRY_API airy_status airy_stream_keys_make(char public_key[AIRY_STREAM_KEY_BYTES
 AIRY_API airy_status airy_stream_key_public(char public_key[AIRY_STREAM_KEY_BYTES],
                                             const char *secret_key);
 
+/**
+ * Make a new pair of keys and write NAME.key, the secret key, which only its owner may read, and
+ * NAME.pub, the public key. Files that are there already stay.
+ *
+ * @param public_key  out; may be NULL
+ * Errors: AIRY_ERR_EXISTS (one of the files is there), AIRY_ERR_IO, AIRY_ERR_PARAM (a name that is too
+ *         long), those of airy_stream_keys_make.
+ */
+AIRY_API airy_status airy_stream_keys_write(const char *name,
+                                            char public_key[AIRY_STREAM_KEY_BYTES]);
+
 /** Files of keys, as `airy keys` writes them: a key a line; lines that begin with "# " are comments.
  * Zeroed members are not given. */
 typedef struct airy_stream_key_files {

@@ -1,4 +1,5 @@
 /* The job integrate of a detector's stream: its events and files beside those of the same frames. */
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,7 @@ static void *run_detector(void *user)
 struct got {
     size_t begins, rows, lost, ends, seen[FRAMES], failed_rows;
     size_t stop_after; /* rows; 0: never */
+    bool started;      /* by airy_job_start */
     uint64_t series;
     float intensity[CELLS], sem[CELLS];
     double radial[RUN_BINS];
@@ -134,6 +136,20 @@ static airy_job *open_job(struct check *c, const char *stack, const airy_job_hoo
     return job;
 }
 
+/* Events come on a thread of the job, or, where the run is started, by airy_job_next. */
+static airy_status run(airy_job *job, bool started)
+{
+    const airy_job_event *event = NULL;
+    if (!started)
+        return airy_job_run(job);
+    airy_status status = airy_job_start(job);
+    if (status != AIRY_OK)
+        return status;
+    while ((status = airy_job_next(job, &event, INFINITY)) == AIRY_OK && event)
+        ;
+    return status == AIRY_OK ? airy_job_finish(job) : status;
+}
+
 /* Run the job, given pairs of names and values, while the detector sends. */
 static airy_status play(struct check *c, struct detector *d, struct got *g, airy_job **job,
                         const char *const (*values)[2])
@@ -147,7 +163,7 @@ static airy_status play(struct check *c, struct detector *d, struct got *g, airy
     for (size_t i = 0; values && values[i][0]; i++)
         CHECK_OK(c, airy_job_set(*job, values[i][0], values[i][1]));
     CHECK(c, pthread_create(&d->thread, NULL, run_detector, d) == 0);
-    const airy_status status = airy_job_run(*job);
+    const airy_status status = run(*job, g->started);
     airy_error error;
     airy_error_get(&error);
     pthread_join(d->thread, NULL);
@@ -182,16 +198,16 @@ static void compare_rows(struct check *c, const struct detector *d, const struct
     airy_job_destroy(&job);
 }
 
-static void check_events(struct check *c)
+static void check_events(struct check *c, bool started)
 {
     static const char *const one[][2] = {{"series", "1"}, {NULL, NULL}};
-    if (!check_case(c, "job_live_events"))
+    if (!check_case(c, "job_live_%s", started ? "started" : "events"))
         return;
     struct detector d = {
         .frames = check_run_frames(c, FRAMES), .series = 1, .left_out = FRAMES, .ends = true};
     struct got *g = check_alloc(c, sizeof(*g));
     airy_job *job = NULL;
-    memset(g, 0, sizeof(*g));
+    *g = (struct got){.started = started};
     CHECK_OK(c, play(c, &d, g, &job, one));
     CHECK(c, g->begins == 1 && g->rows == FRAMES && g->lost == 0 && g->ends == 1);
     CHECK(c, g->failed_rows == 0 && g->series == 7 && g->status == AIRY_OK && !*g->errors);
@@ -220,7 +236,7 @@ static void check_files(struct check *c)
                *output = check_run_path(c, "run_{series}.h5");
     const char *const values[][2] = {{"series", "2"}, {"output", output}, {NULL, NULL}};
     airy_job *job = NULL, *plain = open_job(c, stack, NULL);
-    memset(g, 0, sizeof(*g));
+    *g = (struct got){.started = false};
     check_run_stack(c, stack, d.frames, FRAMES, FRAMES, SOUND);
     CHECK_OK(c, airy_job_set(plain, "output", want));
     CHECK_OK(c, airy_job_run(plain));
@@ -251,19 +267,19 @@ static void check_failures(struct check *c)
     struct got *g = check_alloc(c, sizeof(*g));
     airy_job *job = NULL;
     double value;
-    memset(g, 0, sizeof(*g));
+    *g = (struct got){.started = false};
     CHECK_FAILS(c, play(c, &d, g, &job, one), AIRY_ERR_INCOMPLETE, "series 7 is not complete");
     CHECK(c, g->rows == FRAMES - 1 && g->ends == 1 && g->status == AIRY_ERR_INCOMPLETE);
     CHECK(c, strstr(g->json, "\"lost\":1") && strstr(g->json, "\"failure\":") && !*g->errors);
     CHECK(c, airy_job_get_number(job, "series", &value) == AIRY_ERR_NOT_FOUND);
     airy_job_destroy(&job);
-    memset(g, 0, sizeof(*g));
+    *g = (struct got){.started = false};
     d.ends = true;
     CHECK(c, play(c, &d, g, &job, skip) == AIRY_PARTLY && g->status == AIRY_PARTLY);
     CHECK(c, g->rows == FRAMES - 1 && g->lost == 1 && g->seen[4] == 0);
     check_number(c, job, "lost", 1);
     airy_job_destroy(&job);
-    memset(g, 0, sizeof(*g));
+    *g = (struct got){.started = false};
     d.series = 2;
     d.announced = FRAMES + 1;
     d.left_out = FRAMES;
@@ -271,7 +287,7 @@ static void check_failures(struct check *c)
     CHECK(c, strstr(g->errors, "series 7: the start message announces 10 images") != NULL);
     CHECK(c, g->begins == 1 && g->ends == 2 && g->rows == FRAMES && g->series == 8);
     airy_job_destroy(&job);
-    memset(g, 0, sizeof(*g));
+    *g = (struct got){.started = false};
     d.series = 1;
     d.announced = 0;
     g->stop_after = 2;
@@ -323,7 +339,8 @@ static void check_refused(struct check *c)
 
 void check_job_live(struct check *c)
 {
-    check_events(c);
+    check_events(c, false);
+    check_events(c, true);
     check_files(c);
     check_failures(c);
     check_refused(c);

@@ -25,6 +25,7 @@ struct receiver {
     uint16_t pixels[FRAMES][PIXELS]; /* image `id % FRAMES` */
     size_t images, wrong;
     airy_stream_start_message start;
+    const airy_stream_keys *keys;
     bool ended;
     size_t steps, stop_at; /* calls of the progress hook; done images that it stops the job at; 0 */
 };
@@ -83,9 +84,10 @@ static void *receive(void *user)
                                          .image = take_image,
                                          .end = take_end,
                                          .stop = is_over};
+    const airy_stream_receiver_params params = {
+        .endpoints = endpoints, .count = 1, .keys = r->keys};
     airy_stream_receiver *receiver = NULL;
-    if (airy_stream_receiver_create(&receiver, &(airy_stream_receiver_params){
-                                                   .endpoints = endpoints, .count = 1}) == AIRY_OK)
+    if (airy_stream_receiver_create(&receiver, &params) == AIRY_OK)
         (void)airy_stream_serve(receiver, &handler);
     airy_stream_receiver_destroy(&receiver);
     return NULL;
@@ -210,6 +212,46 @@ static void check_chosen(struct check *c)
     CHECK(c, memcmp(r->pixels[4], pixels + 2 * (size_t)PIXELS, BYTES) == 0);
 }
 
+static const char *path_of(char path[512], const char *folder, const char *name)
+{
+    snprintf(path, 512, "%.480s/%s", folder, name);
+    return path;
+}
+
+/* Both sides have keys from files, which are never overwritten. */
+static void check_encrypted(struct check *c)
+{
+    char path[512], key[AIRY_STREAM_KEY_BYTES], secret[512], server[512];
+    if (!check_case(c, "job_stream_encrypted"))
+        return;
+    const char *folder = check_tmp(c);
+    if (airy_stream_keys_write(path_of(path, folder, "det"), key) == AIRY_ERR_UNSUPPORTED) {
+        check_skip(c, "%s", airy_last_error());
+        return;
+    }
+    CHECK_COUNT(c, strlen(key), AIRY_STREAM_KEY_BYTES - 1);
+    CHECK_FAILS(c, airy_stream_keys_write(path, NULL), AIRY_ERR_EXISTS, "det.pub' is there");
+    CHECK_OK(c, airy_stream_keys_write(path_of(path, folder, "rec"), NULL));
+    CHECK_FAILS(c, airy_stream_keys_write(path_of(path, folder, "none/rec"), NULL), AIRY_ERR_IO,
+                "cannot write");
+    const airy_stream_key_files files = {.secret = path_of(secret, folder, "rec.key"),
+                                         .server = path_of(server, folder, "det.pub")};
+    airy_stream_keys *keys = NULL;
+    CHECK_OK(c, airy_stream_keys_read(&keys, &files));
+    CHECK(c, keys && keys->server && strcmp(keys->server, key) == 0);
+    struct receiver *r = check_alloc(c, sizeof(*r));
+    const uint16_t *pixels = make_pixels(c);
+    airy_job *job = open_job(r, c, pixels);
+    r->keys = keys;
+    CHECK_OK(c, airy_job_set(job, "curve-key", path_of(path, folder, "det.key")));
+    CHECK_OK(c, airy_job_set(job, "curve-allow", path_of(path, folder, "rec.pub")));
+    CHECK_OK(c, airy_job_run(job));
+    close_job(r, job);
+    airy_stream_keys_free(&keys);
+    CHECK_COUNT(c, r->images, FRAMES);
+    CHECK(c, memcmp(r->pixels, pixels, FRAMES * BYTES) == 0);
+}
+
 /* What was sent stays sent. */
 static void check_stopped(struct check *c)
 {
@@ -293,6 +335,7 @@ void check_job_stream(struct check *c)
     check_played(c, "bslz4", true);
     check_played(c, "lz4", false);
     check_chosen(c);
+    check_encrypted(c);
     check_stopped(c);
     check_refused(c);
 }

@@ -62,6 +62,7 @@ static airy_status serve(struct airy_service *s, airy_stream_receiver *receiver)
                                          .max_images = v->max_images,
                                          .idle = wanted < SIZE_MAX && !patient ? v->timeout : 0,
                                          .timeout = v->timeout == 0 ? HUGE_VAL : v->timeout};
+    (void)airy_series_step(s, 0, 0); /* the devices are open */
     airy_series_say(s, AIRY_LOG_WARN, "listening to %s%s", inputs->items[0],
                     inputs->count > 1 ? " and others" : "");
     s->silent_ns = airy_clock_ns();

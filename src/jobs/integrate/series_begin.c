@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "jobs/image_group.h"
 #include "jobs/integrate/resume.h"
+#include "jobs/integrate/rows_events.h"
 #include "jobs/integrate/series_service.h"
 
 /* "run_{series}.h5" with its number. */
@@ -137,24 +138,17 @@ static void on_pattern(void *user, const airy_live_pattern *p)
                                         .stats = p->stats,
                                         .status = p->status,
                                         .message = p->message};
+    char text[AIRY_ERROR_TEXT];
+    airy_live_pattern row = *p;
     if (s->publisher)
         (void)airy_publisher_send(s->publisher, &out);
-    if (!airy_job_takes(s->job, AIRY_JOB_EVENT_ROW))
-        return;
-    char text[AIRY_ERROR_TEXT];
-    snprintf(text, sizeof(text), "%s", p->message ? p->message : "");
-    airy_series_one_line(text);
-    const bool lost = p->status == AIRY_ERR_NOT_FOUND;
-    airy_job_event event = s->axes;
-    event.kind = lost ? AIRY_JOB_EVENT_LOST : AIRY_JOB_EVENT_ROW;
-    event.status = p->status;
-    event.row = (size_t)p->number;
-    event.frame = frame;
-    event.intensity = lost ? NULL : p->intensity;
-    event.std = lost ? NULL : p->std;
-    event.sem = lost ? NULL : p->sem;
-    event.text = text;
-    airy_series_emit(s, &event);
+    if (p->message) {
+        snprintf(text, sizeof(text), "%s", p->message);
+        airy_series_one_line(text);
+        row.message = text;
+    }
+    if (!airy_integration_live_row(it, s->id, (size_t)p->number, frame, &row))
+        atomic_store(&s->stopped, true);
 }
 
 /* To those who take events and who subscribe. */
@@ -163,21 +157,13 @@ static airy_status announce(struct airy_service *s, const airy_stream_message *m
     airy_integrator_info matrix;
     airy_integrator *const integrator = s->it->integrators[0];
     AIRY_TRY(airy_integrator_get_info(integrator, &matrix));
-    s->axes = (airy_job_event){.kind = AIRY_JOB_EVENT_SERIES_BEGINS,
-                               .series = m->series_id,
-                               .unit = airy_unit_name(s->it->params.unit),
-                               .radial = airy_integrator_radial(integrator),
-                               .radial_bins = matrix.radial_bins,
-                               .azimuth_bins = matrix.azimuth_bins,
-                               .text = ""};
-    airy_job_event event = s->axes;
-    event.frames = s->it->frames;
-    airy_series_emit(s, &event);
+    if (!airy_integration_begins(s->it, m->series_id, s->it->frames))
+        atomic_store(&s->stopped, true);
     const airy_publisher_series series = {.series_id = m->series_id,
                                           .unique_id = m->unique_id,
                                           .number_of_images = s->it->info.frames,
-                                          .unit = s->axes.unit,
-                                          .radial = s->axes.radial,
+                                          .unit = airy_unit_name(s->it->params.unit),
+                                          .radial = airy_integrator_radial(integrator),
                                           .bins = matrix.radial_bins,
                                           .azimuthal = airy_integrator_azimuth(integrator),
                                           .azimuth_bins = matrix.azimuth_bins};
@@ -279,6 +265,7 @@ airy_status airy_series_start(void *user, const airy_stream_message *m)
     const uint64_t start = airy_clock_ns();
     s->said = s->complete = false;
     s->why[0] = s->path[0] = 0;
+    s->id = m->series_id;
     s->dtype_said = m->start.has_dtype;
     s->channels_said = m->start.channels > 0;
     atomic_store(&s->heard, true);

@@ -54,14 +54,6 @@ bool airy_series_is_cancelled(struct airy_service *s)
     return atomic_load(&s->stopped);
 }
 
-void airy_series_emit(struct airy_service *s, airy_job_event *event)
-{
-    event->text = event->text ? event->text : "";
-    event->unit = event->unit ? event->unit : "";
-    if (!airy_job_emit(s->job, event))
-        atomic_store(&s->stopped, true);
-}
-
 size_t airy_series_wanted(const struct airy_service *s)
 {
     const size_t given = s->v->series.series;

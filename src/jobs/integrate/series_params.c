@@ -164,7 +164,7 @@ airy_status airy_integration_check_live(const airy_job *job)
     AIRY_TRY(check_others(job));
     AIRY_TRY(check_output(v));
     AIRY_FAIL_ON_IF(s->bind && s->sockets > 1, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s: the sender decides how often it connects; leave out sockets", "bind");
+                    "%s: the sender decides how often it connects; leave out sockets=N", "bind");
     AIRY_TRY(airy_job_check_curve(&s->curve, !s->bind, s->bind || s->publish));
     return check_addresses(v);
 }

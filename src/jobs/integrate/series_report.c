@@ -129,12 +129,14 @@ airy_status airy_series_report(struct airy_service *s, const struct airy_series_
         print_sentence(sentence, o, file);
     AIRY_TRY(airy_job_print_json(s->complete ? make_complete(sentence, s) : make_json(s, o, file),
                                  &text));
-    airy_job_event event = {.kind = AIRY_JOB_EVENT_SERIES_ENDS,
-                            .status = o->status,
-                            .series = o->series->id,
-                            .text = sentence,
-                            .json = text};
-    airy_series_emit(s, &event);
+    const airy_job_event event = {.kind = AIRY_JOB_EVENT_SERIES_ENDS,
+                                  .unit = "",
+                                  .status = o->status,
+                                  .series = o->series->id,
+                                  .text = sentence,
+                                  .json = text};
+    if (!airy_job_emit(s->job, &event))
+        atomic_store(&s->stopped, true);
     free(text);
     return AIRY_OK;
 }

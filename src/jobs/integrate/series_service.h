@@ -57,7 +57,7 @@ struct airy_service {
     char why[AIRY_ERROR_TEXT + AIRY_HINT_TEXT + 2]; /* sentence of its failure, or "" */
     size_t done_before; /* complete: rows that an earlier run has made, and bad ones */
     size_t bad_before;
-    airy_job_event axes; /* of its events */
+    uint64_t id;
     airy_live *live;
     airy_stream_pixels kind; /* what images of the run are like; stays for the next series */
     bool has_kind;
@@ -81,8 +81,6 @@ bool airy_series_step(void *service, size_t done, size_t total);
 void airy_series_message(void *service, airy_log_level level, const char *text);
 /* Ask the progress hook where nothing else does, and whether the run is cancelled. */
 bool airy_series_is_cancelled(struct airy_service *s);
-/* Report an event. */
-void airy_series_emit(struct airy_service *s, airy_job_event *event);
 /* SIZE_MAX: until the run is cancelled. */
 size_t airy_series_wanted(const struct airy_service *s);
 /* What a hint suggests, with words NAME=VALUE; "": nothing. */

@@ -205,7 +205,7 @@ airy_status airy_play_keep_images(struct airy_play_source *s)
                         .lock = PTHREAD_MUTEX_INITIALIZER,
                         .step = PTHREAD_MUTEX_INITIALIZER};
     airy_pool *pool = NULL;
-    AIRY_TRY(airy_memory_calloc((void **)&s->kept, s->images, sizeof(s->kept[0]), "images"));
+    AIRY_TRY(airy_memory_calloc((void **)&s->kept, s->images, sizeof(void *), "images"));
     AIRY_TRY(airy_pool_create(&pool, (unsigned)s->v->threads));
     const airy_status status = keep_all(&k, pool);
     airy_pool_destroy(&pool);
