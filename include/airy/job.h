@@ -117,6 +117,7 @@ typedef struct airy_parameter {
     bool array;      /**< of PATH: an array in memory may stand for the file (airy_job_set_array) */
     bool any;        /**< of REAL: "nan" and "inf" are values, which are strings in JSON */
     uint32_t dtypes; /**< of an image that is written: bit 1 << AIRY_DTYPE_U8 and so on; 0: any */
+    const char *alias; /**< an older name, which is still taken; NULL: none */
 } airy_parameter;
 
 /** The kind of a result. */

@@ -316,11 +316,8 @@ static airy_status put_texts(const struct conversion *c, const char *dtype)
 
 static void put_shape(const struct conversion *c, const size_t *shape, int ndim, const char *dtype)
 {
-    double lengths[AIRY_MAX_DIMS];
     char text[AIRY_SHAPE_TEXT];
-    for (int i = 0; i < ndim; i++)
-        lengths[i] = (double)shape[i];
-    airy_job_put_numbers(c->job, "shape", lengths, (size_t)ndim);
+    airy_job_put_shape(c->job, "shape", shape, ndim);
     airy_job_sum_up(c->job, "%s %s", airy_shape_text(text, shape, ndim), dtype);
 }
 

@@ -126,22 +126,14 @@ airy_status airy_filter_check_reach(const char *parameter, const struct airy_job
 }
 
 /* "3 x 4", and the lengths as numbers. */
-static void put_shape(char text[AIRY_SHAPE_TEXT], airy_job *job, const char *result,
-                      const size_t *shape, int ndim)
-{
-    double lengths[AIRY_MAX_DIMS];
-    for (int i = 0; i < ndim; i++)
-        lengths[i] = (double)shape[i];
-    airy_shape_text(text, shape, ndim);
-    airy_job_put_numbers(job, result, lengths, (size_t)ndim);
-}
-
 void airy_filter_put_plan(airy_job *job, const airy_tile_plan *plan, bool only,
                           const char *sentence)
 {
     char tile[AIRY_SHAPE_TEXT], all[AIRY_SHAPE_TEXT], first[128], copied[32] = "nothing";
-    put_shape(all, job, "shape", plan->shape, plan->ndim);
-    put_shape(tile, job, "tile", plan->tile, plan->ndim);
+    airy_shape_text(all, plan->shape, plan->ndim);
+    airy_shape_text(tile, plan->tile, plan->ndim);
+    airy_job_put_shape(job, "shape", plan->shape, plan->ndim);
+    airy_job_put_shape(job, "tile", plan->tile, plan->ndim);
     airy_job_put_number(job, "tiles", (double)plan->tiles);
     airy_job_put_number(job, "device_bytes", (double)plan->device_bytes);
     airy_job_put_number(job, "copied_bytes", (double)plan->copied_bytes);

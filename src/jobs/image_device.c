@@ -332,17 +332,14 @@ static airy_status put_facts(const struct airy_job_image *d, const airy_image *i
                              const struct airy_image_output *output)
 {
     const char *dtype = airy_dtype_name(image->dtype);
-    double shape[AIRY_MAX_DIMS];
     char text[AIRY_SHAPE_TEXT];
     if (!airy_job_gives(d->job, "shape"))
         return AIRY_OK;
-    for (int i = 0; i < image->ndim; i++)
-        shape[i] = (double)image->shape[i];
     if (output->path)
         AIRY_TRY(airy_job_put_text(d->job, "output", output->path));
     if (airy_job_gives(d->job, "dtype"))
         AIRY_TRY(airy_job_put_text(d->job, "dtype", dtype));
-    airy_job_put_numbers(d->job, "shape", shape, (size_t)image->ndim);
+    airy_job_put_shape(d->job, "shape", image->shape, image->ndim);
     airy_job_sum_up(d->job, "%s, %s", airy_shape_text(text, image->shape, image->ndim), dtype);
     return AIRY_OK;
 }

@@ -11,22 +11,30 @@
 #include "base/number.h"
 #include "base/word.h"
 #include "io/file/json_error.h"
+#include "io/file/plain_file.h"
 
 enum { NOT_THERE = -1 };
 
 static int find_row(const airy_job *job, const char *name)
 {
     for (size_t i = 0; i < job->row_count; i++)
-        if (strcmp(job->rows[i]->p.name, name) == 0)
+        if (strcmp(job->rows[i]->p.name, name) == 0 ||
+            (job->rows[i]->p.alias && strcmp(job->rows[i]->p.alias, name) == 0))
             return (int)i;
     return NOT_THERE;
 }
 
 static airy_status unknown_parameter(const airy_job *job, const char *name)
 {
+    enum { MOST_LISTED = 24 };
     const char *names[AIRY_JOB_ROWS];
     for (size_t i = 0; i < job->row_count; i++)
         names[i] = job->rows[i]->p.name;
+    const bool is_long = job->row_count > MOST_LISTED &&
+                         !airy_suggest_word(name, names, job->row_count);
+    if (is_long)
+        return airy_fail_on(AIRY_ERR_NOT_FOUND, AIRY_SUBJECT_PARAMETER,
+                            "job %s: parameter '%.64s' is unknown", job->kind->name, name);
     (void)airy_unknown_word("parameter", name, names, job->row_count);
     return airy_about(
         AIRY_SUBJECT_PARAMETER, name,
@@ -443,9 +451,12 @@ airy_status airy_job_set_json(airy_job *job, const char *text)
 }
 
 /* Whether results store a parameter: it decides their values or rows, or what stands beside them. */
-static bool is_stored(const airy_parameter *p)
+static bool is_stored(const airy_job *job, const airy_parameter *p)
 {
     const bool is_file = p->role == AIRY_ROLE_INPUT && p->type != AIRY_PARAMETER_WORD;
+    for (const struct airy_job_row *row = job->kind->replayed; row && row->p.name; row++)
+        if (&row->p == p)
+            return false;
     return !is_file && p->affects != AIRY_AFFECTS_HOW && p->affects != AIRY_AFFECTS_WHERE;
 }
 
@@ -458,7 +469,7 @@ static airy_status set_word(airy_job *job, const json_t *word, struct replaced *
     snprintf(name, sizeof(name), "%.*s", (int)length, length ? text + 2 : "");
     const int row = length < sizeof(name) ? find_row(job, name) : NOT_THERE;
     const airy_parameter *p = row == NOT_THERE ? NULL : &job->rows[row]->p;
-    AIRY_FAIL_IF(!p || !is_stored(p) || (p->type == AIRY_PARAMETER_FLAG) == !!text[2 + length],
+    AIRY_FAIL_IF(!p || !is_stored(job, p) || (p->type == AIRY_PARAMETER_FLAG) == !!text[2 + length],
                  AIRY_ERR_FORMAT,
                  "the configuration has '%.128s', which no result of job %s stores",
                  given ? text : "no text", job->kind->name);
@@ -655,6 +666,15 @@ static airy_status open_kind(airy_job *job)
     return job->kind->open(job, job->state);
 }
 
+static airy_status run_state(airy_job *job)
+{
+    struct airy_held_files held;
+    if (!job->kind->together)
+        return job->kind->run(job, job->state);
+    airy_files_hold(&held);
+    return airy_files_let_go(&held, job->kind->run(job, job->state));
+}
+
 /* The run, after which all is closed; the record of a failure outlives that. */
 static airy_status run_kind(airy_job *job)
 {
@@ -663,7 +683,7 @@ static airy_status run_kind(airy_job *job)
     if (status == AIRY_OK && !job->state)
         status = airy_memory_calloc(&job->state, 1, job->kind->state_size, "a job");
     if (status == AIRY_OK)
-        status = job->kind->run(job, job->state);
+        status = run_state(job);
     if (status < AIRY_OK)
         (void)airy_error_first(&error, status);
     close_state(job);

@@ -93,6 +93,7 @@ struct airy_job_kind {
     airy_status (*check)(airy_job *job); /* NULL: nothing but what the rows say */
     /* Take over the geometry of a result, or of none (NULL). The member NULL: its results have none. */
     airy_status (*replay)(airy_job *job, const char *geometry);
+    const struct airy_job_row *replayed; /* which stands for these rows, which no result stores */
     /*
      * state: what is open, zeroed before the first of these. `open` opens the inputs, computes what
      * nobody has set and fills the plan; NULL: the job has no such stage. `close` comes after the
@@ -101,11 +102,14 @@ struct airy_job_kind {
     airy_status (*open)(airy_job *job, void *state);
     airy_status (*run)(airy_job *job, void *state);
     void (*close)(void *state);
+    bool together; /* its outputs get their names when all of them are written */
 };
 
 /* The row at a place of a kind, and its group; NULL: there are no more. */
 const struct airy_job_row *airy_job_row_at(const struct airy_job_kind *kind, size_t index,
                                            const struct airy_job_group **group);
+/* airy_job_check of a job, also of one that runs, on its thread. */
+airy_status airy_job_check_values(airy_job *job);
 /* airy_job_create of a description. */
 airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy_context *context,
                           const airy_job_hooks *hooks);
@@ -226,6 +230,8 @@ void airy_job_put_array(airy_job *job, const char *result, const airy_host_view 
 void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count);
 void airy_job_put_number(airy_job *job, const char *result, double value);
 /* text NULL: there is none, which is null in JSON. */
+/* The lengths of AIRY_MAX_DIMS axes at most. */
+void airy_job_put_shape(airy_job *job, const char *result, const size_t *shape, int ndim);
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text);
 /* Hand over JSON, whose reference is the job's from then on; NULL: memory was short. */
 airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json);

@@ -52,6 +52,14 @@ void airy_job_put_number(airy_job *job, const char *result, double value)
     airy_job_put_numbers(job, result, &value, 1);
 }
 
+void airy_job_put_shape(airy_job *job, const char *result, const size_t *shape, int ndim)
+{
+    double lengths[AIRY_MAX_DIMS];
+    for (int i = 0; i < ndim; i++)
+        lengths[i] = (double)shape[i];
+    airy_job_put_numbers(job, result, lengths, (size_t)ndim);
+}
+
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text)
 {
     char *copy = text ? strdup(text) : NULL;

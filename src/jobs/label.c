@@ -569,4 +569,5 @@ const struct airy_job_kind airy_job_label = {
     .check = check,
     .run = run,
     .close = close_label,
+    .together = true,
 };

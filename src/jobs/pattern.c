@@ -71,6 +71,7 @@ const struct airy_job_row airy_pattern_rows[] = {
      offsetof(struct airy_pattern_values, bins),
      &bins_record},
     {{.name = "unit",
+      .alias = "radial",
       .type = AIRY_PARAMETER_RECORD,
       .argument = "UNIT",
       .fallback = "q_nm^-1",

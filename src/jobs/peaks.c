@@ -510,6 +510,7 @@ const struct airy_job_kind airy_job_peaks = {
     .values_size = sizeof(struct values),
     .state_size = sizeof(struct search),
     .replay = replay,
+    .replayed = airy_geometry_rows,
     .check = check,
     .open = open_search,
     .run = run,

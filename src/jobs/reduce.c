@@ -270,11 +270,10 @@ static void put_results(struct reduction *r)
 {
     airy_job *job = r->job;
     const airy_image *image = &r->image;
-    const double shape[2] = {(double)image->shape[0], (double)image->shape[1]};
     const char *by = kinds[r->v->by], *dtype = airy_dtype_name(image->dtype);
     airy_job_put_number(job, "frames", (double)r->run.taken);
     airy_job_put_number(job, "bad", (double)(r->frames - r->run.taken));
-    airy_job_put_numbers(job, "shape", shape, 2);
+    airy_job_put_shape(job, "shape", image->shape, 2);
     if (r->hot)
         put_hot(r);
     else

@@ -310,4 +310,5 @@ const struct airy_job_kind airy_job_sources = {
     .check = check,
     .run = run,
     .close = close_sources,
+    .together = true,
 };

@@ -61,6 +61,15 @@ static bool is_within(const airy_parameter *p, double value)
     return p->open ? value > p->lo && value < p->hi : value >= p->lo && value <= p->hi;
 }
 
+/* A limit as a person writes it: 1e+12. */
+static const char *limit_text(char text[AIRY_NUMBER_TEXT], double limit)
+{
+    if (fabs(limit) < 1e9)
+        return airy_number_text(text, limit, false);
+    snprintf(text, AIRY_NUMBER_TEXT, "%g", limit);
+    return text;
+}
+
 /* " from 0 to 100", " above 0", or "" without limits. */
 static const char *limits_text(char text[LIMITS], const airy_parameter *p)
 {
@@ -73,13 +82,13 @@ static const char *limits_text(char text[LIMITS], const airy_parameter *p)
                              p->open  ? " above %s"
                              : has_hi ? " from %s"
                                       : " from %s on",
-                             airy_number_text(lo, p->lo, false));
+                             limit_text(lo, p->lo));
     if (has_hi)
         snprintf(text + n, LIMITS - n, "%s %s %s", has_lo && p->open ? " and" : "",
                  p->open  ? "below"
                  : has_lo ? "to"
                           : "up to",
-                 airy_number_text(hi, p->hi, false));
+                 limit_text(hi, p->hi));
     return text;
 }
 
@@ -129,24 +138,27 @@ static const char *expect_real(const airy_parameter *p, void *field, const char 
     return NULL;
 }
 
-/* "expected one number above 0, or two with a comma between" */
+/* "expected F[,DEG]: one number above 0, or two with a comma between" */
 static const char *expect_numbers(char why[WHY], const airy_parameter *p)
 {
     const char *comma = p->most > 2 ? "commas" : "a comma";
     char limits[LIMITS];
     limits_text(limits, p);
+    size_t n = (size_t)snprintf(why, WHY, "expected ");
+    if (p->argument && p->most > 1)
+        n += (size_t)snprintf(why + n, WHY - n, "%s: ", p->argument);
+    char *end = why + n;
+    const size_t room = WHY - n;
     if (p->least == p->most && p->most == 1)
-        snprintf(why, WHY, "expected a number%s", limits);
+        snprintf(end, room, "a number%s", limits);
     else if (p->least == p->most)
-        snprintf(why, WHY, "expected %zu numbers%s with %s between", p->most, limits, comma);
+        snprintf(end, room, "%zu numbers%s with %s between", p->most, limits, comma);
     else if (p->least == 1 && p->most == 2)
-        snprintf(why, WHY, "expected one number%s, or two with a comma between", limits);
+        snprintf(end, room, "one number%s, or two with a comma between", limits);
     else if (p->least == 1)
-        snprintf(why, WHY, "expected one number%s, or up to %zu with commas between", limits,
-                 p->most);
+        snprintf(end, room, "one number%s, or up to %zu with commas between", limits, p->most);
     else
-        snprintf(why, WHY, "expected %zu to %zu numbers%s with commas between", p->least, p->most,
-                 limits);
+        snprintf(end, room, "%zu to %zu numbers%s with commas between", p->least, p->most, limits);
     return why;
 }
 
@@ -229,7 +241,8 @@ static const char *expect_shape(const airy_parameter *p, void *field, const char
     if (is_limited(p))
         snprintf(why, WHY, "expected NxM, each from %.0f to %.0f, such as 2x2", lo, hi);
     else
-        snprintf(why, WHY, "expected HEIGHTxWIDTH, such as 1024x2048");
+        snprintf(why, WHY, "expected %s, two whole numbers above 0, such as 1024x2048",
+                 p->argument ? p->argument : "HEIGHTxWIDTH");
     if (n >= sizeof(first) || !text[n])
         return why;
     memcpy(first, text, n);
@@ -341,54 +354,51 @@ static airy_status add_item(const struct airy_job_row *row, void *field, const c
     return status == AIRY_OK ? add_text(row, field, text) : status;
 }
 
+/* What was expected of a value that no memory belongs to, or NULL where the field is filled. */
+static const char *expect_value(const struct airy_job_row *row, void *field, const char *text,
+                                char why[WHY])
+{
+    const airy_parameter *p = &row->p;
+    switch (p->type) {
+    case AIRY_PARAMETER_FLAG:
+        return expect_flag(field, text);
+    case AIRY_PARAMETER_WHOLE:
+        return expect_whole(p, field, text, why);
+    case AIRY_PARAMETER_SEED:
+        return parse_whole(field, text) ? NULL
+                                        : "expected a whole number from 0 to 18446744073709551615";
+    case AIRY_PARAMETER_BYTES:
+        return expect_bytes(p, field, text, why);
+    case AIRY_PARAMETER_REAL:
+        return expect_real(p, field, text, why);
+    case AIRY_PARAMETER_TUPLE:
+        return expect_tuple(p, field, text, why);
+    case AIRY_PARAMETER_RANGE:
+        return expect_range(field, text);
+    case AIRY_PARAMETER_SHAPE:
+        return expect_shape(p, field, text, why);
+    case AIRY_PARAMETER_RECORD:
+        return row->record->parse(field, text);
+    case AIRY_PARAMETER_WORD:
+        return expect_word(p, field, text, why);
+    case AIRY_PARAMETER_DTYPE:
+        return expect_dtype(p, field, text, why);
+    default:
+        return *text ? NULL : "expected a text that is not empty";
+    }
+}
+
 airy_status airy_value_parse(const struct airy_job_row *row, void *field, const char *text)
 {
     const airy_parameter *p = &row->p;
+    const bool is_text = p->type == AIRY_PARAMETER_TEXT || p->type == AIRY_PARAMETER_PATH;
     char why[WHY];
-    const char *expected = NULL;
-    if (p->list && p->type != AIRY_PARAMETER_TEXT && p->type != AIRY_PARAMETER_PATH)
+    if (p->list && !is_text)
         return add_item(row, field, text);
-    switch (p->type) {
-    case AIRY_PARAMETER_FLAG:
-        expected = expect_flag(field, text);
-        break;
-    case AIRY_PARAMETER_WHOLE:
-        expected = expect_whole(p, field, text, why);
-        break;
-    case AIRY_PARAMETER_SEED:
-        if (!parse_whole(field, text))
-            expected = "expected a whole number from 0 to 18446744073709551615";
-        break;
-    case AIRY_PARAMETER_BYTES:
-        expected = expect_bytes(p, field, text, why);
-        break;
-    case AIRY_PARAMETER_REAL:
-        expected = expect_real(p, field, text, why);
-        break;
-    case AIRY_PARAMETER_TUPLE:
-        expected = expect_tuple(p, field, text, why);
-        break;
-    case AIRY_PARAMETER_RANGE:
-        expected = expect_range(field, text);
-        break;
-    case AIRY_PARAMETER_SHAPE:
-        expected = expect_shape(p, field, text, why);
-        break;
-    case AIRY_PARAMETER_RECORD:
-        expected = row->record->parse(field, text);
-        break;
-    case AIRY_PARAMETER_WORD:
-        expected = expect_word(p, field, text, why);
-        break;
-    case AIRY_PARAMETER_DTYPE:
-        expected = expect_dtype(p, field, text, why);
-        break;
-    default:
-        if (*text)
-            return add_text(row, field, text);
-        expected = "expected a text that is not empty";
-    }
-    return expected ? fail_expected(p, text, expected) : AIRY_OK;
+    const char *expected = expect_value(row, field, text, why);
+    if (expected)
+        return fail_expected(p, text, expected);
+    return is_text ? add_text(row, field, text) : AIRY_OK;
 }
 
 /* In the shortest form: "5", "0:3", "2:", "2::3", "2:9:3". */
@@ -445,53 +455,50 @@ static airy_status join_list(const struct airy_job_list *list, char **text)
     return AIRY_OK;
 }
 
-airy_status airy_value_text(const struct airy_job_row *row, const void *field, char **text)
+/* The text of a value that is no list: in room, or elsewhere. */
+static const char *print_value(char room[TEXT], const struct airy_job_row *row, const void *field)
 {
     const airy_parameter *p = &row->p;
-    char room[TEXT] = "", number[AIRY_NUMBER_TEXT];
-    const char *from = room;
-    if (p->list)
-        return join_list(field, text);
     switch (p->type) {
     case AIRY_PARAMETER_FLAG:
-        from = *(const bool *)field ? "on" : "off";
-        break;
+        return *(const bool *)field ? "on" : "off";
     case AIRY_PARAMETER_WHOLE:
         if (p->words && *(const size_t *)field == SIZE_MAX)
-            from = p->words[0];
-        else
-            snprintf(room, sizeof(room), "%zu", *(const size_t *)field);
-        break;
+            return p->words[0];
+        snprintf(room, TEXT, "%zu", *(const size_t *)field);
+        return room;
     case AIRY_PARAMETER_SEED:
     case AIRY_PARAMETER_BYTES:
-        snprintf(room, sizeof(room), "%llu", (unsigned long long)*(const uint64_t *)field);
-        break;
+        snprintf(room, TEXT, "%llu", (unsigned long long)*(const uint64_t *)field);
+        return room;
     case AIRY_PARAMETER_REAL:
-        from = airy_number_text(number, *(const double *)field, false);
-        break;
+        return airy_number_text(room, *(const double *)field, false);
     case AIRY_PARAMETER_WORD:
-        from = p->words[*(const int *)field];
-        break;
+        return p->words[*(const int *)field];
     case AIRY_PARAMETER_DTYPE:
-        from = airy_dtype_name(*(const airy_dtype *)field);
-        break;
+        return airy_dtype_name(*(const airy_dtype *)field);
     case AIRY_PARAMETER_TUPLE:
         print_tuple(room, field);
-        break;
+        return room;
     case AIRY_PARAMETER_RANGE:
-        (void)airy_range_text(room, field);
-        break;
+        return airy_range_text(room, field);
     case AIRY_PARAMETER_SHAPE:
-        snprintf(room, sizeof(room), "%zux%zu", ((const size_t *)field)[0],
-                 ((const size_t *)field)[1]);
-        break;
+        snprintf(room, TEXT, "%zux%zu", ((const size_t *)field)[0], ((const size_t *)field)[1]);
+        return room;
     case AIRY_PARAMETER_RECORD:
-        row->record->print(room, sizeof(room), field);
-        break;
+        row->record->print(room, TEXT, field);
+        return room;
     default:
-        from = *(char *const *)field ? *(char *const *)field : "";
+        return *(char *const *)field ? *(char *const *)field : "";
     }
-    *text = strdup(from);
+}
+
+airy_status airy_value_text(const struct airy_job_row *row, const void *field, char **text)
+{
+    char room[TEXT] = "";
+    if (row->p.list)
+        return join_list(field, text);
+    *text = strdup(print_value(room, row, field));
     AIRY_FAIL_IF(!*text, AIRY_ERR_MEMORY, "out of memory for a text");
     return AIRY_OK;
 }

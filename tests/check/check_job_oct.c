@@ -128,7 +128,8 @@ static void check_profiles(struct check *c)
         airy_job_text_free(json);
         CHECK_OK(c, airy_job_resolve(job));
         CHECK_OK(c, airy_job_get_plan(job, &json));
-        CHECK(c, json && strstr(json, "\"frames_per_result\":1") && !strstr(json, "per_second"));
+        CHECK(c, json && strstr(json, "\"frames_per_result\":1") &&
+                     strstr(json, "\"device\":{\"spec\":") && !strstr(json, "per_second"));
         airy_job_text_free(json);
         airy_job_destroy(&job);
     }

@@ -212,8 +212,55 @@ void airy_file_sync_folder(const char *path)
     free(folder);
 }
 
+/* Files of this thread that get their names together; NULL: each at once. */
+static _Thread_local struct airy_held_files *held_files;
+
+static airy_status hold_file(struct airy_held_files *held, const char *from, const char *to,
+                             bool force)
+{
+    AIRY_FAIL_ON_IF(!force && access(to, F_OK) == 0, AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE,
+                    "'%s' is there already", to);
+    struct airy_held_file *files = realloc(held->files, (held->count + 1) * sizeof(*files)),
+                          one = {strdup(from), strdup(to), force};
+    held->files = files ? files : held->files;
+    if (!files || !one.partial || !one.path) {
+        free(one.partial);
+        free(one.path);
+        return airy_fail(AIRY_ERR_MEMORY, "out of memory for the name of a file");
+    }
+    files[held->count++] = one;
+    return AIRY_OK;
+}
+
+void airy_files_hold(struct airy_held_files *held)
+{
+    *held = (struct airy_held_files){.count = 0};
+    held_files = held;
+}
+
+airy_status airy_files_let_go(struct airy_held_files *held, airy_status status)
+{
+    airy_error error = {.status = AIRY_OK};
+    held_files = NULL;
+    for (size_t i = 0; i < held->count; i++) {
+        const struct airy_held_file *file = &held->files[i];
+        const airy_status moved =
+            status < AIRY_OK ? status : airy_file_rename(file->partial, file->path, file->force);
+        if (moved != AIRY_OK) { /* those behind it, too */
+            status = airy_error_first(&error, moved);
+            airy_file_remove(file->partial);
+        }
+        free(file->partial);
+        free(file->path);
+    }
+    free(held->files);
+    return error.status == AIRY_OK ? status : airy_error_restore(&error);
+}
+
 airy_status airy_file_move(const char *from, const char *to, bool force)
 {
+    if (held_files)
+        return hold_file(held_files, from, to, force);
     int failed = renameat2(AT_FDCWD, from, AT_FDCWD, to, force ? 0 : RENAME_NOREPLACE) != 0 ? errno
                                                                                             : 0;
     if (failed == EINVAL || failed == ENOSYS) { /* the file system cannot do it in one step */

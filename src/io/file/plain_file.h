@@ -49,6 +49,20 @@ bool airy_file_is(int fd, const char *path);
  * (include/airy/file.h). Its name is never PATH.partial, that of an integration that can be resumed.
  */
 airy_status airy_file_begin(char **partial, const char *path);
+/*
+ * Hold the files that this thread writes from now on: airy_file_move and what calls it leaves them under
+ * their temporary names. Let them go: rename them one after another where status is no failure, else
+ * remove them. Returns status, or the failure of a name, behind which the other files are removed.
+ */
+struct airy_held_files {
+    struct airy_held_file {
+        char *partial, *path;
+        bool force;
+    } * files;
+    size_t count;
+};
+void airy_files_hold(struct airy_held_files *held);
+airy_status airy_files_let_go(struct airy_held_files *held, airy_status status);
 /* airy_file_move, and the folder is synced. */
 airy_status airy_file_rename(const char *from, const char *to, bool force);
 /*

@@ -372,6 +372,7 @@ const struct airy_job_kind airy_job_integrate = {
     .state_size = sizeof(struct airy_integration),
     .check = check,
     .replay = replay,
+    .replayed = airy_geometry_rows,
     .open = airy_integration_open,
     .run = run_integration,
     .close = airy_integration_close,

@@ -87,9 +87,10 @@ airy_status airy_integration_complete(struct airy_integration *it)
     airy_job_put_number(job, "frames", (double)frames);
     airy_job_put_number(job, "bad", (double)info.bad);
     if (info.bad)
-        airy_job_sum_up(job, "complete already, %zu of %zu frames failed", info.bad, frames);
+        airy_job_sum_up(job, "%s: complete already, %zu of %zu frames failed", output, info.bad,
+                        frames);
     else
-        airy_job_sum_up(job, "complete already");
+        airy_job_sum_up(job, "%s: complete already", output);
     return info.bad ? AIRY_PARTLY : AIRY_OK;
 }
 

@@ -651,7 +651,6 @@ static airy_status put_plan(struct oct_run *r)
         slots = r->run.run.slots;
         bytes = r->run.run.host_bytes + r->run.run.device_bytes;
     }
-    airy_job_put_plan(job, "device", json_string(airy_device_spec(r->device)));
     airy_job_put_plan(job, "method", json_string(info->method));
     airy_job_put_plan(job, "samples", json_integer((json_int_t)r->plan.samples));
     airy_job_put_plan(job, "lines", json_integer((json_int_t)r->plan.lines));

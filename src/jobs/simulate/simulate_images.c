@@ -56,14 +56,13 @@ static airy_status begin_image(airy_image *image, const struct output *output, a
 
 static airy_status put_image(airy_job *job, airy_image *image, const struct output *output)
 {
-    const double shape[2] = {(double)image->shape[0], (double)image->shape[1]};
     const char *dtype = airy_dtype_name(image->dtype);
     if (output->path)
         AIRY_TRY(airy_job_put_text(job, "output", output->path));
     AIRY_TRY(airy_job_put_text(job, "dtype", dtype));
     if (output->path)
         AIRY_TRY(airy_image_write(image, output->path, output->force));
-    airy_job_put_numbers(job, "shape", shape, 2);
+    airy_job_put_shape(job, "shape", image->shape, 2);
     airy_job_sum_up(job, "%zu x %zu %s", image->shape[0], image->shape[1], dtype);
     if (!airy_job_keeps(job, "image"))
         return AIRY_OK;

@@ -387,6 +387,20 @@ static airy_status read_envelope(struct simulation *s)
     return AIRY_OK;
 }
 
+/* Wavelengths, the reflectors and the spectrum's shape, where it is given. */
+static airy_status read_lists(struct simulation *s, size_t *count)
+{
+    const struct values *v = s->v;
+    const size_t n = v->samples;
+    AIRY_TRY(airy_memory_calloc((void **)&s->wavelength, n, sizeof(double), "wavelengths"));
+    AIRY_TRY(airy_memory_calloc((void **)&s->envelope, n, sizeof(double), "a spectrum"));
+    AIRY_TRY(airy_memory_calloc((void **)&s->reflectors, MOST_REFLECTORS, sizeof(*s->reflectors),
+                                "reflectors"));
+    AIRY_TRY(make_wavelengths(s->wavelength, v));
+    AIRY_TRY(parse_reflectors(s->reflectors, count, &v->reflectors));
+    return v->envelope.path || v->envelope.is_array ? read_envelope(s) : AIRY_OK;
+}
+
 static airy_status make_model(struct simulation *s)
 {
     const struct values *v = s->v;
@@ -394,14 +408,7 @@ static airy_status make_model(struct simulation *s)
     const bool has_envelope = v->envelope.path || v->envelope.is_array,
                has_spectrum = v->spectrum.count > 0;
     size_t count = 0;
-    AIRY_TRY(airy_memory_calloc((void **)&s->wavelength, n, sizeof(double), "wavelengths"));
-    AIRY_TRY(airy_memory_calloc((void **)&s->envelope, n, sizeof(double), "a spectrum"));
-    AIRY_TRY(airy_memory_calloc((void **)&s->reflectors, MOST_REFLECTORS, sizeof(*s->reflectors),
-                                "reflectors"));
-    AIRY_TRY(make_wavelengths(s->wavelength, v));
-    AIRY_TRY(parse_reflectors(s->reflectors, &count, &v->reflectors));
-    if (has_envelope)
-        AIRY_TRY(read_envelope(s));
+    AIRY_TRY(read_lists(s, &count));
     const double a = s->wavelength[0], b = s->wavelength[n - 1], low = a < b ? a : b,
                  high = a < b ? b : a;
     s->model = (struct airy_simulated_oct){

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/distance.h"
 #include "cli/job_command.h"
@@ -213,6 +214,12 @@ static int print_comparison(const struct pair *p)
     return tool_print_json(&p->params->common, answer);
 }
 
+static bool is_pipe(const char *path)
+{
+    struct stat about;
+    return strcmp(path, "-") == 0 || (stat(path, &about) == 0 && S_ISFIFO(about.st_mode));
+}
+
 int job_compare_check(const struct common *common)
 {
     const char *text = common->compare, *comma = strchr(text, ',');
@@ -221,6 +228,10 @@ int job_compare_check(const struct common *common)
     if (!comma || comma == text || !comma[1] || strchr(comma + 1, ',') ||
         strlen(text) >= sizeof(((struct compared *)NULL)->spec))
         return tool_usage(common, "--compare %s: expected two devices as A,B", text);
+    for (size_t i = 0; i < common->inputs.count; i++)
+        if (!job_is_written(common, i) && is_pipe(common->inputs.items[i]))
+            return tool_usage(common, "--compare reads '%s' several times, and a pipe comes once",
+                              common->inputs.items[i]);
     return AIRY_EXIT_OK;
 }
 
@@ -232,11 +243,14 @@ airy_status job_compare(struct job_params *params, int *code)
     snprintf(p.runs[0].spec, sizeof(p.runs[0].spec), "%.*s", (int)(comma - text), text);
     snprintf(p.runs[1].spec, sizeof(p.runs[1].spec), "%s", comma + 1);
     airy_status status = read_values(&p);
-    for (int run = RUNS - 1; run >= 0 && status >= AIRY_OK; run--)
+    bool partly = false;
+    for (int run = RUNS - 1; run >= 0 && status >= AIRY_OK; run--) {
         status = run_device(&p, &p.runs[run], run == 0);
+        partly |= status == AIRY_PARTLY;
+    }
     if (status >= AIRY_OK)
         *code = print_comparison(&p);
     airy_job_destroy(&p.runs[1].job);
     free(p.values);
-    return status;
+    return status == AIRY_OK && partly ? AIRY_PARTLY : status;
 }

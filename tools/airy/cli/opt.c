@@ -391,55 +391,62 @@ static bool parse_bytes(const char *text, uint64_t *value)
     return true;
 }
 
-/* A sentence of what was expected, or NULL when the field was filled. */
-static const char *set_field(const struct opt *opt, void *field, const char *text)
+/* Of two values of a job's parameter the last one counts. */
+static const char *set_parameter(const struct opt *opt, airy_job *job, const char *text)
+{
+    airy_job_origin origin = AIRY_ORIGIN_DEFAULT;
+    (void)airy_job_get_origin(job, opt->name, &origin);
+    if (origin == AIRY_ORIGIN_GIVEN && !opt->parameter->list)
+        (void)airy_job_reset(job, opt->name);
+    const airy_status status = airy_job_set(job, opt->name, text ? text : "on");
+    return status == AIRY_ERR_MEMORY ? no_memory : status == AIRY_OK ? NULL : airy_last_error();
+}
+
+static const char *set_count(const struct opt *opt, size_t *field, const char *text)
+{
+    static char why[128];
+    uint64_t value;
+    snprintf(why, sizeof(why), "expected a whole number from %.0f to %.0f", opt->lo, opt->hi);
+    if (!opt_whole(text, &value) || (double)value < opt->lo || (double)value > opt->hi)
+        return why;
+    *field = (size_t)value;
+    return NULL;
+}
+
+static const char *set_number(const struct opt *opt, double *field, const char *text)
 {
     static char why[128];
     const bool limited = opt->lo != 0 || opt->hi != 0; /* only both zero means no limit */
-    if (opt->parameter) {
-        airy_job *job = *(airy_job **)field;
-        airy_job_origin origin = AIRY_ORIGIN_DEFAULT;
-        /* The last one counts. */
-        (void)airy_job_get_origin(job, opt->name, &origin);
-        if (origin == AIRY_ORIGIN_GIVEN && !opt->parameter->list)
-            (void)airy_job_reset(job, opt->name);
-        const airy_status status = airy_job_set(job, opt->name, text ? text : "on");
-        return status == AIRY_ERR_MEMORY ? no_memory : status == AIRY_OK ? NULL : airy_last_error();
-    }
+    double value;
+    if (!opt_number(text, &value))
+        return "expected a number";
+    snprintf(why, sizeof(why), "expected a number from %g to %g", opt->lo, opt->hi);
+    if (limited && !(value >= opt->lo && value <= opt->hi))
+        return why;
+    *field = value;
+    return NULL;
+}
+
+/* A sentence of what was expected, or NULL when the field was filled. */
+static const char *set_field(const struct opt *opt, void *field, const char *text)
+{
+    if (opt->parameter)
+        return set_parameter(opt, *(airy_job **)field, text);
     switch (opt->type) {
     case OPT_FLAG:
         *(bool *)field = true;
         return NULL;
-    case OPT_COUNT: {
-        uint64_t value;
-        snprintf(why, sizeof(why), "expected a whole number from %.0f to %.0f", opt->lo, opt->hi);
-        if (!opt_whole(text, &value) || (double)value < opt->lo || (double)value > opt->hi)
-            return why;
-        *(size_t *)field = (size_t)value;
-        return NULL;
-    }
+    case OPT_COUNT:
+        return set_count(opt, field, text);
     case OPT_SEED:
         return opt_whole(text, field) ? NULL
                                       : "expected a whole number from 0 to 18446744073709551615";
     case OPT_BYTES:
         return parse_bytes(text, field) ? NULL : "expected bytes such as 800M or 2G";
-    case OPT_FLOAT: {
-        double value;
-        if (!opt_number(text, &value))
-            return "expected a number";
-        snprintf(why, sizeof(why), "expected a number from %g to %g", opt->lo, opt->hi);
-        if (limited && !(value >= opt->lo && value <= opt->hi))
-            return why;
-        *(double *)field = value;
-        return NULL;
-    }
-    case OPT_PAIR: {
-        double pair[2];
-        if (!opt_two(text, pair))
-            return "expected two numbers A,B";
-        memcpy(field, pair, sizeof(pair));
-        return NULL;
-    }
+    case OPT_FLOAT:
+        return set_number(opt, field, text);
+    case OPT_PAIR:
+        return opt_two(text, field) ? NULL : "expected two numbers A,B";
     case OPT_STRING:
         if (!*text)
             return "expected a word";
@@ -462,6 +469,12 @@ const struct opt *opt_table(const struct command *command, size_t i)
     return i + 1 == OPT_TABLES ? common_options : command->tables[i];
 }
 
+/* word, or NULL, has this length and these letters. */
+static bool is_word(const char *word, const char *text, size_t length)
+{
+    return word && strlen(word) == length && strncmp(word, text, length) == 0;
+}
+
 /* By long name of some length, or by letter. own: not of the common table. */
 static const struct opt *find_option(const struct command *command, const char *name, size_t length,
                                      char letter, bool *own)
@@ -471,8 +484,9 @@ static const struct opt *find_option(const struct command *command, const char *
             if (!opt->name)
                 continue;
             *own = t + 1 < OPT_TABLES;
+            const char *older = opt->parameter ? opt->parameter->alias : NULL;
             if (letter ? opt->letter == letter
-                       : strlen(opt->name) == length && strncmp(opt->name, name, length) == 0)
+                       : is_word(opt->name, name, length) || is_word(older, name, length))
                 return opt;
         }
     return NULL;
@@ -502,67 +516,78 @@ static void unknown_option(const struct command *command, const char *word)
         usage_error(command, "unknown option --%s", name);
 }
 
+/* The option of a word that the command takes; *argument: what the word has of it, or NULL. NULL: it was refused. */
+static const struct opt *option_of_word(const struct command *command, const char *word,
+                                        const char **argument, bool *own)
+{
+    const bool is_long = word[1] == '-';
+    const size_t length = is_long ? strcspn(word + 2, "=") : 0;
+    const struct opt *opt = find_option(command, word + 2, length, is_long ? 0 : word[1], own);
+    *argument = NULL;
+    if (opt && is_long && word[2 + length])
+        *argument = word + 2 + length + 1;
+    if (opt && !is_long && word[2]) /* -oFILE, -o=FILE */
+        *argument = word + 2 + (word[2] == '=');
+    const bool more = opt && opt->type == OPT_FLAG && *argument;
+    if (is_long && !opt)
+        unknown_option(command, word);
+    else if (!opt || (!is_long && more))
+        usage_error(command, "unknown option %s", word);
+    else if (!opt_taken(command, opt) && opt->takes != TAKES_THREADS)
+        usage_error(command, "--%s is no option of this command", opt->name);
+    else if (more)
+        usage_error(command, "--%s takes no argument", opt->name);
+    else
+        return opt;
+    return NULL;
+}
+
+/* The argument of an option that is the next word. Exit code. */
+static int next_argument(const struct command *command, const struct opt *opt, const char *next,
+                         const char **argument)
+{
+    if (opt->optional) {
+        if (!next || !tool_has_suffix(next, ".json")) /* which no command reads */
+            return 0;
+        usage_error(command, "--%s %s: its %s goes behind '=', --%s=%s", opt->name, next,
+                    opt->argument, opt->name, next);
+        return AIRY_EXIT_USAGE;
+    }
+    if (!next) {
+        usage_error(command, "--%s needs an argument %s", opt->name, opt->argument);
+        return AIRY_EXIT_USAGE;
+    }
+    const bool number = next[0] == '-' && (isdigit((unsigned char)next[1]) || next[1] == '.');
+    if (next[0] == '-' && next[1] && !number) {
+        usage_error(command, "--%s needs an argument %s; one that begins with '-' goes as --%s=%s",
+                    opt->name, opt->argument, opt->name, next);
+        return AIRY_EXIT_USAGE;
+    }
+    *argument = next;
+    return 0;
+}
+
 /* One option of argv at *i; advances *i when the argument is the next word. */
 static int parse_option(const struct command *command, void *params, int argc, char **argv, int *i)
 {
-    const char *word = argv[*i], *argument = NULL;
-    const struct opt *opt = NULL;
+    const char *argument;
     bool own = false;
-    if (word[1] == '-') {
-        const size_t length = strcspn(word + 2, "=");
-        opt = find_option(command, word + 2, length, 0, &own);
-        if (!opt) {
-            unknown_option(command, word);
-            return AIRY_EXIT_USAGE;
-        }
-        if (word[2 + length])
-            argument = word + 2 + length + 1;
-    } else {
-        opt = find_option(command, NULL, 0, word[1], &own);
-        if (opt && word[2]) /* -oFILE, -o=FILE */
-            argument = word + 2 + (word[2] == '=');
-        if (!opt || (opt->type == OPT_FLAG && argument)) {
-            usage_error(command, "unknown option %s", word);
-            return AIRY_EXIT_USAGE;
-        }
-    }
-    if (!opt_taken(command, opt) && opt->takes != TAKES_THREADS) {
-        usage_error(command, "--%s is no option of this command", opt->name);
+    const struct opt *opt = option_of_word(command, argv[*i], &argument, &own);
+    if (!opt)
         return AIRY_EXIT_USAGE;
-    }
-    if (opt->type == OPT_FLAG && argument) {
-        usage_error(command, "--%s takes no argument", opt->name);
-        return AIRY_EXIT_USAGE;
-    }
     if (opt->seen)
         *(bool *)((char *)params + opt->seen) = true;
     if (opt->type != OPT_FLAG && !argument) {
-        if (opt->optional) {
-            const char *next = *i + 1 < argc ? argv[*i + 1] : "";
-            if (!tool_has_suffix(next, ".json")) /* which no command reads */
-                return 0;
-            usage_error(command, "--%s %s: its %s goes behind '=', --%s=%s", opt->name, next,
-                        opt->argument, opt->name, next);
-            return AIRY_EXIT_USAGE;
-        }
-        if (*i + 1 >= argc) {
-            usage_error(command, "--%s needs an argument %s", opt->name, opt->argument);
-            return AIRY_EXIT_USAGE;
-        }
-        argument = argv[++*i];
-        const bool number = argument[0] == '-' &&
-                            (isdigit((unsigned char)argument[1]) || argument[1] == '.');
-        if (argument[0] == '-' && argument[1] && !number) {
-            usage_error(command,
-                        "--%s needs an argument %s; one that begins with '-' goes as --%s=%s",
-                        opt->name, opt->argument, opt->name, argument);
-            return AIRY_EXIT_USAGE;
-        }
+        const int code =
+            next_argument(command, opt, *i + 1 < argc ? argv[*i + 1] : NULL, &argument);
+        if (code != 0 || !argument)
+            return code;
+        ++*i;
     }
     const char *expected = set_field(opt, (char *)params + opt->offset, argument);
+    if (expected == no_memory)
+        return out_of_memory(command);
     if (expected) {
-        if (expected == no_memory)
-            return out_of_memory(command);
         if (opt->parameter) /* the sentence begins with its name */
             usage_error(command, "--%s", expected);
         else
@@ -598,6 +623,31 @@ static bool check_device(const struct command *command, const char *device)
     return true;
 }
 
+/* What the options and the number of arguments say by themselves. Exit code. */
+static int check_common(const struct command *command, const struct common *common)
+{
+    if (common->quiet && common->verbose) {
+        usage_error(command, "--quiet and --verbose exclude each other");
+        return AIRY_EXIT_USAGE;
+    }
+    if (!check_device(command, common->device))
+        return AIRY_EXIT_USAGE;
+    if (common->inputs.count < command->min_inputs) {
+        usage_error(command, "%s, usage: airy %s %s",
+                    common->inputs.count ? "an argument is missing"
+                                         : "nothing was given to work on",
+                    command->name, command->usage);
+        return AIRY_EXIT_USAGE;
+    }
+    if (common->inputs.count > command->max_inputs) {
+        usage_error(command, "unexpected argument '%s', usage: airy %s%s%s",
+                    common->inputs.items[command->max_inputs], command->name,
+                    *command->usage ? " " : "", command->usage);
+        return AIRY_EXIT_USAGE;
+    }
+    return 0;
+}
+
 int opt_parse(const struct command *command, void *params, int argc, char **argv)
 {
     memset(params, 0, command->params_size);
@@ -628,26 +678,7 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
     }
     if (common->help || common->version)
         return 0;
-    if (common->quiet && common->verbose) {
-        usage_error(command, "--quiet and --verbose exclude each other");
-        return AIRY_EXIT_USAGE;
-    }
-    if (!check_device(command, common->device))
-        return AIRY_EXIT_USAGE;
-    if (common->inputs.count < command->min_inputs) {
-        usage_error(command, "%s, usage: airy %s %s",
-                    common->inputs.count ? "an argument is missing"
-                                         : "nothing was given to work on",
-                    command->name, command->usage);
-        return AIRY_EXIT_USAGE;
-    }
-    if (common->inputs.count > command->max_inputs) {
-        usage_error(command, "unexpected argument '%s', usage: airy %s%s%s",
-                    common->inputs.items[command->max_inputs], command->name,
-                    *command->usage ? " " : "", command->usage);
-        return AIRY_EXIT_USAGE;
-    }
-    return 0;
+    return check_common(command, common);
 }
 
 void opt_free(const struct command *command, void *params)

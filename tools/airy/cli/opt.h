@@ -137,7 +137,9 @@ struct command {
     int (*run)(void *params);
     /* Of a job. Show its results: draw pictures, and print for people unless --json is given. NULL: one line. */
     int (*show)(void *params);
-    bool shows_json;             /* it also prints what --json asks for */
+    bool shows_json; /* it also prints what --json asks for */
+    int (*planned)(
+        void *params); /* of a job that is resolved: what its plan forbids; exit code; or NULL */
     void (*watch)(void *params); /* called now and then during a run without a known end; or NULL */
     bool optional_output;        /* the job's output may be left out */
     const char *program; /* beside this one, which has all but name and summary; NULL: this one */

@@ -66,6 +66,28 @@ static void say_latency(const struct job_params *p)
                  s[0] * 1e3, s[1] * 1e3, s[2] * 1e3);
 }
 
+/* A picture shows one pattern of columns. */
+static int planned_integrate(void *params)
+{
+    const struct integrate_params *p = params;
+    const char *output = job_output(&p->job, "output");
+    static const char *const several[] = {".xye", ".xy", ".chi", ".dat"};
+    char *text = NULL;
+    bool is_text = false;
+    for (size_t i = 0; p->plot && output && i < sizeof(several) / sizeof(several[0]); i++)
+        is_text |= tool_has_suffix(output, several[i]);
+    if (!is_text || airy_job_get_plan(p->job.job, &text) != AIRY_OK)
+        return AIRY_EXIT_OK;
+    json_t *plan = json_loads(text, 0, NULL);
+    const long long rows =
+        (long long)json_integer_value(json_object_get(json_object_get(plan, "run"), "rows"));
+    json_decref(plan);
+    airy_job_text_free(text);
+    return rows <= 1 ? AIRY_EXIT_OK
+                     : tool_usage(&p->job.common,
+                                  "--plot draws one result, not %lld text files; write .h5", rows);
+}
+
 static int run_integrate(void *params)
 {
     struct integrate_params *p = params;
@@ -101,6 +123,7 @@ const struct command cmd_integrate = {
     .params_size = sizeof(struct integrate_params),
     .check = check_integrate,
     .run = run_integrate,
+    .planned = planned_integrate,
     .show = show_integrate,
     .tables = {NULL, shown_options},
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_EXPLAIN,

@@ -23,6 +23,7 @@ try 0 diff d.npy f.npy --threads 1 --json
 try 2 diff d.npy f.npy --force
 try 2 sky d.npy --pixels 0,0 --force
 try 2 devices --force
+mkfifo pipe && try 2 stats pipe --compare cpu,cpu; rm pipe
 try 0 simulate --help
 try 0 help simulate
 $airy diff --help | grep -c -e --device -e --threads
