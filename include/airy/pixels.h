@@ -58,8 +58,8 @@ AIRY_API void airy_pixels_free(airy_pixels *pixels);
 /**
  * Set the arrays of an integrator, and where they are not given its dummy value and its saturation as
  * the file states them. The pixels must stay until the integrator is created.
- * Errors: AIRY_ERR_PARAM (saturation: frames of this dtype would be saturated everywhere, or have
- *         no saturation that could be masked).
+ * Errors: AIRY_ERR_UNSUPPORTED (saturation: frames of this dtype would be saturated everywhere),
+ *         AIRY_ERR_PARAM (they have no saturation that could be masked).
  */
 AIRY_API airy_status airy_pixels_apply(airy_integrator_params *params, const airy_pixels *pixels,
                                        const airy_stack_meta *meta, airy_dtype dtype);

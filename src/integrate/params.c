@@ -163,7 +163,7 @@ airy_status airy_params_check(const airy_integrator_params *p, const airy_sample
     AIRY_TRY(check_errors(p, has_variance));
     AIRY_TRY(check_axes(p));
     AIRY_FAIL_ON_IF(p->azimuth_unit && !p->azimuth_bins, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s %s is the second axis of two dimensions: bins=RADIUSxAZIMUTH; radial=%s "
+                    "%s %s is the second axis of two dimensions: bins=RADIUSxAZIMUTH; unit=%s "
                     "has it in one",
                     "azimuthal", airy_unit_name(p->azimuth_unit), airy_unit_name(p->azimuth_unit));
     AIRY_TRY(check_sample(p, "incidence", s->has_incidence, AIRY_SAMPLE_INCIDENCE));

@@ -205,8 +205,8 @@ airy_status airy_pixels_apply(airy_integrator_params *p, const airy_pixels *pixe
 {
     /* All pixels of an unsigned type are saturated from 0 on. */
     AIRY_FAIL_ON_IF(
-        p->has_saturation && !(p->saturation > 0) && !airy_dtype_is_signed(dtype), AIRY_ERR_PARAM,
-        AIRY_SUBJECT_PARAMETER,
+        p->has_saturation && !(p->saturation > 0) && !airy_dtype_is_signed(dtype),
+        AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
         "%s %g: pixels are %s, so that all of them would be saturated; expected a value "
         "above 0",
         "saturation", p->saturation, airy_dtype_name(dtype));

@@ -249,6 +249,11 @@ airy_status airy_job_open_devices(airy_job *job, const struct airy_compute_value
     AIRY_TRY(airy_context_devices(job->context, &job->devices, &job->device_count, values->device,
                                   &params));
     job->device = job->devices[0];
+    const char *wish = getenv("AIRY_DEVICE");
+    airy_job_put_plan(job, "chosen_by",
+                      json_string(airy_job_is_set(job, "device") ? "device"
+                                  : wish && *wish                ? "AIRY_DEVICE"
+                                                                 : "default"));
     json_t *plan = json_array(); /* the job's at once, so that no failure leaks it */
     airy_job_put_plan(job, "devices", plan);
     for (size_t i = 0; i < job->device_count; i++) {

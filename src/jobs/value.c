@@ -131,7 +131,8 @@ static const char *expect_real(const airy_parameter *p, void *field, const char 
     char limits[LIMITS];
     if (p->any)
         return airy_number_parse_any(field, text) ? NULL : "expected a number, nan or inf";
-    snprintf(why, WHY, "expected a number%s", limits_text(limits, p));
+    snprintf(why, WHY, "expected a number%s%s%s", limits_text(limits, p), p->unit ? ", in " : "",
+             p->unit ? p->unit : "");
     if (!airy_number_parse(&value, text) || !is_within(p, value))
         return why;
     *(double *)field = value;

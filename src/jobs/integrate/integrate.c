@@ -309,8 +309,9 @@ static airy_status begin(struct airy_integration *it, bool *done)
     AIRY_TRY(airy_world_tell(&it->world, done, sizeof(*done)));
     if (*done)
         return is_first ? airy_integration_complete(it) : AIRY_OK;
-    const airy_status status =
-        is_first ? airy_integration_prepare_resume(it, it->v->output, it->v->follow.on) : AIRY_OK;
+    airy_status status = airy_integration_look_at_place(it); /* a plan did not need it */
+    if (status == AIRY_OK && is_first)
+        status = airy_integration_prepare_resume(it, it->v->output, it->v->follow.on);
     AIRY_TRY(airy_world_agree(&it->world, status, NULL, NULL));
     AIRY_TRY(airy_integration_begin_ranks(it));
     return put_texts(it);

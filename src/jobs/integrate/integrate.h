@@ -112,6 +112,11 @@ airy_status airy_integration_open(airy_job *job, void *state);
 airy_status airy_integration_open_source(struct airy_integration *it, airy_job *job,
                                          const struct airy_integration_source *source);
 void airy_integration_close(void *state);
+/*
+ * Rank 0 looks at what is in the place of the output. Text files are looked at one by one when they are
+ * written.
+ */
+airy_status airy_integration_look_at_place(const struct airy_integration *it);
 /* Fill the job's plan. */
 airy_status airy_integration_plan(struct airy_integration *it);
 /* Room for the rows that stay in memory; handing them over to the job. */

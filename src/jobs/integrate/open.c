@@ -91,7 +91,7 @@ static airy_status open_grid(struct airy_integration *it)
     if (!grid[0])
         return AIRY_OK;
     AIRY_FAIL_ON_IF(it->rows > points, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s %zux%zu: %zu points for %zu patterns; choose a part by frames", "grid",
+                    "%s %zux%zu: %zu points for %zu patterns; choose a part by frames=A:B", "grid",
                     grid[0], grid[1], points, it->rows);
     if (it->rows < points)
         airy_job_message(it->job, AIRY_LOG_WARN,
@@ -249,13 +249,11 @@ static airy_status make_configuration(struct airy_integration *it)
     return AIRY_OK;
 }
 
-/* Rank 0 looks at what is there; text files are looked at one by one when they are written. */
-static airy_status check_place(const struct airy_integration *it)
+airy_status airy_integration_look_at_place(const struct airy_integration *it)
 {
     const struct airy_integrate_values *v = it->v;
     const bool looks = v->output && !airy_integration_is_text(v) && !it->source &&
-                       !it->job->only_plans && airy_world_is_first(&it->world) &&
-                       !airy_integration_may_be_complete(v);
+                       airy_world_is_first(&it->world) && !airy_integration_may_be_complete(v);
     return looks ? airy_integration_check_place(v, v->output) : AIRY_OK;
 }
 
@@ -279,7 +277,8 @@ airy_status airy_integration_open_source(struct airy_integration *it, airy_job *
 
     it->compute = source ? *source->compute : it->v->compute;
     airy_world_open(&it->world, job);
-    AIRY_TRY(check_place(it));
+    if (!job->only_plans)
+        AIRY_TRY(airy_integration_look_at_place(it));
     AIRY_TRY(airy_integration_params(job, &it->params, &sample));
     airy_integration_warn_degrees(it);
     AIRY_TRY(open_stack(it));

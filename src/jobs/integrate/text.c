@@ -52,7 +52,7 @@ airy_status airy_integration_check_output(const struct airy_integrate_values *v,
     REFUSE_IF(beside, "%s: text files hold patterns only (also average and sum); write .h5",
               beside);
     REFUSE_IF(v->resume,
-              "%s: text files are complete or not there; select what is missing by frames",
+              "%s: text files are complete or not there; select what is missing by frames=A:B",
               "resume");
     REFUSE_IF(airy_has_suffix(output, ".xye") && params->error_model == AIRY_ERROR_MODEL_NONE,
               "%s '%s' has a column of errors: give error-model=poisson, or write .xy", "output",

@@ -92,7 +92,11 @@ static char *read_result(const struct job_params *p, int *code)
     airy_status status = airy_result_open(&result, p->common.config);
     if (status == AIRY_OK)
         status = airy_result_get_text(result, "configuration", &text);
-    if (status == AIRY_ERR_FORMAT)
+    const bool is_named = tool_has_suffix(p->common.config, ".h5") ||
+                          tool_has_suffix(p->common.config, ".hdf5") ||
+                          tool_has_suffix(p->common.config, ".nxs") ||
+                          tool_has_suffix(p->common.config, ".partial");
+    if (status == AIRY_ERR_FORMAT && !is_named)
         *code = fail(p, "expected a result (.h5), its configuration or parameters (.json); a "
                         "geometry is given by --poni");
     else if (status != AIRY_OK)

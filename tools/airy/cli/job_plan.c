@@ -96,8 +96,11 @@ static json_t *get_plan(const struct job_params *p, airy_status *status)
 airy_status job_say_plan(const struct job_params *p)
 {
     airy_status status;
+    const airy_device *device;
     json_t *plan = get_plan(p, &status);
     print_plan(&p->common, plan);
+    for (size_t i = 0; (device = airy_job_device_at(p->job, i)); i++)
+        tool_say_tuning(&p->common, device);
     json_decref(plan);
     return status;
 }

@@ -118,6 +118,10 @@ static int show_integrate(void *params)
 const struct command cmd_integrate = {
     .name = "integrate",
     .usage = "STACK...|tcp://HOST:PORT... [--poni FILE] -o OUT.h5|.xye|.xy|.chi|.dat [options]",
+    .details = "STACK is HDF5 (FILE or FILE::DATASET), CBF, EDF" IF_TIFF(
+        ", TIFF") " or NPY, one file or several, "
+                  "or a pattern: 'run_*.cbf', frame_####.cbf. tcp://HOST:PORT is the stream of a "
+                  "detector (DECTRIS Stream V2): see docs/live.md.",
     .examples = "  airy integrate series_master.h5 -o patterns.h5\n"
                 "  airy integrate series_master.h5 --poni lab6.poni --bins 2000 --error-model "
                 "poisson -o patterns.h5 --plot patterns.png\n"
