@@ -185,7 +185,7 @@ airy_status airy_array_over_memory(airy_array **array, airy_device *device, cons
                                    size_t size)
 {
     airy_buffer *buffer;
-    AIRY_TRY(airy_buffer_borrow(&buffer, device, size, (void *)(uintptr_t)memory));
+    AIRY_TRY(airy_buffer_borrow(&buffer, device, size, (void *)memory));
     return wrap(array, buffer, 0, AIRY_DTYPE_U8, 1, &size);
 }
 

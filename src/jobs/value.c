@@ -133,7 +133,11 @@ static const char *expect_real(const airy_parameter *p, void *field, const char 
         return airy_number_parse_any(field, text) ? NULL : "expected a number, nan or inf";
     snprintf(why, WHY, "expected a number%s%s%s", limits_text(limits, p), p->unit ? ", in " : "",
              p->unit ? p->unit : "");
-    if (!airy_number_parse(&value, text) || !is_within(p, value))
+    const bool is_number = airy_number_parse(&value, text);
+    if (is_number && p->unit && strcmp(p->unit, "keV") == 0 && value > p->hi &&
+        is_within(p, value / 1000))
+        snprintf(why + strlen(why), WHY - strlen(why), "; %s looks like eV", text);
+    if (!is_number || !is_within(p, value))
         return why;
     *(double *)field = value;
     return NULL;

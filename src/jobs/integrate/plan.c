@@ -104,10 +104,10 @@ airy_status airy_integration_plan(struct airy_integration *it)
     plan_rings(it);
     airy_job_put_plan(job, "memory",
                       json_pack("{s:I, s:I, s:I, s:I}", "matrix_host_bytes",
-                                (json_int_t)(it->count * matrix.host_bytes), "matrix_device_bytes",
-                                (json_int_t)matrix.device_bytes, "slots_host_bytes",
-                                (json_int_t)run.host_bytes, "slots_device_bytes",
-                                (json_int_t)run.device_bytes));
+                                (json_int_t)it->count * (json_int_t)matrix.host_bytes,
+                                "matrix_device_bytes", (json_int_t)matrix.device_bytes,
+                                "slots_host_bytes", (json_int_t)run.host_bytes,
+                                "slots_device_bytes", (json_int_t)run.device_bytes));
     airy_job_put_plan(job, "run",
                       json_pack("{s:I, s:I, s:I, s:I, s:I}", "frames", (json_int_t)it->frames,
                                 "rows", (json_int_t)it->rows, "batch", (json_int_t)run.batch,

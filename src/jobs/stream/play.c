@@ -56,7 +56,7 @@ static size_t count_all(const struct play *play)
 static void look(struct play *play)
 {
     airy_job *job = play->source->job;
-    const char *url = atomic_exchange(&play->waits, NULL);
+    const char *none = NULL, *url = atomic_exchange(&play->waits, none);
     if (url)
         airy_job_message(job, AIRY_LOG_WARN, "waiting for a receiver at %s", url);
     if (!atomic_load(&play->stop) && !airy_job_step(job, atomic_load(&play->done), count_all(play)))
