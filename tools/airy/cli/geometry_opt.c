@@ -87,7 +87,7 @@ const struct opt geometry_options[] = {
      .parse = parse_binning,
      .argument = "NxM",
      .fallback = "1x1",
-     .help = "rows and columns of the detector's pixels that are one of the frames'"},
+     .help = "how many detector pixels (rows x columns) form one pixel of the frame"},
     {.name = "orientation",
      .type = OPT_PARSED,
      FIELD(orientation),

@@ -99,9 +99,8 @@ static const struct opt common_options[] = {
     {.name = "no-verify",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, unverified),
-     .help =
-         "do not verify the checksums that CBF and FITS files carry, to save the time that they "
-         "take"},
+     .help = "do not verify the checksums in CBF and FITS files, to save the time that this "
+             "takes"},
     {.name = "config",
      .type = OPT_STRING,
      .takes = TAKES_CONFIG,
@@ -131,7 +130,7 @@ static const struct opt common_options[] = {
     {.name = "verbose",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, verbose),
-     .help = "say what was chosen and why"},
+     .help = "print what was chosen and why"},
     {.name = "help",
      .letter = 'h',
      .type = OPT_FLAG,

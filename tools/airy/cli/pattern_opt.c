@@ -132,7 +132,7 @@ const struct opt pattern_options[] = {
      .parse = parse_split,
      .argument = "HOW",
      .fallback = "full",
-     .help = "pixel splitting: no, bbox, full; in two dimensions pseudo, too"},
+     .help = "pixel splitting: no, bbox, full; in two dimensions also pseudo"},
     {.name = "method",
      .type = OPT_PARSED,
      FIELD(method),
