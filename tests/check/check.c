@@ -58,6 +58,7 @@ static const struct {
     {"job_follow", check_job_follow},
     {"job_text", check_job_text},
     {"job_ranks", check_job_ranks},
+    {"job_rivals", check_job_rivals},
     {"job_events", check_job_events},
     {"job_results", check_job_results},
     {"job_stream", check_job_stream},

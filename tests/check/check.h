@@ -139,6 +139,7 @@ void check_job_live(struct check *c);
 void check_job_follow(struct check *c);
 void check_job_text(struct check *c);
 void check_job_ranks(struct check *c);
+void check_job_rivals(struct check *c);
 void check_job_events(struct check *c);
 void check_job_results(struct check *c);
 void check_job_stream(struct check *c);
