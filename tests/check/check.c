@@ -49,6 +49,7 @@ static const struct {
     {"reduce", check_reduce},
     {"reduce_stack", check_reduce_stack},
     {"job", check_job},
+    {"job_all", check_job_all},
     {"job_convert", check_job_convert},
     {"job_filter", check_job_filter},
     {"job_simulate", check_job_simulate},
