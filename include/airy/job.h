@@ -210,6 +210,8 @@ typedef struct airy_job_event {
 /** Take an event; false cancels the run. */
 typedef bool (*airy_job_event_fn)(void *user, const airy_job_event *event);
 
+enum { AIRY_JOB_RANKS_COUNTERS = 4 /**< counters that ranks need at least */ };
+
 /** Processes that do one job together (MPI). Each runs the job with the same parameters, and all call
  * these functions in the same order. */
 typedef struct airy_job_ranks {
@@ -219,7 +221,8 @@ typedef struct airy_job_ranks {
     const char *host;           /**< its name */
     /** Add to a counter that all share, which is 0 at the beginning; return the value before. */
     int64_t (*add)(void *user, size_t counter, int64_t amount);
-    size_t counters; /**< how many there are */
+    size_t counters; /**< how many there are: AIRY_JOB_RANKS_COUNTERS and more; one more for each
+                          further file of per-rank */
     /** Write `bytes` of each rank to `all`, in the order of the ranks; `wait` (may be NULL) is called
      * from time to time meanwhile. Not 0: failed. */
     int (*gather)(void *user, const void *mine, size_t bytes, void *all, void (*wait)(void *),
@@ -253,7 +256,8 @@ typedef struct airy_job_hooks {
  *
  * @param context  NULL: the process's own
  * @param hooks    NULL: none
- * Errors: AIRY_ERR_NOT_FOUND (suggests a name that is near), AIRY_ERR_MEMORY, AIRY_ERR_PARAM.
+ * Errors: AIRY_ERR_NOT_FOUND (suggests a name that is near), AIRY_ERR_MEMORY, AIRY_ERR_PARAM (an
+ *         argument is NULL; several ranks whose numbers, functions or counters are none).
  */
 AIRY_API airy_status airy_job_create(airy_job **job, const char *name, airy_context *context,
                                      const airy_job_hooks *hooks);

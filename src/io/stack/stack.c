@@ -392,7 +392,8 @@ static airy_status expand_and_create(airy_stack **stack, const char *const *give
                  "a stack of %zu paths, expected at least one", count);
     if (params->pipe && count == 1 && given[0] && airy_stack_is_pipe(given[0]))
         return create_pipe(stack, given[0], params);
-    AIRY_TRY(airy_paths_expand(&paths, given, count, true));
+    /* What has not come yet is no gap, and a stack that grows is opened again and again. */
+    AIRY_TRY(airy_paths_expand(&paths, given, count, !params->growing));
     const airy_status status = create(stack, &paths, params);
     airy_paths_free(&paths);
     return status;

@@ -90,8 +90,8 @@ struct oct_map {
 
 static const char *set_path(struct oct_map_values *map, const char *text, size_t length)
 {
-    if (length >= sizeof(map->path))
-        return "expected a shorter name";
+    if (length == 0 || length >= sizeof(map->path))
+        return length ? "expected a shorter name" : "expected the name of a file";
     snprintf(map->path, sizeof(map->path), "%.*s", (int)length, text);
     return NULL;
 }
