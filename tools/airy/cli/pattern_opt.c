@@ -74,7 +74,8 @@ const struct opt pattern_options[] = {
      .parse = parse_bins,
      .argument = "N[xM]",
      .fallback = "1000",
-     .help = "radial bins; with xM two dimensions, M bins of chi (or of --azimuthal)"},
+     .help = "sets the number of radial bins; with xM two dimensions, M bins of chi (or of "
+             "--azimuthal)"},
     {.name = "unit",
      .type = OPT_PARSED,
      FIELD(unit),
@@ -82,9 +83,9 @@ const struct opt pattern_options[] = {
      .parse = parse_unit,
      .argument = "UNIT",
      .fallback = "q_nm^-1",
-     .help =
-         "radial unit: q_nm^-1, q_A^-1, 2th_deg, 2th_rad, r_mm, r_m, d_A, d*2_nm^-2, qip_nm^-1, "
-         "... (--unit ? lists all)"},
+     .help = "sets the radial unit: q_nm^-1, q_A^-1, 2th_deg, 2th_rad, r_mm, r_m, d_A, d*2_nm^-2, "
+             "qip_nm^-1, "
+             "... (--unit ? lists all)"},
     {.name = "radial",
      .type = OPT_PARSED,
      FIELD(unit),
@@ -92,14 +93,15 @@ const struct opt pattern_options[] = {
      .parse = parse_unit,
      .argument = "UNIT",
      .fallback = "q_nm^-1",
-     .help = "the same; --radial chi_deg or chi_rad: along chi"},
+     .help =
+         "sets the unit of the radial axis, as --unit does; chi_deg or chi_rad: the axis is chi"},
     {.name = "azimuthal",
      .type = OPT_PARSED,
      FIELD(azimuthal),
      .parse = parse_azimuthal,
      .argument = "UNIT",
      .fallback = "chi_deg",
-     .help = "second axis of two dimensions: chi_deg, chi_rad, chigi_deg, qoop_nm^-1, ... "
+     .help = "sets the second axis of two dimensions: chi_deg, chi_rad, chigi_deg, qoop_nm^-1, ... "
              "(--azimuthal ? lists all)"},
     {.name = "incidence",
      .type = OPT_FLOAT,
@@ -109,7 +111,8 @@ const struct opt pattern_options[] = {
      .hi = 360,
      .argument = "A",
      .fallback = "0",
-     .help = "angle of incidence in degrees, for units at grazing incidence (qip_nm^-1, ...)"},
+     .help =
+         "sets the angle of incidence in degrees, for units at grazing incidence (qip_nm^-1, ...)"},
     {.name = "tilt",
      .type = OPT_FLOAT,
      FIELD(sample.tilt_deg),
@@ -118,21 +121,22 @@ const struct opt pattern_options[] = {
      .hi = 360,
      .argument = "A",
      .fallback = "0",
-     .help = "the sample's tilt about the beam in degrees, for the same"},
+     .help = "sets the sample's tilt about the beam in degrees, for units at grazing incidence"},
     {.name = "sample-orientation",
      .type = OPT_PARSED,
      FIELD(sample.orientation),
      .parse = parse_orientation,
      .argument = "N",
      .fallback = "1",
-     .help = "1 to 8 as EXIF counts: which way is up for the sample, for the same"},
+     .help = "sets which way is up for the sample, 1 to 8 as EXIF counts, for units at grazing "
+             "incidence"},
     {.name = "split",
      .type = OPT_PARSED,
      FIELD(split),
      .parse = parse_split,
      .argument = "HOW",
      .fallback = "full",
-     .help = "pixel splitting: no, bbox, full; in two dimensions also pseudo"},
+     .help = "sets the pixel splitting: no, bbox, full; in two dimensions also pseudo"},
     {.name = "method",
      .type = OPT_PARSED,
      FIELD(method),
@@ -147,17 +151,18 @@ const struct opt pattern_options[] = {
      .parse = parse_error_model,
      .argument = "MODEL",
      .fallback = "none",
-     .help = "where the errors of intensities come from. none: no errors are written, and --clip "
-             "takes the spread of a bin's pixels; poisson: counting statistics; azimuthal: the "
-             "spread of a bin's pixels; variance: --variance FILE; hybrid, with --clip only: the "
-             "spread decides what is clipped, errors are those of counting"},
+     .help =
+         "sets where the errors of intensities come from. none: no errors are written, and --clip "
+         "takes the spread of a bin's pixels; poisson: counting statistics; azimuthal: the "
+         "spread of a bin's pixels; variance: --variance FILE; hybrid, with --clip only: the "
+         "spread decides what is clipped, errors are those of counting"},
     {.name = "clip",
      .type = OPT_PARSED,
      FIELD(rings),
      .parse = parse_clip,
      .argument = "T[,CYCLES]",
      .fallback = "off; 5 cycles",
-     .help = "leave out pixels farther than T standard deviations from their bin's mean, and "
+     .help = "leaves out pixels farther than T standard deviations from their bin's mean, and "
              "again; 0: Chauvenet's criterion"},
     {.name = "quantile",
      .type = OPT_PARSED,
@@ -165,7 +170,8 @@ const struct opt pattern_options[] = {
      .parse = parse_quantile,
      .argument = "A,B",
      .fallback = "off",
-     .help = "mean of a bin's pixels from A to B percent of their weight; 50,50: the median"},
+     .help =
+         "takes the mean of a bin's pixels from A to B percent of their weight; 50,50: the median"},
     {.name = "batch",
      .type = OPT_COUNT,
      FIELD(batch),
@@ -173,7 +179,7 @@ const struct opt pattern_options[] = {
      .hi = 65536,
      .argument = "N",
      .fallback = "chosen",
-     .help = "frames a batch"},
+     .help = "sets the number of frames in a batch"},
     {0},
 };
 

@@ -24,7 +24,7 @@ const char *stack_parse_on_error(void *field, const char *text);
         .name = "frames", .type = OPT_PARSED, .offset = offsetof(params, range),                   \
         .seen = offsetof(params, seen_member), .parse = opt_frames, .argument = "A:B[:S]",         \
         .fallback = "all",                                                                         \
-        .help = "frames from A up to, not including, B, by S; one number: that frame"              \
+        .help = "selects frames from A up to, not including, B, by S; one number: that frame"      \
     }
 #define STACK_ON_ERROR_OPTION(params, member, skip_help)                                           \
     {                                                                                              \
@@ -40,7 +40,8 @@ const char *stack_parse_raw(void *field, const char *text);
     {                                                                                              \
         .name = "raw", .type = OPT_PARSED, .offset = offsetof(params, member),                     \
         .parse = stack_parse_raw, .argument = "WxH,DTYPE[,OFFSET][,big]",                          \
-        .help = "STACK is headerless: frames of W x H pixels behind OFFSET bytes, little-endian "  \
+        .help = "reads a STACK without headers: frames of W x H pixels behind OFFSET bytes, "      \
+                "little-endian "                                                                   \
                 "unless big"                                                                       \
     }
 
@@ -49,7 +50,8 @@ const char *stack_parse_raw(void *field, const char *text);
     {                                                                                              \
         .name = "channel", .type = OPT_STRING, .offset = offsetof(params, member.channel),         \
         .argument = "NAME|N", .fallback = "the first, with a warning",                             \
-        .help = "channel of a detector with several, such as threshold_1, or its number from 1 on" \
+        .help = "selects the channel of a detector with several, such as threshold_1, or its "     \
+                "number from 1 on"                                                                 \
     }
 
 /* All inputs as one stack. */

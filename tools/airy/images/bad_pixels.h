@@ -34,7 +34,7 @@ struct bad_pixels {
     {                                                                                              \
         .name = "delta-dummy", .type = OPT_FLOAT, .offset = offsetof(params, at.delta_dummy),      \
         .seen = offsetof(params, at.has_delta_dummy), .lo = 0, .hi = 1e300, .argument = "D",       \
-        .fallback = "0", .help = "and those from V - D to V + D"                                   \
+        .fallback = "0", .help = "also leaves out values from V - D to V + D"                      \
     }
 
 /* How the params struct of a command begins that takes bad_pixels_options. */
