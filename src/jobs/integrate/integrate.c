@@ -343,7 +343,6 @@ static airy_status run_integration(airy_job *job, void *state)
     return airy_world_agree(&it->world, run_rank(job, it), NULL, NULL);
 }
 
-extern const struct airy_job_kind airy_job_integrate;
 const struct airy_job_kind airy_job_integrate = {
     .name = "integrate",
     .summary = "azimuthal integration: a stack of frames to radial patterns",
