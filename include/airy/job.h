@@ -61,9 +61,11 @@ typedef enum airy_parameter_type {
     AIRY_PARAMETER_TUPLE,    /**< "1,2.5": `least` to `most` numbers, 64 at most; a JSON array of
                                   numbers */
     AIRY_PARAMETER_RANGE,    /**< "A:B:S": whole numbers from A up to, not including, B in steps of
-                                  S; A, B and S may be left out; "N": that number alone */
+                                  S; A, B and S may be left out; "N": that number alone, which may
+                                  be a JSON number */
     AIRY_PARAMETER_SHAPE,    /**< "1024x2048": height and width */
-    AIRY_PARAMETER_RECORD,   /**< several values between commas, which `argument` names */
+    AIRY_PARAMETER_RECORD, /**< several values between commas, which `argument` names; a whole number
+                                  may be a JSON number */
     AIRY_PARAMETER_TYPE_COUNT
 } airy_parameter_type;
 

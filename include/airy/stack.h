@@ -127,6 +127,9 @@ typedef struct airy_raw_frames {
     uint64_t offset; /**< bytes in front of the first frame */
     bool big_endian;
 } airy_raw_frames;
+/** Parse "WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big]". AIRY_ERR_PARAM, "expected ...", and the errors of
+ * airy_dtype_parse. Any thread. */
+AIRY_API airy_status airy_raw_frames_parse(airy_raw_frames *raw, const char *text);
 /**
  * Open files that hold such frames and nothing behind them, whatever they are called.
  * Errors: AIRY_ERR_FORMAT where a file is no whole number of frames.

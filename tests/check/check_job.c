@@ -269,6 +269,11 @@ static void check_bad_calls(struct check *c)
     CHECK_FAILS(c, airy_job_want(job, "picture"), AIRY_ERR_NOT_FOUND, "no result");
     CHECK_OK(c, airy_job_set(job, "stack", "nowhere.h5"));
     CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_NOT_FOUND, "nowhere.h5");
+    CHECK_FAILS(c, airy_job_set_number(job, "frames", 2.5), AIRY_ERR_DTYPE, "frames: expected");
+    CHECK_OK(c, airy_job_set_number(job, "frames", 3));
+    CHECK_OK(c, airy_job_get(job, "frames", &text));
+    CHECK(c, text && strcmp(text, "3") == 0);
+    airy_job_text_free(text);
     airy_job_cancel(job);
     CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "cancelled before the run");
     airy_job_cancel(NULL);

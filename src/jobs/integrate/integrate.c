@@ -343,7 +343,6 @@ static airy_status run_integration(airy_job *job, void *state)
     return airy_world_agree(&it->world, run_rank(job, it), NULL, NULL);
 }
 
-extern const struct airy_job_kind airy_job_integrate;
 const struct airy_job_kind airy_job_integrate = {
     .name = "integrate",
     .summary = "azimuthal integration: a stack of frames to radial patterns",
@@ -351,8 +350,8 @@ const struct airy_job_kind airy_job_integrate = {
                "a PONI file and given values the geometry is the file's own; given values override "
                "those of a PONI file and of the file. Eiger and Pilatus detectors leave out their "
                "dummy values unless dummy is given. An output appears when it is complete; a run "
-               "that was cancelled leaves OUT.partial, which resume continues. Without an output "
-               "the patterns stay in memory.",
+               "that was cancelled leaves OUT.partial, which resume continues. A program "
+               "that names no output gets the patterns in memory.",
     .groups = {{airy_stack_rows, offsetof(struct airy_integrate_values, stack)},
                {airy_geometry_rows, offsetof(struct airy_integrate_values, geometry)},
                {airy_pattern_rows, offsetof(struct airy_integrate_values, pattern)},
@@ -363,11 +362,11 @@ const struct airy_job_kind airy_job_integrate = {
                {airy_frames_rows, offsetof(struct airy_integrate_values, frames)},
                {run_rows, 0},
                {airy_follow_rows, offsetof(struct airy_integrate_values, follow)},
-               {airy_ranks_rows, offsetof(struct airy_integrate_values, ranks)},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
                {airy_host_rows, offsetof(struct airy_integrate_values, compute)},
                {airy_series_rows, offsetof(struct airy_integrate_values, series)},
-               {airy_curve_rows, offsetof(struct airy_integrate_values, series.curve)}},
+               {airy_curve_rows, offsetof(struct airy_integrate_values, series.curve)},
+               {airy_ranks_rows, offsetof(struct airy_integrate_values, ranks)}},
     .results = results,
     .values_size = sizeof(struct airy_integrate_values),
     .state_size = sizeof(struct airy_integration),

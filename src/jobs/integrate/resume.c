@@ -120,7 +120,7 @@ airy_status airy_integration_check_follow(const struct airy_integration *it, con
         open && !open_now, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
         "%s was begun with follow=on, when the number of frames was not known: give "
         "follow=on also now; the run takes what is there, and ends when nothing new has "
-        "come for the time of follow-timeout",
+        "come for follow-timeout=S seconds",
         partial);
     AIRY_FAIL_HINT_IF(
         !open && open_now, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,

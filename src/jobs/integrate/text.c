@@ -49,7 +49,8 @@ airy_status airy_integration_check_output(const struct airy_integrate_values *v,
                          : v->grid[0]     ? "grid"
                          : v->carry.count ? "carry"
                                           : NULL;
-    REFUSE_IF(beside, "%s: text files hold patterns only (also average and sum); write .h5",
+    REFUSE_IF(beside,
+              "%s: text files hold patterns alone (also those of average=N and sum=N); write .h5",
               beside);
     REFUSE_IF(v->resume,
               "%s: text files are complete or not there; select what is missing by frames=A:B",

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/hash.h"
-
 /* How this process was started. */
 struct launch {
     const char *by; /* NULL: by hand */
@@ -124,12 +122,13 @@ bool world_first(const struct world *world)
     return world_alone(world) || world->place.rank == 0;
 }
 
-/* Ranks of one job were given the same. */
+/* Ranks of one job were given the same: FNV-1a of the words, each with its end. */
 static uint64_t hash_words(const struct common *common)
 {
-    uint64_t hash = HASH_START;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (int i = 0; i < common->argc; i++)
-        hash = hash_text(hash, common->argv[i]);
+        for (const char *c = common->argv[i], *end = c + strlen(c); c <= end; c++)
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     return hash;
 }
 
