@@ -77,7 +77,8 @@ static void refuse_texts(struct check *c, airy_job *job, const airy_job_info *in
 {
     char text[64];
     check_refusal(c, info, p, "no text", airy_job_set(job, p->name, NULL), AIRY_ERR_PARAM);
-    check_refusal(c, info, p, "an empty text", airy_job_set(job, p->name, ""), AIRY_ERR_PARAM);
+    if (p->type != AIRY_PARAMETER_RECORD)
+        check_refusal(c, info, p, "an empty text", airy_job_set(job, p->name, ""), AIRY_ERR_PARAM);
     if (!takes_any_text(p))
         check_refusal(c, info, p, "other text", airy_job_set(job, p->name, "\x7f!"),
                       AIRY_ERR_PARAM);
