@@ -212,8 +212,28 @@ static void check_cancelled(struct check *c)
     }
 }
 
+/* Configurations of results: of another job, and with a parameter that the job does not have. */
+static void check_configurations(struct check *c)
+{
+    if (!check_case(c, "job_all_configurations"))
+        return;
+    for (size_t i = 0; i < airy_job_count(); i++) {
+        airy_job_info info;
+        char json[256];
+        airy_job *job = open_job(c, i, &info);
+        CHECK_FAILS(c, airy_job_set_configuration(job, "{\"command\": \"other\", \"options\": []}"),
+                    AIRY_ERR_FORMAT, "is that of a result of other");
+        snprintf(json, sizeof(json), "{\"command\": \"%s\", \"options\": [\"--nothing=1\"]}",
+                 info.name);
+        CHECK(c, airy_job_set_configuration(job, json) < AIRY_OK && airy_last_error()[0]);
+        check_unchanged(c, job, airy_job_parameter_at(info.name, 0)->name);
+        airy_job_destroy(&job);
+    }
+}
+
 void check_job_all(struct check *c)
 {
+    check_configurations(c);
     refuse_values(c);
     check_twice(c);
     check_names(c);
