@@ -55,6 +55,7 @@ static const struct {
     {"job_simulate", check_job_simulate},
     {"job_oct", check_job_oct},
     {"job_integrate", check_job_integrate},
+    {"job_params", check_job_params},
     {"job_live", check_job_live},
     {"job_follow", check_job_follow},
     {"job_text", check_job_text},

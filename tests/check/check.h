@@ -136,6 +136,7 @@ void check_job_filter(struct check *c);
 void check_job_simulate(struct check *c);
 void check_job_oct(struct check *c);
 void check_job_integrate(struct check *c);
+void check_job_params(struct check *c);
 void check_job_live(struct check *c);
 void check_job_follow(struct check *c);
 void check_job_text(struct check *c);

@@ -348,10 +348,9 @@ airy_status airy_oct_results_adapt(const airy_job *job, airy_oct_params *plan)
     const struct oct_values *v = job->values;
     const bool drawn = is_png(v->output) || airy_job_is_wanted(job, "picture") ||
                        is_asked(job, "enface") || is_asked(job, "mip");
-    AIRY_FAIL_HINT_IF(
-        plan->output == AIRY_OCT_COMPLEX && drawn, AIRY_ERR_PARAM, AIRY_HINT_STATED,
-        AIRY_SUBJECT_NONE,
-        "complex results have no picture; \"output\" of the plan says what else there is");
+    AIRY_FAIL_HINT_IF(plan->output == AIRY_OCT_COMPLEX && drawn, AIRY_ERR_PARAM, AIRY_HINT_STATED,
+                      AIRY_SUBJECT_NONE,
+                      "complex results have no picture; choose another \"output\" in the plan");
     if (is_png(v->output) && plan->to == AIRY_DTYPE_F32) {
         plan->display = true;
         plan->to = AIRY_DTYPE_U8;
