@@ -402,7 +402,7 @@ static int run_all(struct bench *bench, const struct choice *choice)
     if (code == AIRY_EXIT_OK && wanted(choice, BENCH_STACK))
         code = choice->stack ? run_stack(bench, choice) : run_cases(bench, choice);
     if (tool_interrupted())
-        code = tool_fail(bench->common, "stopped; %s",
+        code = tool_fail(bench->common, "cancelled; %s",
                          json_array_size(bench->rows) ? "what was measured before is printed"
                                                       : "nothing was measured to the end");
     return code;

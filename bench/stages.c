@@ -242,7 +242,7 @@ static airy_status measure_cold(struct stages *s)
                      "%.0f %% of the stack stayed in memory when it was dropped", 100 * resident);
         else
             snprintf(s->why[1], sizeof(s->why[1]),
-                     "the system does not say what is in the page cache");
+                     "the system does not report what is in the page cache");
         return AIRY_OK;
     }
     airy_status status = bench_limit_direct(&s->files, &s->direct);

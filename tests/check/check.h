@@ -130,6 +130,7 @@ void check_detector_file(struct check *c); /* the same */
 void check_reduce(struct check *c);
 void check_reduce_stack(struct check *c);
 void check_job(struct check *c);
+void check_job_all(struct check *c);
 void check_job_convert(struct check *c);
 void check_job_filter(struct check *c);
 void check_job_simulate(struct check *c);
@@ -140,6 +141,7 @@ void check_job_live(struct check *c);
 void check_job_follow(struct check *c);
 void check_job_text(struct check *c);
 void check_job_ranks(struct check *c);
+void check_job_rivals(struct check *c);
 void check_job_events(struct check *c);
 void check_job_results(struct check *c);
 void check_job_stream(struct check *c);

@@ -18,7 +18,8 @@
 const struct airy_job_row airy_follow_rows[] = {
     ROW(on, .name = "follow", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_HOW,
         .help = "takes frames, or files of a pattern, as they come, while the input is still being "
-                "written"),
+                "written",
+        .section = "Input that is still being written"),
     ROW(timeout, .name = "follow-timeout", .type = AIRY_PARAMETER_REAL, .affects = AIRY_AFFECTS_HOW,
         .lo = 0.1, .hi = 1e7, .unit = "s", .argument = "S", .fallback = "60",
         .help = "ends a run that follows its input when no frame has come for this time",
@@ -153,10 +154,10 @@ airy_status airy_follow_open(struct airy_integration *it)
         airy_error error;
         airy_error_get(&error);
         AIRY_FAIL_IF(!airy_job_step(it->job, 0, 0), AIRY_ERR_CANCELLED,
-                     "stopped before there was a frame");
+                     "cancelled before there was a frame");
         AIRY_FAIL_HINT_IF(airy_follow_now() - begun >= it->v->follow.timeout, error.status,
                           AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
-                          "no frame within %g s: %s; a larger follow-timeout waits longer",
+                          "no frame within %g s: %s; follow-timeout=S waits longer",
                           it->v->follow.timeout, error.text);
         if (!told)
             airy_job_message(it->job, AIRY_LOG_WARN, "waiting for the first frame: %s", error.text);

@@ -146,6 +146,8 @@ json_t *job_results(const struct job_params *p)
     json_t *json = airy_job_results_json(p->job, &text) == AIRY_OK ? json_loads(text, 0, NULL)
                                                                    : NULL;
     airy_job_text_free(text);
+    if (p->common.command->json_without)
+        json_object_del(json, p->common.command->json_without);
     return json;
 }
 
@@ -202,7 +204,7 @@ static void begin_signals(struct job_params *p)
             tool_catch_interrupts();
         return;
     }
-    snprintf(line, sizeof(line), "airy %s: stopped; nothing was written\n",
+    snprintf(line, sizeof(line), "airy %s: cancelled; nothing was written\n",
              p->common.command->name);
     tool_say_at_interrupt(line);
 }

@@ -66,7 +66,7 @@ int job_run(void *params);
 /* The same by the ranks that a launcher has started, where it is wished, or by one process (job_world.c). */
 int job_run_ranks(void *params, enum world_wish wish);
 
-/* The results of a run but arrays and tables; NULL: out of memory. The caller's. */
+/* The results of a run that --json prints, which arrays and tables are not; NULL: out of memory. The caller's. */
 json_t *job_results(const struct job_params *params);
 
 /* --compare (job_compare.c): look at its value, and run. The exit code is of printing. */

@@ -77,16 +77,16 @@ static char *name_references(const char *job, const airy_parameter *p)
     return text;
 }
 
-/* The help text with the unit, and what the option goes with. */
+/* The help text, with what the option goes with and its older name. */
 static const char *help_of(const char *job, const airy_parameter *p)
 {
     const airy_parameter *other;
     size_t at = 0;
     const airy_parameter_condition *with = &p->only_with;
-    char unit[64] = "", list[256] = "";
+    char older[64] = "", list[256] = "";
     size_t n = 0;
-    if (p->unit)
-        snprintf(unit, sizeof(unit), ", in %s", p->unit);
+    if (p->alias)
+        snprintf(older, sizeof(older), "; --%s is its older name", p->alias);
     for (size_t i = 0; with->words && with->words[i] && n < sizeof(list); i++)
         n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
                               i == 0               ? " "
@@ -94,17 +94,17 @@ static const char *help_of(const char *job, const airy_parameter *p)
                                                    : " or ",
                               with->words[i]);
     char *help = name_references(job, p);
-    const size_t size = 2 * strlen(p->help) + sizeof(unit) + sizeof(list) + 64;
+    const size_t size = 2 * strlen(p->help) + sizeof(older) + sizeof(list) + 64;
     char *text = help ? malloc(size) : NULL;
     while ((other = airy_job_parameter_at(job, at)) && with->parameter &&
            strcmp(other->name, with->parameter) != 0)
         at++;
     if (text && with->parameter && other && other->role == AIRY_ROLE_INPUT)
-        snprintf(text, size, "%s%s; of%s", help, unit, list);
+        snprintf(text, size, "%s; of%s%s", help, list, older);
     else if (text && with->parameter)
-        snprintf(text, size, "%s%s; it goes with --%s%s", help, unit, with->parameter, list);
+        snprintf(text, size, "%s; it goes with --%s%s%s", help, with->parameter, list, older);
     else if (text)
-        snprintf(text, size, "%s%s", help, unit);
+        snprintf(text, size, "%s%s", help, older);
     free(help);
     return text;
 }

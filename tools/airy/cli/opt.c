@@ -88,9 +88,8 @@ static const struct opt common_options[] = {
     {.name = "no-verify",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, unverified),
-     .help =
-         "do not verify the checksums that CBF and FITS files carry, to save the time that they "
-         "take"},
+     .help = "do not verify the checksums in CBF and FITS files, to save the time that this "
+             "takes"},
     {.name = "config",
      .type = OPT_STRING,
      .takes = TAKES_CONFIG,
@@ -120,7 +119,7 @@ static const struct opt common_options[] = {
     {.name = "verbose",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, verbose),
-     .help = "say what was chosen and why"},
+     .help = "print what was chosen and why"},
     {.name = "help",
      .letter = 'h',
      .type = OPT_FLAG,
@@ -762,9 +761,16 @@ void opt_help_text(char text[OPT_HELP], const struct opt *opt)
     if (opt->use == OPT_WRITTEN_IMAGE)
         tool_image_suffixes(formats, opt->holds ? (airy_dtype)(opt->holds - 1) : AIRY_DTYPE_COUNT,
                             0);
-    snprintf(text, OPT_HELP, "%s%s%s%s%s%s", opt->help, *formats ? "; " : "", formats,
-             opt->fallback ? " (default " : "", opt->fallback ? opt->fallback : "",
-             opt->fallback ? ")" : "");
+    const char *unit = opt->parameter ? opt->parameter->unit : NULL;
+    const bool is_found = opt->parameter && opt->parameter->computed;
+    char value[OPT_HELP] = "";
+    if (unit && opt->fallback && !is_found)
+        snprintf(value, sizeof(value), " (default %s %s)", opt->fallback, unit);
+    else if (unit || opt->fallback)
+        snprintf(value, sizeof(value), " (%s%s%s%s%s)", unit ? "in " : "", unit ? unit : "",
+                 unit && opt->fallback ? "; " : "", opt->fallback ? "default " : "",
+                 opt->fallback ? opt->fallback : "");
+    snprintf(text, OPT_HELP, "%s%s%s%s", opt->help, *formats ? "; " : "", formats, value);
 }
 
 static void print_option(const struct opt *opt)

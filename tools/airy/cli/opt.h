@@ -126,11 +126,12 @@ struct command {
     bool prints_json;  /* the answer is JSON, with --json and without */
     bool
         prints_messages; /* of a job: what it reports is the answer for people, on standard output */
-    int writes_holds;    /* 1 + the dtype of results, 0: any */
-    bool word_first;     /* the first input is no file */
-    bool reads_pipe;     /* an input may be '-', standard input */
-    bool asks;           /* of a job: it asks again and again whether to end */
-    bool own_signals;    /* from its start on it says itself what Ctrl-C and the like do */
+    const char *json_without;   /* of a job: the result that --json leaves out; NULL: none */
+    int writes_holds;           /* 1 + the dtype of results, 0: any */
+    bool word_first;            /* the first input is no file */
+    bool reads_pipe;            /* an input may be '-', standard input */
+    bool asks;                  /* of a job: it asks again and again whether to end */
+    bool own_signals;           /* from its start on it says itself what Ctrl-C and the like do */
     int (*check)(void *params); /* what the options say by themselves, before any file is looked at;
                                    exit code; NULL: nothing */
     int (*run)(void *params);

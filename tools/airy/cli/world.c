@@ -164,7 +164,7 @@ int world_join(struct world *world, const struct common *common, enum world_wish
         return tool_fail(common,
                          "started by srun as one of %ld tasks without a PMI, so that they cannot "
                          "find each other; give srun --mpi=pmix or --mpi=pmi2 ('srun --mpi=list' "
-                         "says which it has), or airy --mpi=off for jobs side by side",
+                         "lists those that it has), or airy --mpi=off for jobs side by side",
                          launch.size);
     const struct mpi_module *module = open_module(why, sizeof(why));
     if (!module && several && wish == WORLD_AUTO)
@@ -206,7 +206,7 @@ static void print_verdict(const struct world *world, const struct verdict *all, 
     bool same = true;
     for (int i = 0; i < world->place.size; i++)
         same = same && all[i].code == all[0].code && strcmp(all[i].line, all[0].line) == 0;
-    const char *line = *all[failed].line ? all[failed].line : "failed and said nothing";
+    const char *line = *all[failed].line ? all[failed].line : "failed without a message";
     const char *command = world->common->command->name;
     if (same)
         tool_line(command, "%s", line);

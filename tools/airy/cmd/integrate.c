@@ -140,6 +140,7 @@ const struct command cmd_integrate = {
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_EXPLAIN,
     .min_inputs = 1,
     .max_inputs = 10000000,
+    .json_without = "configuration", /* which the file has */
     .own_signals = true,
     .optional_output = true,
 };

@@ -103,7 +103,7 @@ static const struct opt view_options[] = {
     {.name = "colorbar",
      .type = OPT_FLAG,
      FIELD(colorbar),
-     .help = "draw the scale beside the image, with its unit where the file says it"},
+     .help = "draw the scale beside the image, with its unit where the file names it"},
     {0},
 };
 
