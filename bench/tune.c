@@ -404,7 +404,7 @@ static int measure(struct tune *tune, const struct tune_params *p)
         }
     progress_end(&tune->progress);
     if (tool_interrupted())
-        return tool_fail(&p->common, "stopped; the table is as it was");
+        return tool_fail(&p->common, "cancelled; the table is as it was");
     return status == AIRY_OK ? keep(tune, p) : tool_failed(&p->common, status);
 }
 

@@ -193,6 +193,7 @@ typedef struct airy_integrator_params {
 typedef struct airy_integrator airy_integrator;
 
 /**
+ * Prepare geometry, corrections and matrix on a device.
  * Errors: AIRY_ERR_PARAM (range empty or inverted, no wavelength, no valid pixel left, bins),
  *         AIRY_ERR_SHAPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED (device without double precision;
  *         clip or quantile on a back end without it; at the first frames: dummy values that do not
@@ -213,14 +214,15 @@ AIRY_API airy_status airy_integrator_create_all(airy_integrator **integrators,
                                                 const airy_geometry *geometry,
                                                 const airy_integrator_params *params);
 /**
- * All bins of a plane of sums: in two dimensions those of the radius times those of chi. 0 for
- * NULL.
+ * Return the bins of a plane of sums: in two dimensions those of the radius times those of chi. 0
+ * for NULL.
  */
 AIRY_API size_t airy_integrator_bins(const airy_integrator *integrator);
-/** Bin centres in the unit, [bins]; lives as long as the integrator. NULL for NULL. */
+/** Return the bin centres in the unit, [bins]; lives as long as the integrator. NULL for NULL. */
 AIRY_API const double *airy_integrator_radial(const airy_integrator *integrator);
 /**
- * Bin centres of the second axis in its unit, [azimuth_bins]; NULL for NULL and in one dimension.
+ * Return the bin centres of the second axis in its unit, [azimuth_bins]; NULL for NULL and in one
+ * dimension.
  */
 AIRY_API const double *airy_integrator_azimuth(const airy_integrator *integrator);
 
@@ -294,13 +296,14 @@ typedef struct airy_frame_stats {
 AIRY_API airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stats,
                                     const airy_integrator *integrator, const airy_array *frames);
 /**
- * The same for compressed frames; a frame that does not decode has its status set, its sums are 0.
+ * Integrate compressed frames as airy_integrate does; a frame that does not decode has its status
+ * set, its sums are 0.
  */
 AIRY_API airy_status airy_integrate_batch(airy_queue *queue, airy_array *sums, airy_array *stats,
                                           const airy_integrator *integrator, airy_batch *batch);
 
 /**
- * Sums of one frame, on the host, to results.
+ * Normalize the sums of one frame, on the host, to results.
  * @param sums  [AIRY_SUM_PLANES][bins]
  * @param normalization  factor of this frame alone (a monitor), 1 for none: scales
  *                       sum_normalization by it and
@@ -312,9 +315,9 @@ AIRY_API airy_status airy_integrator_finish(const airy_integrator *integrator, d
                                             float *sem);
 
 /**
- * The inverse: a radial curve to an image, by linear interpolation at pixel centres (the ends go
- * on level), times solid angle, polarization and flat, plus dark, masked pixels = dummy;
- * corrections as params says (bins, split, method, ranges are ignored).
+ * Draw a radial curve as an image (the inverse), by linear interpolation at pixel centres (the ends
+ * go on level), times solid angle, polarization and flat, plus dark, masked pixels = dummy;
+ * corrections as in params (bins, split, method, ranges are ignored).
  * @param image   out, [height * width]
  * @param radial, curve  n points, radial ascending, in params->unit
  */

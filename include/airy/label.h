@@ -36,9 +36,10 @@ typedef struct airy_label_params {
 } airy_label_params;
 
 /**
- * Labels 1, 2, ... in the raster order of the components' first pixels, 0 for background: the same
- * as scipy.ndimage.label, which takes NaN as foreground: here NaN is background. Pixels that are not to count, whatever they are: label the u8 image of
- * airy_threshold or AIRY_NOT_EQUAL in which they are 0, and take measures by airy_measure.
+ * Give the labels 1, 2, ... in the raster order of the components' first pixels, 0 for background:
+ * the same as scipy.ndimage.label, which takes NaN as foreground: here NaN is background. Pixels
+ * that are not to count, whatever they are: label the u8 image of airy_threshold or AIRY_NOT_EQUAL
+ * in which they are 0, and take measures by airy_measure.
  *
  * @param labels   out, u32 or i32, shape of src, not overlapping it; NULL: not wanted
  * @param src      any dtype, 1 to 3 dimensions, fewer than 2^31 elements. Read as f64: 64-bit
@@ -59,7 +60,7 @@ AIRY_API airy_status airy_label(airy_queue *queue, airy_array *labels, const air
                                 airy_region **regions);
 
 /**
- * Measures of the labels 1 to count of a label image.
+ * Measure the labels 1 to count of a label image.
  * @param regions  out, host, count of them; a label without pixels has count 0 and NaN
  * @param labels   u32 or i32, shape of src; 0, negative ones and those above count are left out
  * Accuracy and errors: as airy_label.
@@ -68,10 +69,10 @@ AIRY_API airy_status airy_measure(airy_queue *queue, airy_region *regions, size_
                                   const airy_array *labels, const airy_array *src);
 
 /**
- * The same of many images in one call, say the planes of a cube: counts[i], regions[i] and
- * labels[i] have the bits that airy_label gives for srcs[i]. What is alike in one array at equal
- * distances, as planes are, and labels that lie likewise in another array, a device does side by
- * side, and the call waits for some of these together; the others come one after the other.
+ * Label many images in one call, for example the planes of a cube: counts[i], regions[i] and
+ * labels[i] have the bits that airy_label gives for srcs[i]. Images that lie at equal distances in
+ * one array, as planes do, with labels that lie so in another array, are done side by side on a
+ * device, and the call waits for some of these together; all others are done one after the other.
  *
  * @param labels   out, images of them, each as airy_label has it; NULL: not wanted
  * @param srcs     images of them
@@ -86,7 +87,7 @@ AIRY_API airy_status airy_label_each(airy_queue *queue, airy_array *const *label
                                      airy_region **regions);
 
 /**
- * airy_measure of many images in one call, likewise.
+ * Measure the regions of many images in one call, as airy_measure does for one.
  * @param regions  out, images of them, of which each has room for its counts[i]
  */
 AIRY_API airy_status airy_measure_each(airy_queue *queue, airy_region *const *regions,

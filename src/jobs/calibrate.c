@@ -70,7 +70,7 @@ static const struct airy_job_row rows[] = {
             "leaves out the pixels where this image is not 0, beside those that the detector and "
             "the file mask"),
     ROW(saturation, .name = "saturation", .type = AIRY_PARAMETER_REAL, .argument = "V",
-        .fallback = "what the file says, or none", .computed = true,
+        .fallback = "the file's, or none", .computed = true,
         .help = "leaves out pixels of this value and more"),
     ROW(output, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
         .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT.poni",
@@ -98,7 +98,7 @@ static const airy_job_result results[] = {
     {"points", AIRY_JOB_NUMBER, NULL, "points that were found"},
     {"used", AIRY_JOB_NUMBER, NULL, "points of the last fit"},
     {"rounds", AIRY_JOB_NUMBER, NULL, "rounds of the fit"},
-    {"doubts", AIRY_JOB_JSON, NULL, "what the image tells poorly"},
+    {"doubts", AIRY_JOB_JSON, NULL, "warnings: what the image determines poorly"},
     {"rings", AIRY_JOB_JSON, NULL, "each ring that was looked for"},
     {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
@@ -349,7 +349,7 @@ static void report_wavelength(const struct calibration *k, const airy_geometry_p
         snprintf(from, sizeof(from), "%s=%.400s", k->v->guess ? "guess" : "poni",
                  k->v->guess ? k->v->guess : k->v->geometry.poni);
     airy_job_message(k->job, AIRY_LOG_WARN,
-                     "%s gives a wavelength of %.6g m, the file says %.6g m; %.6g m is used", from,
+                     "%s gives a wavelength of %.6g m, the file gives %.6g m; %.6g m is used", from,
                      used, stated, used);
 }
 
@@ -448,7 +448,7 @@ static const struct {
      "the rings hardly show the tilts (above 0.5 degree of error); fix=rot1,rot2 holds them",
      "tilt"},
     {AIRY_CALIBRATE_SCALE,
-     "distance and wavelength cannot be told apart at these angles; hold one of them", "scale"},
+     "distance and wavelength cannot be distinguished at these angles; hold one of them", "scale"},
     {AIRY_CALIBRATE_ARC, "the points lie on less than a third of the turn about the beam", "arc"},
     {AIRY_CALIBRATE_DISTANCE, "the distance is uncertain by more than 1 percent", "distance"},
     {AIRY_CALIBRATE_OTHERS,

@@ -199,11 +199,11 @@ airy_status airy_job_stopped(const char *output, size_t done, size_t total, bool
 {
     char of[32] = "";
     AIRY_FAIL_IF(!output || (done == 0 && !is_resumed), AIRY_ERR_CANCELLED,
-                 "stopped before the first frame");
+                 "cancelled before the first frame");
     if (total)
         snprintf(of, sizeof(of), " of %zu", total);
     return airy_hinted(AIRY_HINT_INTERRUPTED,
                        airy_fail(AIRY_ERR_CANCELLED,
-                                 "stopped after %zu%s frames, which are in %s.partial", done, of,
+                                 "cancelled after %zu%s frames, which are in %s.partial", done, of,
                                  output));
 }

@@ -1011,7 +1011,7 @@ static void check_compress_ends(struct check *c)
     CHECK_OK(c, airy_job_get_number(job, "bad", &bad));
     CHECK(c, bad == 1 && airy_job_device(job) != NULL);
     heard.job = job;
-    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "out.h5: stopped after ");
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "out.h5: cancelled after ");
     CHECK_OK(c, airy_job_results_json(job, &json));
     CHECK(c, strcmp(json, "{}") == 0 && !*airy_job_summary(job));
     airy_job_text_free(json);

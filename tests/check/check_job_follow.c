@@ -301,7 +301,7 @@ static void check_replaced(struct check *c)
         CHECK_OK(c, airy_job_set_flag(job, "resume", turn > 0));
         seen->stop_at = turn == 0;
         if (turn == 0)
-            CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "stopped after ");
+            CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "cancelled after ");
         else if (turn == 1)
             CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_FORMAT, "is another one than when");
         else

@@ -291,7 +291,7 @@ static void check_failures(struct check *c)
     d.series = 1;
     d.announced = 0;
     g->stop_after = 2;
-    CHECK_FAILS(c, play(c, &d, g, &job, one), AIRY_ERR_CANCELLED, "series 7: stopped after");
+    CHECK_FAILS(c, play(c, &d, g, &job, one), AIRY_ERR_CANCELLED, "series 7: cancelled after");
     CHECK(c, g->ends == 1 && g->status == AIRY_ERR_CANCELLED);
     airy_job_destroy(&job);
 }

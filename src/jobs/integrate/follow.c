@@ -154,7 +154,7 @@ airy_status airy_follow_open(struct airy_integration *it)
         airy_error error;
         airy_error_get(&error);
         AIRY_FAIL_IF(!airy_job_step(it->job, 0, 0), AIRY_ERR_CANCELLED,
-                     "stopped before there was a frame");
+                     "cancelled before there was a frame");
         AIRY_FAIL_HINT_IF(airy_follow_now() - begun >= it->v->follow.timeout, error.status,
                           AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
                           "no frame within %g s: %s; follow-timeout=S waits longer",

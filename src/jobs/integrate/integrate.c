@@ -26,13 +26,13 @@ static const struct airy_job_row result_rows[] = {
         .help = "writes all patterns into one text file, a column each"),
     ROW(format, .name = "format", .type = AIRY_PARAMETER_WORD, .affects = AIRY_AFFECTS_BESIDE,
         .words = formats, .fallback = "airy",
-        .help = "nxazint: makes the output an NXazint1d or NXazint2d file, too"),
+        .help = "nxazint: makes the output also an NXazint1d or NXazint2d file"),
     ROW(instrument, .name = "instrument", .type = AIRY_PARAMETER_TEXT,
-        .affects = AIRY_AFFECTS_BESIDE, .argument = "NAME", .fallback = "what the input says",
+        .affects = AIRY_AFFECTS_BESIDE, .argument = "NAME", .fallback = "the input's",
         .computed = true, .help = "names the beamline in the output",
         .only_with = {"format", nxazint_words}),
     ROW(source, .name = "source", .type = AIRY_PARAMETER_TEXT, .affects = AIRY_AFFECTS_BESIDE,
-        .argument = "NAME", .fallback = "what the input says", .computed = true,
+        .argument = "NAME", .fallback = "the input's", .computed = true,
         .help = "names the facility in the output", .only_with = {"format", nxazint_words}),
     {{0}, 0, NULL}};
 
@@ -116,7 +116,7 @@ static const airy_job_result results[] = {
     {"output", AIRY_JOB_TEXT, NULL, "the file that was written, the first of several"},
     {"complete_already", AIRY_JOB_JSON, NULL, "true: resume found nothing to do"},
     {"device", AIRY_JOB_TEXT, NULL, "the devices of the run"},
-    {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
+    {"layout", AIRY_JOB_TEXT, NULL, "how the work was divided"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
     {"bad", AIRY_JOB_NUMBER, NULL, "those of them that are NaN"},
     {"lost", AIRY_JOB_NUMBER, NULL,
@@ -343,13 +343,12 @@ static airy_status run_integration(airy_job *job, void *state)
     return airy_world_agree(&it->world, run_rank(job, it), NULL, NULL);
 }
 
-extern const struct airy_job_kind airy_job_integrate;
 const struct airy_job_kind airy_job_integrate = {
     .name = "integrate",
     .summary = "azimuthal integration: a stack of frames to radial patterns",
     .details = "The usual places of data, pixel mask and geometry are found by themselves. Without "
                "a PONI file and given values the geometry is the file's own; given values override "
-               "what a PONI file or the file says. Eiger and Pilatus detectors leave out their "
+               "those of a PONI file and of the file. Eiger and Pilatus detectors leave out their "
                "dummy values unless dummy is given. An output appears when it is complete; a run "
                "that was cancelled leaves OUT.partial, which resume continues. A program "
                "that names no output gets the patterns in memory.",

@@ -115,8 +115,8 @@ static airy_status open_carried(struct airy_integration *it)
                    ? airy_about(AIRY_SUBJECT_PARAMETER, "carry", airy_fail_context(status, "carry"))
                    : status;
     for (size_t i = 0; i < it->carried_count; i++)
-        airy_job_message(it->job, AIRY_LOG_INFO, "carried over: %s from %s", it->carried[i].name,
-                         it->carried[i].path);
+        airy_job_message(it->job, AIRY_LOG_INFO, "per-frame metadata: %s from %s",
+                         it->carried[i].name, it->carried[i].path);
     it->run.carried = it->carried;
     it->run.carried_count = it->carried_count;
     return AIRY_OK;

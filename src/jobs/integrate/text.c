@@ -152,11 +152,11 @@ static airy_status fail_run(const struct airy_text_run *run, airy_status status)
     const size_t frames = airy_min_size(row * airy_text_group(it), it->frames);
     remove_behind(run, row);
     AIRY_FAIL_HINT_IF(status == AIRY_ERR_CANCELLED && run->columns, status, AIRY_HINT_STATED,
-                      AIRY_SUBJECT_NONE, "stopped after %zu of %zu frames; '%s' is not written",
+                      AIRY_SUBJECT_NONE, "cancelled after %zu of %zu frames; '%s' is not written",
                       frames, it->frames, it->v->output);
     rest_of(rest, sizeof(rest), it, row);
     AIRY_FAIL_HINT_IF(status == AIRY_ERR_CANCELLED, status, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
-                      "stopped after %zu of %zu frames; go on with %s", frames, it->frames, rest);
+                      "cancelled after %zu of %zu frames; go on with %s", frames, it->frames, rest);
     if (!airy_status_is_of_frame(status) || run->refused == row)
         return status;
     airy_error error;

@@ -90,8 +90,8 @@ struct oct_map {
 
 static const char *set_path(struct oct_map_values *map, const char *text, size_t length)
 {
-    if (length >= sizeof(map->path))
-        return "expected a shorter name";
+    if (length == 0 || length >= sizeof(map->path))
+        return length ? "expected a shorter name" : "expected the name of a file";
     snprintf(map->path, sizeof(map->path), "%.*s", (int)length, text);
     return NULL;
 }
@@ -347,10 +347,9 @@ airy_status airy_oct_results_adapt(const airy_job *job, airy_oct_params *plan)
     const struct oct_values *v = job->values;
     const bool drawn = is_png(v->output) || airy_job_is_wanted(job, "picture") ||
                        is_asked(job, "enface") || is_asked(job, "mip");
-    AIRY_FAIL_HINT_IF(
-        plan->output == AIRY_OCT_COMPLEX && drawn, AIRY_ERR_PARAM, AIRY_HINT_STATED,
-        AIRY_SUBJECT_NONE,
-        "complex results have no picture; \"output\" of the plan says what else there is");
+    AIRY_FAIL_HINT_IF(plan->output == AIRY_OCT_COMPLEX && drawn, AIRY_ERR_PARAM, AIRY_HINT_STATED,
+                      AIRY_SUBJECT_NONE,
+                      "complex results have no picture; choose another \"output\" in the plan");
     if (is_png(v->output) && plan->to == AIRY_DTYPE_F32) {
         plan->display = true;
         plan->to = AIRY_DTYPE_U8;

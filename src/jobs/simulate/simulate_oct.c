@@ -332,7 +332,7 @@ static airy_status check_packing(const airy_job *job, const struct values *v)
                     AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s %zu: such samples are unsigned, leave out dtype", "packing", packed);
     AIRY_FAIL_ON_IF(packed && bits != packed, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s %zu: expected %zu, as packing says", "bits", bits, packed);
+                    "%s %zu: expected %zu for this packing", "bits", bits, packed);
     AIRY_FAIL_ON_IF(packed && v->samples * packed % 8, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s %zu of %zu bits do not fill whole bytes", "samples", v->samples, packed);
     AIRY_FAIL_ON_IF(v->dtype == AIRY_DTYPE_U8 && !packed && bits > 8, AIRY_ERR_PARAM,

@@ -104,7 +104,7 @@ static const struct airy_job_row stream_rows[] = {
         .unit = "s", .argument = "T", .fallback = "0", .help = "waits between two series"),
     ROW(detail, .name = "detail", .type = AIRY_PARAMETER_WORD, .affects = AIRY_AFFECTS_BESIDE,
         .words = details, .argument = "WHAT", .fallback = "all",
-        .help = "chooses what start messages say: all, basic (no pixel mask) or none (size and "
+        .help = "chooses what start messages contain: all, basic (no pixel mask) or none (size and "
                 "number of images)"),
     {{0}, 0, NULL}};
 
@@ -315,7 +315,7 @@ static airy_status put_results(const struct airy_play_source *s, const struct ai
                     "%.3f s blocked, %llu lost on purpose%s",
                     (unsigned long long)r->sent, r->sent == 1 ? "" : "s", r->seconds, rate,
                     bytes * 1e-6, (unsigned long long)r->late, r->latest * 1e3, r->blocked,
-                    (unsigned long long)r->lost, r->stopped ? "; stopped" : "");
+                    (unsigned long long)r->lost, r->stopped ? "; cancelled" : "");
     AIRY_TRY(airy_job_put_json(job, "preloaded", json_boolean(s->kept != NULL)));
     return airy_job_put_json(job, "stopped", json_boolean(r->stopped));
 }

@@ -207,7 +207,7 @@ static void begin_signals(struct job_params *p)
             tool_catch_interrupts();
         return;
     }
-    snprintf(line, sizeof(line), "airy %s: stopped; nothing was written\n",
+    snprintf(line, sizeof(line), "airy %s: cancelled; nothing was written\n",
              p->common.command->name);
     tool_say_at_interrupt(line);
 }

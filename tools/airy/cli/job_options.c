@@ -6,7 +6,7 @@
 
 /* Tables that were made; they stay until the end. */
 struct made_table {
-    const char *job;
+    const struct command *command;
     struct opt *options;
     struct made_table *next;
 };
@@ -150,18 +150,24 @@ static struct opt option_of(const char *job, const airy_parameter *p)
                         .heading = p->section};
 }
 
-static struct opt *make_options(const char *job, bool (*is_common)(const char *name))
+static struct opt *make_options(const struct command *command, bool (*is_common)(const char *name))
 {
+    const char *const job = command->job ? command->job : command->borrows;
+    const char *section = NULL, *last = NULL;
     const airy_parameter *p;
     size_t count = 0, all = 0;
     while (airy_job_parameter_at(job, all))
         all++;
     struct opt *options = calloc(all + 1, sizeof(*options));
     for (size_t i = 0; options && (p = airy_job_parameter_at(job, i)); i++) {
-        if (p->role == AIRY_ROLE_INPUT || is_common(p->name))
+        section = p->section ? p->section : section;
+        if (p->role == AIRY_ROLE_INPUT || is_common(p->name) ||
+            (command->borrows && !command->borrowed(section, p->name)))
             continue;
         struct opt *made = &options[count++];
         *made = option_of(job, p);
+        made->heading = section != last ? section : NULL;
+        last = section;
         if (!made->help || (!made->argument && made->type != OPT_FLAG)) {
             free(options);
             return NULL;
@@ -170,18 +176,18 @@ static struct opt *make_options(const char *job, bool (*is_common)(const char *n
     return options;
 }
 
-const struct opt *job_options(const char *job, bool (*is_common)(const char *name))
+const struct opt *job_options(const struct command *command, bool (*is_common)(const char *name))
 {
     for (const struct made_table *t = tables; t; t = t->next)
-        if (strcmp(t->job, job) == 0)
+        if (t->command == command)
             return t->options;
     struct made_table *made = calloc(1, sizeof(*made));
-    struct opt *options = made ? make_options(job, is_common) : NULL;
+    struct opt *options = made ? make_options(command, is_common) : NULL;
     if (!options) {
         free(made);
         return NULL;
     }
-    *made = (struct made_table){job, options, tables};
+    *made = (struct made_table){command, options, tables};
     tables = made;
     return made->options;
 }

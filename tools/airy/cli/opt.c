@@ -19,9 +19,6 @@
 
 enum { HELP_COLUMN = 30, LEAST_WIDTH = 60, MOST_WIDTH = 100 };
 
-static const char *const compats[] = {"none", "pyfai", NULL};
-_Static_assert(AIRY_COMPAT_PYFAI == 1, "compats are in the order of airy_compat");
-
 static const char *parse_device(void *field, const char *text)
 {
     if (!*text)
@@ -72,14 +69,6 @@ static const struct opt common_options[] = {
      .argument = "SIZE",
      .fallback = "none",
      .help = "bytes with K, M or G, for the host and for each device"},
-    {.name = "compat",
-     .type = OPT_WORD,
-     .takes = TAKES_COMPAT,
-     .offset = offsetof(struct common, compat),
-     .words = compats,
-     .argument = "NAME",
-     .fallback = "none",
-     .help = "pyfai: reproduce that package's quirks"},
     {.name = "profile",
      .type = OPT_STRING,
      .optional = true,
@@ -99,9 +88,8 @@ static const struct opt common_options[] = {
     {.name = "no-verify",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, unverified),
-     .help =
-         "do not verify the checksums that CBF and FITS files carry, to save the time that they "
-         "take"},
+     .help = "do not verify the checksums in CBF and FITS files, to save the time that this "
+             "takes"},
     {.name = "config",
      .type = OPT_STRING,
      .takes = TAKES_CONFIG,
@@ -131,7 +119,7 @@ static const struct opt common_options[] = {
     {.name = "verbose",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, verbose),
-     .help = "say what was chosen and why"},
+     .help = "print what was chosen and why"},
     {.name = "help",
      .letter = 'h',
      .type = OPT_FLAG,
@@ -167,10 +155,9 @@ bool opt_in_table(const struct opt *table, const char *name)
     return false;
 }
 
-/* The words of compat differ from job to job. */
 static bool is_common(const char *name)
 {
-    return opt_in_table(common_options, name) && strcmp(name, "compat") != 0;
+    return opt_in_table(common_options, name);
 }
 
 const char *opt_summary(const struct command *command)
@@ -464,8 +451,8 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
 
 const struct opt *opt_table(const struct command *command, size_t i)
 {
-    if (i == 0 && command->job)
-        return job_options(command->job, is_common);
+    if (i == 0 && (command->job || command->borrows))
+        return job_options(command, is_common);
     return i + 1 == OPT_TABLES ? common_options : command->tables[i];
 }
 
@@ -594,7 +581,7 @@ static int parse_option(const struct command *command, void *params, int argc, c
             usage_error(command, "--%s %s: %s", opt->name, *argument ? argument : "''", expected);
         return AIRY_EXIT_USAGE;
     }
-    if ((own || opt->words == compats) && !remember(params, opt, argument))
+    if (own && !remember(params, opt, argument))
         return out_of_memory(command);
     return 0;
 }
@@ -655,7 +642,8 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
     common->command = command;
     common->argc = argc;
     common->argv = argv;
-    if (command->job && (!opt_table(command, 0) || !job_open(params, command->job)))
+    const char *job = command->job ? command->job : command->borrows;
+    if (job && (!opt_table(command, 0) || !job_open(params, job)))
         return out_of_memory(command);
     bool only_inputs = false;
     for (int i = 0; i < argc; i++) {
@@ -684,7 +672,7 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
 void opt_free(const struct command *command, void *params)
 {
     struct common *common = params;
-    if (command->job)
+    if (command->job || command->borrows)
         job_close(params);
     free(common->inputs.items);
     free(common->given.items);
@@ -692,6 +680,17 @@ void opt_free(const struct command *command, void *params)
         for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt); opt++)
             if (opt->name && opt->type == OPT_LIST)
                 free(((struct opt_list *)(void *)((char *)params + opt->offset))->items);
+}
+
+const char *opt_section(const struct command *command, const char *name)
+{
+    const char *section = "";
+    for (const struct opt *opt = opt_table(command, 0); opt && !opt_ends(opt); opt++) {
+        section = opt->heading ? opt->heading : section;
+        if (opt->parameter && strcmp(opt->name, name) == 0)
+            return section;
+    }
+    return NULL;
 }
 
 bool opt_has(const struct command *command, const char *name)

@@ -15,6 +15,8 @@ echo 'text' >text.json
 for file in bad.json text.json none.json; do
     "$airy" integrate "$small" --config $file -o d.h5 2>&1
 done
+echo '{"result": {"configuration": "x"}}' >text.json
+"$airy" integrate "$small" --config text.json -o d.h5 2>&1
 # options that no result stores, as anybody could write them into a file
 for option in --force --plot=p.png --output=d.h5 --publish=tcp://127.0.0.1:1 --bins --dist=1 -- text; do
     sed "s|\"options\": \[|&\"$option\", |" a.json >other.json
