@@ -321,11 +321,11 @@ static void check_refused(struct check *c)
     } bad[] = {
         {"follow-timeout", "0.01", "follow-timeout 0.01: expected"},
         {"poll", "0", "poll 0: expected"},
-        {"average", "2", "average needs all frames at once"},
-        {"sum", "all", "sum needs all frames at once"},
-        {"monitor", "/x", "monitor needs all frames at once"},
-        {"carry", "/x", "carry needs all frames at once"},
-        {"layout", "serial", "layout needs all frames at once"},
+        {"average", "2", "average does not go with follow=on"},
+        {"sum", "all", "sum does not go with follow=on"},
+        {"monitor", "/x", "monitor does not go with follow=on"},
+        {"carry", "/x", "carry does not go with follow=on"},
+        {"layout", "serial", "layout does not go with follow=on"},
         {"carry", "none", NULL},
     };
     if (!check_case(c, "job_follow_refused"))
