@@ -78,7 +78,8 @@ static void refuse_texts(struct check *c, airy_job *job, const airy_job_info *in
 {
     char text[64];
     check_refusal(c, info, p, "no text", airy_job_set(job, p->name, NULL), AIRY_ERR_PARAM);
-    check_refusal(c, info, p, "an empty text", airy_job_set(job, p->name, ""), AIRY_ERR_PARAM);
+    if (p->type != AIRY_PARAMETER_RECORD)
+        check_refusal(c, info, p, "an empty text", airy_job_set(job, p->name, ""), AIRY_ERR_PARAM);
     if (!takes_any_text(p))
         check_refusal(c, info, p, "other text", airy_job_set(job, p->name, "\x7f!"),
                       AIRY_ERR_PARAM);
@@ -212,8 +213,28 @@ static void check_cancelled(struct check *c)
     }
 }
 
+/* Configurations of results: of another job, and with a parameter that the job does not have. */
+static void check_configurations(struct check *c)
+{
+    if (!check_case(c, "job_all_configurations"))
+        return;
+    for (size_t i = 0; i < airy_job_count(); i++) {
+        airy_job_info info;
+        char json[256];
+        airy_job *job = open_job(c, i, &info);
+        CHECK_FAILS(c, airy_job_set_configuration(job, "{\"command\": \"other\", \"options\": []}"),
+                    AIRY_ERR_FORMAT, "is that of a result of other");
+        snprintf(json, sizeof(json), "{\"command\": \"%s\", \"options\": [\"--nothing=1\"]}",
+                 info.name);
+        CHECK(c, airy_job_set_configuration(job, json) < AIRY_OK && airy_last_error()[0]);
+        check_unchanged(c, job, airy_job_parameter_at(info.name, 0)->name);
+        airy_job_destroy(&job);
+    }
+}
+
 void check_job_all(struct check *c)
 {
+    check_configurations(c);
     refuse_values(c);
     check_twice(c);
     check_names(c);

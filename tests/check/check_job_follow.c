@@ -397,8 +397,31 @@ static void check_alone(struct check *c)
     }
 }
 
+/* A run that waits for its first file is destroyed, or cancelled and finished; there is no output. */
+static void check_waiting(struct check *c)
+{
+    if (!check_case(c, "job_follow_waiting"))
+        return;
+    const airy_job_event *event = NULL;
+    struct seen *seen = check_alloc(c, sizeof(*seen));
+    for (int cancels = 0; cancels < 2; cancels++) {
+        const char *output = check_run_path(c, "x.h5");
+        airy_job *job = open_job(c, seen, check_run_path(c, "none.h5"), output);
+        set_follow(c, job, "60", NULL);
+        CHECK_OK(c, airy_job_start(job));
+        CHECK(c, airy_job_next(job, &event, 0.1) == AIRY_ERR_TIMED_OUT && !event);
+        if (cancels) {
+            airy_job_cancel(job);
+            CHECK_FAILS(c, airy_job_finish(job), AIRY_ERR_CANCELLED, "");
+        }
+        airy_job_destroy(&job);
+        CHECK(c, !job && access(output, F_OK) != 0);
+    }
+}
+
 void check_job_follow(struct check *c)
 {
+    check_waiting(c);
     check_grows(c);
     check_files(c);
     check_timeout(c);

@@ -332,9 +332,10 @@ bool airy_oct_results_is_stack(const struct oct_values *v)
 airy_status airy_oct_results_check(const airy_job *job)
 {
     const struct oct_values *v = job->values;
-    AIRY_FAIL_IF(v->output && !is_png(v->output) && !airy_frame_writer_has_format(v->output),
-                 AIRY_ERR_PARAM, "output '%s': expected a name that ends in .h5, .npy%s or .png",
-                 v->output, AIRY_HAVE_TIFF ? ", .tif" : "");
+    AIRY_FAIL_ON_IF(v->output && !is_png(v->output) && !airy_frame_writer_has_format(v->output),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s': expected a name that ends in .h5, .npy%s or .png", "output",
+                    v->output, AIRY_HAVE_TIFF ? ", .tif" : "");
     AIRY_FAIL_ON_IF(
         airy_job_is_set(job, "frame") && !is_png(v->output) && !airy_job_is_wanted(job, "picture"),
         AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
