@@ -53,8 +53,7 @@ AIRY_API airy_status airy_array_create_over(airy_array **array, airy_queue *queu
                                             int ndim, const size_t *shape, void *data);
 /**
  * Create a view of a box: start and shape per axis (ndim of the array). The view's rows keep the
- * array's
- *                  pitch.
+ * array's pitch.
  * Errors: AIRY_ERR_SHAPE when the box leaves the array.
  */
 AIRY_API airy_status airy_array_view(airy_array **view, const airy_array *array,

@@ -1,5 +1,16 @@
 /**
- * Devices, queues, events, page-locked host memory, memory accounting.
+ * Devices, queues, events, page-locked host memory, memory accounting. Every program begins with a
+ * device and a queue:
+ *
+ *   airy_device *device = NULL;
+ *   airy_queue *queue = NULL;
+ *   if (airy_device_create(&device, NULL, NULL) || airy_queue_create(&queue, device)) {
+ *       fprintf(stderr, "%s\n", airy_last_error());
+ *       return 1;
+ *   }
+ *   ...                              // arrays and operations
+ *   airy_queue_destroy(&queue);
+ *   airy_device_destroy(&device);
  *
  * A device is the CPU ("cpu") or one OpenCL device ("gpu:0", "opencl:0:0"). Work is enqueued on a
  * queue, runs in order there, and may return before it is done; errors of the work itself wait for

@@ -1,6 +1,15 @@
 /**
  * Filters: convolution, Gaussian blur, order statistics and morphology in one, two and three
- * dimensions.
+ * dimensions. An image is blurred by a Gaussian of 1.5 pixels in this way:
+ *
+ *   const size_t shape[2] = {height, width};
+ *   const airy_blur_params params = {.sigma = {1.5, 1.5}};
+ *   if (airy_device_create(&device, "cpu", NULL) || airy_queue_create(&queue, device) ||
+ *       airy_array_create_from(&src, queue, AIRY_DTYPE_F32, 2, shape, pixels) ||
+ *       airy_array_create(&dst, device, AIRY_DTYPE_F32, 2, shape) ||
+ *       airy_gaussian_blur(queue, dst, src, &params) ||
+ *       airy_array_pull(queue, pixels, sizeof(float) * height * width, dst))
+ *       fprintf(stderr, "%s\n", airy_last_error());
  *
  * Arrays have 1 to 3 dimensions, or 4: a list of volumes. src and dst must not overlap. Shapes are
  * given slowest axis first (z, y, x). src is converted to the dtype of dst, and the arithmetic is

@@ -1,5 +1,17 @@
 /**
- * Azimuthal integration: frames to radial patterns.
+ * Azimuthal integration: frames to radial patterns. A pattern is the mean intensity of the pixels at
+ * each distance from the beam, corrected for what each pixel sees.
+ *
+ * Files are integrated in one call by the job "integrate" (airy/job.h), or by airy_integrate_stack
+ * (airy/pipeline.h). This header is for frames in memory:
+ *
+ *   const airy_integrator_params params = {.bins = 1000}; // q in 1/nm, full pixel splitting
+ *   airy_integrator_create(&integrator, device, &geometry, &params);
+ *   airy_integrate(queue, sums, stats, integrator, frames); // arrays on the device
+ *   airy_array_pull(queue, host_sums, sizeof(double) * AIRY_SUM_PLANES * 1000, sums);
+ *   airy_integrator_finish(integrator, host_sums, 1.0, intensity, NULL, NULL);
+ *
+ * examples/pattern.c is a complete program. These are the rules.
  *
  * For bin b, over pixels i with splitting coefficient c_bi (sum over b of c_bi = 1 for a pixel
  * inside the range):

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /**
- * Fill in what the values of a job `integrate` say about its integrator. No file is opened: the
+ * Fill in the parameters of an integrator from the values of a job `integrate`. No file is opened: the
  * images among the values (mask, flat, ...) are left out, and what is found in files is not known.
  *
  * @param integrator  out

@@ -1,4 +1,37 @@
-/** Connected components of an image or a volume, and their measures. */
+/**
+ * Connected components of an image or a volume (labels), and a table of their measures: pixels, sum,
+ * mean, bounding box, centre, shape. A complete program, which prints two rows:
+ *
+ *   #include <airy/label.h>
+ *   #include <stdio.h>
+ *
+ *   int main(void)
+ *   {
+ *       const float image[3 * 5] = {0, 9, 8, 0, 0,
+ *                                   0, 7, 0, 0, 0,
+ *                                   0, 0, 0, 0, 6};
+ *       const size_t shape[2] = {3, 5}; // height, width
+ *       const airy_label_params params = {.connectivity = 8, .has_above = true, .above = 5};
+ *       airy_device *device = NULL;
+ *       airy_queue *queue = NULL;
+ *       airy_array *src = NULL;
+ *       airy_region *regions = NULL;
+ *       size_t count = 0;
+ *       if (airy_device_create(&device, "cpu", NULL) || airy_queue_create(&queue, device) ||
+ *           airy_array_create_from(&src, queue, AIRY_DTYPE_F32, 2, shape, image) ||
+ *           airy_label(queue, NULL, src, &params, &count, &regions))
+ *           fprintf(stderr, "%s\n", airy_last_error());
+ *       for (size_t i = 0; i < count; i++)
+ *           printf("label %zu: %llu pixels, sum %g, center y %.2f, x %.2f\n", i + 1,
+ *                  (unsigned long long)regions[i].count, regions[i].sum, regions[i].center[1],
+ *                  regions[i].center[2]);
+ *       airy_regions_free(regions);
+ *       airy_array_destroy(&src);
+ *       airy_queue_destroy(&queue);
+ *       airy_device_destroy(&device);
+ *       return 0;
+ *   }
+ */
 #ifndef AIRY_LABEL_H
 #define AIRY_LABEL_H
 

@@ -1,6 +1,15 @@
 /**
  * Statistics of an array: moments, order statistics, histogram, iterated clipping, threshold.
  *
+ *   const size_t shape[2] = {height, width};
+ *   airy_statistics s;
+ *   if (airy_device_create(&device, "cpu", NULL) || airy_queue_create(&queue, device) ||
+ *       airy_array_create_from(&image, queue, AIRY_DTYPE_F32, 2, shape, pixels) ||
+ *       airy_statistics_get(queue, &s, image, NULL, AIRY_STATISTICS_MOMENTS))
+ *       fprintf(stderr, "%s\n", airy_last_error());
+ *   else
+ *       printf("mean %g, standard deviation %g\n", s.mean, s.std);
+ *
  * Any dtype and shape, views too. Elements that are not finite, and those that a mask excludes, are
  * left out and counted. Elements are read as f64: 64-bit integers beyond 2^53 as the nearest one,
  * by which they are compared, with a threshold or a bound of a clip too.

@@ -358,7 +358,7 @@ static void check_hostile(struct check *c)
     } rows[] = {
         {"frame_ptr", 0, 1, {4}, down, AIRY_ERR_CORRUPT, "frame_ptr[2] = 3, expected ascending"},
         {"frame_ptr", 0, 1, {4}, low, AIRY_ERR_CORRUPT, "expected ascending from 0"},
-        {"frame_ptr", 0, 1, {4}, far, AIRY_ERR_SHAPE, "frame_ptr says 1000000"},
+        {"frame_ptr", 0, 1, {4}, far, AIRY_ERR_SHAPE, "frame_ptr gives 1000000"},
         {"frame_ptr", 0, 1, {1}, far, AIRY_ERR_SHAPE, "expected 2 to 2^28"},
         {"frame_ptr", 0, 2, {2, 2}, far, AIRY_ERR_SHAPE, "in 2 dimensions"},
         {"frame_ptr", 0, 0, {0}, NULL, AIRY_ERR_FORMAT, "frame_ptr is not there"},

@@ -90,8 +90,9 @@ struct oct_map {
 
 static const char *set_path(struct oct_map_values *map, const char *text, size_t length)
 {
-    if (length >= sizeof(map->path))
-        return "expected a shorter name";
+    /* What goes into memory alone has no name: ",4:9". */
+    if (!*text || length >= sizeof(map->path))
+        return *text ? "expected a shorter name" : "expected the name of a file";
     snprintf(map->path, sizeof(map->path), "%.*s", (int)length, text);
     return NULL;
 }

@@ -64,14 +64,15 @@ static const struct opt info_options[] = {
     {.name = "detectors",
      .type = OPT_FLAG,
      .offset = offsetof(struct info_params, detectors),
-     .help = "list the detectors of the registry: name, shape, pixel size"},
+     .help = "lists the detectors of the registry: name, shape, pixel size"},
     {.name = "fits",
      .type = OPT_PARSED,
      .offset = offsetof(struct info_params, planned),
      .parse = parse_planned,
      .argument = "SHAPE,DTYPE",
-     .help = "how many images of this shape (slowest axis first) and type fit where, and the "
-             "largest that each device takes as one array"},
+     .help =
+         "computes how many images of this shape (slowest axis first) and type fit where, and the "
+         "largest that each device takes as one array"},
     {0},
 };
 
