@@ -17,16 +17,8 @@
 
 #include "airy/airy.h"
 #include "fuzz.h"
-((c) ? (void)0 : (fprintf(stderr, "LINE %d: %s; %s\n", __LINE__, #c, airy_last_error()), abort()))
 
-    enum {
-        FRAMES = 3,
-        HEIGHT = 8,
-        WIDTH = 9,
-        PIXELS = HEIGHT * WIDTH,
-        STEPS = 24,
-        MOST = 512
-    };
+enum { FRAMES = 3, HEIGHT = 8, WIDTH = 9, PIXELS = HEIGHT * WIDTH, STEPS = 24, MOST = 512 };
 enum { TEXT = 256, COUNTERS = 16, SIZE = 2, ROOM = 1 << 20 };
 
 static char folder[64];
