@@ -73,7 +73,7 @@ static const struct airy_job_row run_rows[] = {
         .help =
             "adds maps of the total and of regions: the frames are a scan of N rows of M points"),
     ROW(zigzag, .name = "zigzag", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_BESIDE,
-        .help = "turns every other row of the map around, as in a snake scan"),
+        .help = "reverses every other row of the map, for a snake scan"),
     ROW(carry, .name = "carry", .type = AIRY_PARAMETER_TEXT, .list = true,
         .affects = AIRY_AFFECTS_BESIDE, .argument = "DATASET|none",
         .fallback = "what the file has one of a frame", .computed = true,
@@ -85,9 +85,8 @@ static const struct airy_job_row run_rows[] = {
         .help = "processes so many frames together"),
     ROW(layout, .name = "layout", .type = AIRY_PARAMETER_WORD, .affects = AIRY_AFFECTS_HOW,
         .words = airy_integrate_layouts, .fallback = "auto",
-        .help =
-            "selects who does which part of the work: threads of a CPU, a device, or serial, one "
-            "frame at a time"),
+        .help = "selects how the work is divided: threads of a CPU, a device, or serial, one "
+                "frame at a time"),
     ROW(resume, .name = "resume", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
         .help = "continues OUT.partial of an interrupted run"),
     ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,

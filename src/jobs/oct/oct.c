@@ -55,7 +55,7 @@ static const struct airy_job_row rows[] = {
         .section = "Camera"),
     RECORD_ROW(repeat, &airy_oct_repeat_record, .name = "repeat", .type = AIRY_PARAMETER_RECORD,
                .affects = AIRY_AFFECTS_ROWS, .argument = "N|Ss",
-               .help = "brings the file's frames N times from memory, or for S seconds (60s)"),
+               .help = "repeats the file's frames from memory N times, or for S seconds (60s)"),
     ROW(batch, .name = "batch", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW, .lo = 1,
         .hi = 1e9, .argument = "N",
         .fallback =
@@ -64,7 +64,7 @@ static const struct airy_job_row rows[] = {
     ROW(buffers, .name = "buffers", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW,
         .lo = 2, .hi = AIRY_OCT_STREAM_SLOTS, .argument = "N",
         .fallback = "16 below 1 MiB, else 4; 3 of a pipe, of files as tuned", .computed = true,
-        .help = "sets the number of buffers, which is how long a camera may be ahead"),
+        .help = "sets the number of buffers, by which a camera may be ahead"),
     ROW(feed, .name = "feed", .type = AIRY_PARAMETER_TEXT, .affects = AIRY_AFFECTS_WHERE,
         .argument = "NAME",
         .help =
