@@ -57,9 +57,10 @@ static void refuse_typed(struct check *c, airy_job *job, const airy_job_info *in
     static const double numbers[64] = {1, 2};
     static const uint8_t pixel;
     const airy_host_view view = {.data = &pixel, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {1}};
-    if (!takes_number(p))
+    if (!takes_number(p) && p->type != AIRY_PARAMETER_RECORD &&
+        p->type != AIRY_PARAMETER_RANGE) /* of which some are one number */
         check_refusal(c, info, p, "a number", airy_job_set_number(job, p->name, 1), AIRY_ERR_DTYPE);
-    else if (!p->any)
+    else if (takes_number(p) && !p->any)
         check_refusal(c, info, p, "not a number", airy_job_set_number(job, p->name, NAN),
                       AIRY_ERR_PARAM);
     if (p->type != AIRY_PARAMETER_TUPLE)
@@ -77,7 +78,8 @@ static void refuse_texts(struct check *c, airy_job *job, const airy_job_info *in
 {
     char text[64];
     check_refusal(c, info, p, "no text", airy_job_set(job, p->name, NULL), AIRY_ERR_PARAM);
-    check_refusal(c, info, p, "an empty text", airy_job_set(job, p->name, ""), AIRY_ERR_PARAM);
+    if (p->type != AIRY_PARAMETER_RECORD)
+        check_refusal(c, info, p, "an empty text", airy_job_set(job, p->name, ""), AIRY_ERR_PARAM);
     if (!takes_any_text(p))
         check_refusal(c, info, p, "other text", airy_job_set(job, p->name, "\x7f!"),
                       AIRY_ERR_PARAM);
@@ -211,8 +213,28 @@ static void check_cancelled(struct check *c)
     }
 }
 
+/* Configurations of results: of another job, and with a parameter that the job does not have. */
+static void check_configurations(struct check *c)
+{
+    if (!check_case(c, "job_all_configurations"))
+        return;
+    for (size_t i = 0; i < airy_job_count(); i++) {
+        airy_job_info info;
+        char json[256];
+        airy_job *job = open_job(c, i, &info);
+        CHECK_FAILS(c, airy_job_set_configuration(job, "{\"command\": \"other\", \"options\": []}"),
+                    AIRY_ERR_FORMAT, "is that of a result of other");
+        snprintf(json, sizeof(json), "{\"command\": \"%s\", \"options\": [\"--nothing=1\"]}",
+                 info.name);
+        CHECK(c, airy_job_set_configuration(job, json) < AIRY_OK && airy_last_error()[0]);
+        check_unchanged(c, job, airy_job_parameter_at(info.name, 0)->name);
+        airy_job_destroy(&job);
+    }
+}
+
 void check_job_all(struct check *c)
 {
+    check_configurations(c);
     refuse_values(c);
     check_twice(c);
     check_names(c);

@@ -93,7 +93,7 @@ ${CC:-cc} -o "$scratch/rows" "$scratch/rows.c" -I"$source/include" -L"$scratch" 
 look_at() {
     job=$1
     COLUMNS=200 airy "$job" --help >"$scratch/help"
-    has 'the help text has them' "$scratch/help" '^Scratch$' '--gain X.*, in counts (default 1)' '--tag TEXT.*adds a label' \
+    has 'the help text has them' "$scratch/help" '^Scratch$' '--gain X.*(default 1 counts)' '--tag TEXT.*adds a label' \
         "--rank N.*it goes with --$2 $3"
     sed 's/\\-/-/g' "$scratch"/man/*"$job"* >"$scratch/page"
     has 'the manual page has them' "$scratch/page" '--gain' '--tag' '--rank'

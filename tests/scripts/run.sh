@@ -40,7 +40,7 @@ skip() { # WHY
 }
 
 parse() {
-    for script in "$source"/scripts/* "$source/bench/compare.py"; do
+    for script in "$source"/scripts/* "$source"/bench/*.py; do
         case $(head -n 1 "$script") in
         *bash) bash -n "$script" ;;
         *sh) sh -n "$script" ;;

@@ -63,7 +63,7 @@ airy_status airy_follow_check(const airy_job *job)
     if (!v->follow.on)
         return AIRY_OK;
     AIRY_FAIL_ON_IF(other, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s needs all frames at once: not with follow", other);
+                    "%s does not go with follow=on, which takes frames as they come", other);
     AIRY_FAIL_ON_IF(job->hooks.ranks && job->hooks.ranks->size > 1, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER,
                     "%s: frames are taken by one process, not by several ranks", "follow");

@@ -163,9 +163,10 @@ static airy_status choose_layout(struct airy_integration *it)
                     "%s threads does not fit %s (%s), whose work is not done by threads: give "
                     "device or serial, or device=cpu",
                     "layout", info.spec, info.name);
-    AIRY_FAIL_ON_IF(wish == LAYOUT_DEVICE && cpu, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
-                    "%s device does not fit the CPU: give device=gpu, or threads or serial",
-                    "layout");
+    AIRY_FAIL_ON_IF(
+        wish == LAYOUT_DEVICE && cpu, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
+        "%s device does not fit the CPU: give device=gpu, layout=threads or layout=serial",
+        "layout");
     it->layout = wish != LAYOUT_AUTO ? wish
                  : it->frames == 1   ? LAYOUT_SERIAL
                  : cpu               ? LAYOUT_THREADS

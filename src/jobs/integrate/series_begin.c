@@ -20,8 +20,8 @@ static airy_status name_output(struct airy_service *s, uint64_t id)
     const int n = at ? snprintf(s->path, sizeof(s->path), "%.*s%llu%s", (int)(at - output), output,
                                 (unsigned long long)id, at + strlen("{series}"))
                      : snprintf(s->path, sizeof(s->path), "%s", output);
-    AIRY_FAIL_IF(n < 0 || (size_t)n >= sizeof(s->path), AIRY_ERR_PARAM,
-                 "the output's name is longer than %zu bytes", sizeof(s->path) - 1);
+    AIRY_FAIL_ON_IF(n < 0 || (size_t)n >= sizeof(s->path), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s: the name is longer than %zu bytes", "output", sizeof(s->path) - 1);
     return airy_job_may_be_complete(s->path, s->v->resume, s->v->force)
                ? AIRY_OK
                : airy_integration_check_place(s->v, s->path);

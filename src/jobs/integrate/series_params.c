@@ -70,7 +70,7 @@ static airy_status check_unused(const airy_job *job)
         for (const struct airy_job_row *row = tables[t]; row->p.name; row++)
             AIRY_FAIL_ON_IF(
                 airy_job_is_set(job, row->p.name), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                "%s is for streams (tcp://HOST:PORT), and the input is no such", row->p.name);
+                "%s is for streams (tcp://HOST:PORT), and no input is one", row->p.name);
     return AIRY_OK;
 }
 

@@ -79,8 +79,8 @@ static airy_status check_names(const struct airy_integration *it)
     const size_t files = it->v->one_table ? 1 : it->rows;
     char name[NAME];
     for (size_t row = 0; row < files; row++) {
-        AIRY_FAIL_IF(!file_name(name, it, row), AIRY_ERR_PARAM,
-                     "the output's name is longer than %d bytes", NAME - 1);
+        AIRY_FAIL_ON_IF(!file_name(name, it, row), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s: the name is longer than %d bytes", "output", NAME - 1);
         if (access(name, F_OK) != 0)
             continue;
         AIRY_TRY(airy_job_keep_inputs(it->job, name));

@@ -346,11 +346,11 @@ static airy_status check(airy_job *job)
                                                                                "beam", "flow",
                                                                                "repeats"};
     const struct values *v = job->values;
-    AIRY_FAIL_IF(v->output && airy_image_has_format(v->output) &&
-                     !airy_frame_writer_has_format(v->output),
-                 AIRY_ERR_PARAM,
-                 "output '%s': expected .h5, .npy%s or a suffix of no format for a headerless file",
-                 v->output, AIRY_HAVE_TIFF ? ", .tif" : "");
+    AIRY_FAIL_ON_IF(v->output && airy_image_has_format(v->output) &&
+                        !airy_frame_writer_has_format(v->output),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s': expected .h5, .npy%s or a suffix of no format for a headerless file",
+                    "output", v->output, AIRY_HAVE_TIFF ? ", .tif" : "");
     AIRY_TRY(check_packing(job, v));
     AIRY_FAIL_ON_IF(v->spectrum.count && airy_job_is_set(job, "spectrum-file"), AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s and spectrum-file=FILE: give one of them",

@@ -22,8 +22,10 @@ static bool step(void *user, size_t done, size_t total)
     }
     if (p->is_silent)
         return !tool_interrupted();
-    if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device"))
+    if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device")) {
+        progress_clear(&p->progress);
         tool_say_device(&p->common, airy_job_device(p->job));
+    }
     p->begun |= airy_job_device(p->job) != NULL; /* a job may wait for a pipe before it opens one */
     if (p->at_interrupt)
         tool_at_interrupt(p->at_interrupt);
@@ -50,6 +52,7 @@ static void print_message(void *user, airy_log_level level, const char *text)
     if (level > AIRY_LOG_WARN && !(level == AIRY_LOG_INFO && p->common.verbose))
         return;
     tool_name_values(&p->common, named, sizeof(named), text);
+    progress_clear(&p->progress);
     if (level == AIRY_LOG_ERROR)
         (void)tool_fail(&p->common, "%s", named);
     else
