@@ -57,9 +57,11 @@ static void refuse_typed(struct check *c, airy_job *job, const airy_job_info *in
     static const double numbers[64] = {1, 2};
     static const uint8_t pixel;
     const airy_host_view view = {.data = &pixel, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {1}};
-    if (!takes_number(p))
+    const bool may_be_whole = /* of which one number is a value */
+        p->type == AIRY_PARAMETER_RANGE || p->type == AIRY_PARAMETER_RECORD;
+    if (!takes_number(p) && !may_be_whole)
         check_refusal(c, info, p, "a number", airy_job_set_number(job, p->name, 1), AIRY_ERR_DTYPE);
-    else if (!p->any)
+    else if (!p->any && !may_be_whole)
         check_refusal(c, info, p, "not a number", airy_job_set_number(job, p->name, NAN),
                       AIRY_ERR_PARAM);
     if (p->type != AIRY_PARAMETER_TUPLE)
