@@ -315,7 +315,7 @@ static void check_resume(struct check *c)
                 team.seats[1].stop_at = 0;
             const airy_status status = run_team(c, &team);
             const airy_error *error = &team.seats[0].error;
-            CHECK(c, status == AIRY_ERR_CANCELLED && strncmp(error->text, "stopped ", 8) == 0);
+            CHECK(c, status == AIRY_ERR_CANCELLED && strncmp(error->text, "cancelled ", 10) == 0);
             close_team(&team);
             CHECK(c, !is_there(wish.output, ".h5") && is_there(wish.output, ".h5.partial"));
             wish.resume = true;

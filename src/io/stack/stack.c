@@ -99,7 +99,7 @@ static airy_status add_lost(airy_stack *stack, const struct stack_choice *choice
         return airy_hinted(
             AIRY_HINT_STATED,
             airy_fail(failed,
-                      "%s; nothing says how many frames it has, so that they cannot be left out: "
+                      "%s; its number of frames is not known, so that they cannot be left out: "
                       "put the whole file beside its master, or name the datasets whose files are "
                       "there (%s::DATASET)",
                       airy_last_error(), choice->path));

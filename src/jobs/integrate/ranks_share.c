@@ -203,7 +203,7 @@ airy_status airy_ranks_gather(struct airy_ranks_run *run, airy_run_info *info, a
     if (status == AIRY_OK)
         status = add_up(run, info);
     if (status == AIRY_OK && info->stopped)
-        status = airy_fail(AIRY_ERR_CANCELLED, "stopped"); /* the same on all */
+        status = airy_fail(AIRY_ERR_CANCELLED, "cancelled"); /* the same on all */
     if (status != AIRY_OK)
         remove_empty(run);
     return status;

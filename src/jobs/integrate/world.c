@@ -125,7 +125,7 @@ airy_status airy_world_tell(struct airy_world *world, void *data, size_t bytes)
     if (airy_world_is_alone(world))
         return AIRY_OK;
     airy_status status = airy_memory_calloc((void **)&all, airy_world_size(world), bytes,
-                                            "what ranks tell each other");
+                                            "what ranks send to each other");
     status = airy_world_agree(world, status, NULL, NULL);
     if (status == AIRY_OK)
         status = gather(world, data, bytes, all, NULL, NULL);

@@ -21,7 +21,7 @@ id=$!
 . "$cli/await.sh"
 await rows more.h5 3 && await catches $id && kill -INT $id
 wait $id
-$airy integrate 'in/f_##.h5' --poni ${small%.h5}.poni -o more.h5 --resume 2>&1 | grep -o 'give --follow, too'
+$airy integrate 'in/f_##.h5' --poni ${small%.h5}.poni -o more.h5 --resume 2>&1 | grep -o 'give --follow also now'
 cp in/f_05.h5 in/f_06.h5
 $airy integrate 'in/f_##.h5' --poni ${small%.h5}.poni -o more.h5 --follow --poll 0.1 --follow-timeout 1 --resume 2>&1 | grep -o 'in/f_06.h5 came or changed after row 1 was written'
 rm in/f_06.h5
