@@ -65,20 +65,35 @@ class Rows:
         arrays = [None if plane is None else numpy.frombuffer(plane, numpy.float32).reshape(shape) for plane in planes]
         return Row(row, frame, series, status, unit, self._axis(radial), *arrays, text)
 
+    def _next(self) -> tuple | None:
+        """The next event. The run has ended where there is none, or a failure."""
+        job = self._run.job
+        try:
+            event = job.next()
+            if event is None:
+                self.result = self._run.end(job.finish())
+        except BaseException as error:  # a RuntimeError of the job itself: another thread waits for an event
+            self._ended = self._ended or type(error) is not RuntimeError
+            raise
+        self._ended = event is None
+        return event
+
     def __iter__(self) -> Rows:
         return self
 
     def __next__(self) -> Row:
         while not self._ended:
-            event = self._run.job.next()
+            event = self._next()
             if event is None:
-                self._ended = True
-                self.result = self._run.end(self._run.job.finish())
                 break
             row = self._take(event)
             if row is not None:
                 return row
         raise StopIteration
+
+    def cancel(self) -> None:
+        """Cancel the run, from any thread: the loop ends, over files with CancelledError."""
+        self._run.job.cancel()
 
     def close(self) -> None:
         """End the run. What has come so far stays with whoever has it."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import glob
 import operator
 import os
+import re
 
+_SIZES = re.compile(r"[A-Z]+\[?x[A-Z]+\]?$")  # "N[xM]"
 _NUMBERS = frozenset(["whole", "seed", "bytes", "real"])
 
 
@@ -99,7 +101,8 @@ def _shape(parameter: dict, value: object) -> str:
 
 def _record(parameter: dict, value: object) -> str:
     if isinstance(value, (tuple, list)):
-        return ",".join(_word(parameter, part) for part in value)
+        between = "x" if _SIZES.match(parameter["argument"] or "") else ","
+        return between.join(_word(parameter, part) for part in value)
     return _word(parameter, value)
 
 

@@ -89,6 +89,16 @@ has 'the description has them' "$scratch/description" '^gain type 4 list 0 lo 0 
 has 'JSON holds them both ways' "$scratch/description" '"gain":2.5' '"tag":\["a","b"\]' '"rank":3'
 has 'a dependent parameter is refused beside other words' "$scratch/description" '^-1 rank goes with by max or median$'
 
+# Of Python, where it is built: signature, docstring and stubs.
+if [ -f "$build/python/airy/__init__.pyi" ]; then
+    export PYTHONPATH="$build/python" PYTHONDONTWRITEBYTECODE=1
+    python3 -c 'import airy; print(airy.reduce.__signature__); print(airy.reduce.__doc__)' >"$scratch/python"
+    has 'the function of Python has them' "$scratch/python" "gain: 'float' = 1.0" "tag: 'str | Sequence.str. | None' = None" \
+        "rank: 'int | None' = None" '^gain : float$' 'in counts; 0 to 10; default: 1' 'goes with by=max or median'
+    python3 "$source/python/stubs.py" "$build/python/airy" "$scratch/stubs"
+    has 'the stubs have them' "$scratch/stubs" '^    gain: float = 1.0,$' '^    rank: int | None = None,$'
+fi
+
 cd "$scratch/run" || exit 1
 airy reduce none.h5 -o x.npy --rank 3 2>"$scratch/refused"
 has 'the command refuses it, too' "$scratch/refused" '--rank goes with --by max or median'
