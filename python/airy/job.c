@@ -5,7 +5,13 @@
 
 PyObject *ext_job_raise(job_object *self, airy_status status)
 {
-    return ext_raise(ext_state_of((PyObject *)self), status, self->names);
+    airy_error error;
+    airy_error_get(&error);
+    const char **names = ext_hint_names(self->name);
+    (void)airy_error_restore(&error); /* a look at a description may be one, too */
+    ext_raise(ext_state_of((PyObject *)self), status, names);
+    free(names);
+    return NULL;
 }
 
 bool ext_job_enter(job_object *self)
@@ -52,9 +58,8 @@ static bool create(job_object *self, const char *name, int events)
         airy_job_create(&self->job, name, state->context, choose_hooks(&hooks, self, events));
     if (status != AIRY_OK)
         ext_raise(state, status, NULL);
-    else if (!(self->names = ext_hint_names(name)))
-        PyErr_NoMemory();
-    return self->names != NULL;
+    PyOS_snprintf(self->name, sizeof(self->name), "%s", name);
+    return status == AIRY_OK;
 }
 
 static PyObject *new_job(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -292,7 +297,6 @@ static void deallocate(PyObject *object)
         Py_BEGIN_ALLOW_THREADS airy_job_destroy(&self->job);
         Py_END_ALLOW_THREADS ext_job_release_arrays(self);
     }
-    free(self->names);
     (void)clear(object);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);

@@ -10,7 +10,7 @@
 typedef struct {
     PyObject_HEAD airy_job *job;
     PyObject *progress, *message; /* callables, or NULL */
-    const char **names;           /* for hints */
+    char name[64];                /* of the job */
     struct ext_held *held;        /* arrays that it reads */
     PyThreadState *thread;        /* of whoever is inside the library, for the hooks */
     PyObject *raised[3];          /* by a hook or a signal: type, value, traceback */
