@@ -133,10 +133,19 @@ static airy_status find_surplus(struct airy_integration *it)
     return AIRY_OK;
 }
 
-static bool remove_regular(const char *name)
+/* Only patterns that nobody is writing: another file may have come to stand under the name. */
+static bool remove_patterns(const char *name)
 {
     struct stat is;
-    return lstat(name, &is) == 0 && S_ISREG(is.st_mode) && unlink(name) == 0;
+    airy_result *result = NULL;
+    airy_result_info info;
+    if (lstat(name, &is) != 0 || !S_ISREG(is.st_mode) || airy_result_is_written(name))
+        return false;
+    const bool is_ours = airy_result_open(&result, name) == AIRY_OK &&
+                         airy_result_get_info(result, &info) == AIRY_OK &&
+                         info.kind == AIRY_RESULT_PATTERNS;
+    airy_result_close(&result);
+    return is_ours && unlink(name) == 0;
 }
 
 void airy_ranks_remove_surplus(const struct airy_integration *it)
@@ -146,7 +155,7 @@ void airy_ranks_remove_surplus(const struct airy_integration *it)
     size_t removed = 0;
     for (size_t i = 2 * it->files; i < 2 * it->shown; i++) {
         airy_ranks_name(name, it->v->output, i / 2, tails[i % 2]);
-        if (remove_regular(name) && removed++ == 0)
+        if (remove_patterns(name) && removed++ == 0)
             memcpy(first, name, sizeof(first));
     }
     if (removed)

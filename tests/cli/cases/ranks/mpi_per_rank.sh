@@ -41,7 +41,7 @@ expect 'a file that is gone is named before a run goes on'
 expect 'files that only the earlier result showed are removed, and no others'
 mkdir fewer && cd fewer || exit 1
 ranks 4 "$airy" integrate "$small" -o run.h5 --per-rank --quiet --threads 1
-echo mine >run_0004.h5 && cp run_0000.h5 run_00000.h5
+echo mine >run_0004.h5 && echo mine >run_0003.h5.partial && cp run_0000.h5 run_00000.h5
 ranks 2 "$airy" integrate "$small" -o run.h5 --per-rank --force --threads 1 2>&1 | grep -o "2 files that only the earlier result showed were removed, 'run_0002.h5' and on"
 ls
 expect 'a file of a rank is no configuration of its own master'

@@ -1,18 +1,67 @@
-#include "images/image_util.h"
+#include "cmd/view_image.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "airy/gaps.h"
-#include "cli/stack_opt.h"
 
-/* A plane; of the first input of the channel that common has. Exit code. */
-static int read_plane(const struct common *common, const char *path, airy_image_plane *plane,
-                      airy_image *image)
+bool view_borrows(const char *section, const char *name)
 {
-    const char *first = common->inputs.count ? common->inputs.items[0] : "",
-               *channel = strcmp(path, first) == 0 ? common->channel : NULL;
+    return strcmp(name, "channel") == 0 || (section && strcmp(section, "Bad pixels") == 0);
+}
+
+int view_take_input(struct view_input *input, const struct common *common)
+{
+    const char *dummy = opt_given(common, "dummy", NULL),
+               *delta = opt_given(common, "delta-dummy", NULL);
+    *input = (struct view_input){.channel = opt_given(common, "channel", NULL),
+                                 .mask = opt_given(common, "mask", NULL),
+                                 .has_dummy = dummy != NULL};
+    if (delta && !dummy)
+        return tool_usage(common, "--delta-dummy needs --dummy");
+    (void)(dummy && opt_any_number(&input->dummy, dummy)); /* the job has looked at them */
+    (void)(delta && opt_number(delta, &input->delta_dummy));
+    return AIRY_EXIT_OK;
+}
+
+/* --dummy -999.9 is the float32 nearest to it where pixels are of that, as for jobs. */
+static bool is_dummy(const struct view_input *input, airy_dtype dtype, double value)
+{
+    const double dummy = airy_dtype_nearest(dtype, input->dummy);
+    return input->has_dummy && (value == dummy || (isnan(value) && isnan(dummy)) ||
+                                fabs(value - dummy) <= input->delta_dummy);
+}
+
+/* False: dtype is a type of integers that has no such value. */
+static bool can_be_dummy(const struct view_input *input, airy_dtype dtype)
+{
+    if (airy_dtype_is_float(dtype))
+        return true;
+    const double limit = airy_dtype_largest(dtype),
+                 least = airy_dtype_is_signed(dtype) ? -limit - 1 : 0,
+                 from = fmax(ceil(input->dummy - input->delta_dummy), least),
+                 to = fmin(floor(input->dummy + input->delta_dummy), limit);
+    return isfinite(input->dummy) && from <= to;
+}
+
+void view_say_no_dummy(const struct common *common, const struct view_input *input,
+                       const struct image_frame *frame)
+{
+    if (!input->has_dummy || frame->dummies)
+        return;
+    char within[48] = "", why[48] = "none has such a value";
+    if (input->delta_dummy > 0)
+        snprintf(within, sizeof(within), " --delta-dummy %.15g", input->delta_dummy);
+    if (!can_be_dummy(input, frame->dtype))
+        snprintf(why, sizeof(why), "%s has no such value", airy_dtype_name(frame->dtype));
+    tool_say(common, "--dummy=%.15g%s leaves out no pixel: %s", input->dummy, within, why);
+}
+
+/* A plane. Exit code. */
+static int read_plane(const struct common *common, const char *path, const char *channel,
+                      airy_image_plane *plane, airy_image *image)
+{
     const airy_status status = airy_image_read_plane(image, plane, path, channel);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
@@ -43,16 +92,16 @@ static airy_image whole_of(const airy_image_plane *plane)
     return (airy_image){.ndim = 3, .shape = {plane->planes, plane->height, plane->width}};
 }
 
-int image_mask_plane(const struct common *common, const char *path, const airy_image_plane *plane,
-                     uint8_t *bad)
+int view_mask(const struct common *common, const char *path, const airy_image_plane *plane,
+              uint8_t *bad)
 {
     airy_image_plane of = {.number = plane->number};
     airy_image mask = {0};
-    int code = read_plane(common, path, &of, &mask);
+    int code = read_plane(common, path, NULL, &of, &mask);
     if (code == AIRY_EXIT_OK && of.planes == 1 && of.number > 0) { /* one for all */
         of.number = 0;
         airy_image_free(&mask);
-        code = read_plane(common, path, &of, &mask);
+        code = read_plane(common, path, NULL, &of, &mask);
     }
     if (code == AIRY_EXIT_OK && (of.height != plane->height || of.width != plane->width ||
                                  (of.planes != 1 && of.planes != plane->planes))) {
@@ -82,6 +131,7 @@ static void read_units(struct image_frame *frame, const char *place)
 /* A frame of a file on its way into a picture. */
 struct loading {
     const char *path;
+    const struct view_input *input;
     size_t number;
     struct image_frame *picture; /* its number of frames, sizes and unit are filled */
     airy_dtype dtype;
@@ -97,7 +147,7 @@ static int load_of_image(struct loading *l, const struct common *common)
 {
     struct image_frame *picture = l->picture;
     airy_image_plane plane = {.number = l->number};
-    const int code = read_plane(common, l->path, &plane, &l->image);
+    const int code = read_plane(common, l->path, l->input->channel, &plane, &l->image);
     picture->height = plane.height;
     picture->width = plane.width;
     picture->frames = plane.planes;
@@ -136,8 +186,7 @@ static int load_of_stack(struct loading *l, const struct common *common)
 }
 
 /* The values as numbers, NaN where there is none. Exit code. */
-static int fill_values(const struct loading *l, const struct common *common,
-                       const struct bad_pixels *given, bool plain)
+static int fill_values(const struct loading *l, const struct common *common, bool plain)
 {
     struct image_frame *picture = l->picture;
     const size_t count = picture->height * picture->width;
@@ -150,7 +199,7 @@ static int fill_values(const struct loading *l, const struct common *common,
         return tool_fail(common, "out of memory for %zu pixels", count);
     for (size_t i = 0; i < count; i++) {
         const double v = airy_image_value(&frame, i);
-        const bool dummy = given && bad_pixels_have(given, l->dtype, v),
+        const bool dummy = is_dummy(l->input, l->dtype, v),
                    bad = dummy || (l->mask && l->mask[i]) || airy_gap_is(l->dtype, v, plain);
         picture->values[i] = bad ? (double)NAN : v;
         picture->dummies += dummy;
@@ -158,15 +207,17 @@ static int fill_values(const struct loading *l, const struct common *common,
     return AIRY_EXIT_OK;
 }
 
-int image_load_frame(const struct common *common, const char *path, size_t number,
-                     const char *output, const struct bad_pixels *bad, struct image_frame *picture)
+int view_load(const struct common *common, const struct view_input *input, size_t number,
+              const char *output, struct image_frame *picture)
 {
-    struct loading l = {.path = path, .number = number, .picture = picture};
+    const char *path = common->inputs.items[0];
+    const airy_stack_params params = {.channel = input->channel};
+    struct loading l = {.path = path, .input = input, .number = number, .picture = picture};
     const bool plain = airy_image_is_plain(path);
     /* FITS has a unit in its header, which a stack does not have. */
     const airy_status status = plain && airy_image_is_fits(path)
                                    ? AIRY_ERR_UNSUPPORTED
-                                   : stack_open_one(&l.stack, common, path);
+                                   : airy_stack_create_with(&l.stack, &path, 1, &params);
     int code = status == AIRY_OK ? load_of_stack(&l, common)
                : plain           ? load_of_image(&l, common)
                                  : tool_failed(common, status);
@@ -174,7 +225,7 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
         code = tool_fail(common, "--frame %zu: %s has %zu frame%s, numbered from 0", number, path,
                          picture->frames, tool_s(picture->frames));
     if (code == AIRY_EXIT_OK)
-        code = fill_values(&l, common, bad, plain);
+        code = fill_values(&l, common, plain);
     free(l.owned);
     free(l.mask);
     airy_image_free(&l.image);

@@ -1,7 +1,8 @@
-#include "cli/team.h"
-
+/* The devices of a bench. */
 #include <stdlib.h>
 #include <string.h>
+
+#include "bench.h"
 
 airy_status team_open(struct team *team, const struct common *common)
 {
@@ -21,17 +22,11 @@ airy_status team_integrators(struct team *team, const airy_geometry *geometry,
                              : AIRY_ERR_MEMORY;
 }
 
-void team_drop_integrators(struct team *team)
+void team_close(struct team *team)
 {
     for (size_t i = 0; team->integrators && i < team->count; i++)
         airy_integrator_destroy(&team->integrators[i]);
     free(team->integrators);
-    team->integrators = NULL;
-}
-
-void team_close(struct team *team)
-{
-    team_drop_integrators(team);
     airy_device_destroy_all(&team->devices, team->count);
     *team = (struct team){0};
 }
@@ -44,9 +39,4 @@ char *team_specs(const struct team *team)
         used += (size_t)snprintf(text + used, 80, "%s%.70s", i ? ", " : "",
                                  airy_device_spec(team->devices[i]));
     return text;
-}
-
-int team_profile(const struct team *team, const struct common *common)
-{
-    return tool_profile_all(common, (const airy_device *const *)team->devices, team->count);
 }
