@@ -133,6 +133,9 @@ class Function:
     def __repr__(self) -> str:
         return f"<function airy.{self.__name__}{self.__signature__}>"
 
+    def __reduce__(self) -> str:
+        return self.__name__  # a name of the module, for processes
+
     def _bind(self, args: tuple, kwargs: dict) -> dict:
         if len(args) > len(self._inputs):
             raise TypeError(f"{self.__name__}() takes at most {len(self._inputs)} positional arguments ({len(args)} given); the others have names")

@@ -166,7 +166,8 @@ def _expand(parameter: dict, value: str) -> list[str]:
     """The files that a pattern stands for, in the order of their names."""
     if "*" not in value and "?" not in value or os.path.exists(value) or "://" in value:
         return [value]
-    found = sorted(glob.glob(value))
+    files, colons, dataset = value.partition("::")
+    found = [name + colons + dataset for name in sorted(glob.glob(files))]
     if not found:
         from ._errors import make_error
 

@@ -2,6 +2,7 @@
 
 import inspect
 import pathlib
+import pickle
 import subprocess
 import sys
 import unittest
@@ -58,6 +59,9 @@ class Functions(unittest.TestCase):
         for name in airy.__all__:
             self.assertTrue(hasattr(airy, name), name)
 
+    def test_pickle(self):
+        self.assertIs(pickle.loads(pickle.dumps(airy.blur)), airy.blur)
+
     def test_devices(self):
         first = airy.devices()[0]
         self.assertEqual((first.spec, first.usable, first.why), ("cpu", True, ""))
@@ -100,6 +104,7 @@ class Integrate(unittest.TestCase):
         self.check(airy.integrate([path], **self.OPTIONS))
         self.check(airy.integrate((str(path),), **self.OPTIONS))
         self.check(airy.integrate(path.parent / "st?ck.h5", **self.OPTIONS))
+        self.check(airy.integrate(str(path.parent / "st?ck.h5") + "::/entry/data/data", **GEOMETRY, **self.OPTIONS))
         self.assertEqual(airy.integrate([path, path], **self.OPTIONS).intensity.shape, (2 * FRAMES, 300))
 
     def test_array(self):
