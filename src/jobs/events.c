@@ -430,9 +430,22 @@ static airy_status join(airy_job *job)
     return status < AIRY_OK ? airy_error_restore(&error) : status;
 }
 
-void airy_job_join(airy_job *job)
+void airy_job_destroy(airy_job **job)
 {
-    (void)join(job);
+    if (!job || !*job)
+        return;
+    airy_job *gone = *job;
+    *job = NULL;
+    airy_job_cancel(gone);
+    int stage = atomic_load(&gone->stage);
+    while (stage != AIRY_JOB_IDLE &&
+           !atomic_compare_exchange_weak(&gone->stage, &stage, AIRY_JOB_ORPHANED))
+        continue;
+    if (stage == AIRY_JOB_RUNS || stage == AIRY_JOB_ATTENDED) /* whoever ends that releases it */
+        return;
+    if (stage == AIRY_JOB_STARTED)
+        (void)join(gone);
+    airy_job_release(gone);
 }
 
 static airy_status release_orphan(airy_job *job)
