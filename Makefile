@@ -10,6 +10,7 @@
 # make test-python (the package for Python, with PYTHON=python3, which needs NumPy),
 # make coverage (which lines the tests reach; many minutes), make oclgrind (small cases of all kernels in a simulator; half an
 # hour), make gallery (runs the commands of docs/gallery.md, whose pictures appear in $(BUILD)/gallery),
+# make pages (runs the commands of all pages and makes the pictures of docs/pictures anew),
 # make api (the API reference in $(BUILD)/api/html, by doxygen, which is not installed for it),
 # make walk (as root: the README in a new Debian 12 in the folder WALK), make clean.
 
@@ -23,7 +24,7 @@ PYTHON ?= python3
 # Arguments of meson test.
 TESTS ?= --no-suite ci --no-suite release
 
-.PHONY: all build deps demo test test-all test-python install bundle deb dist fuzz soak bounds coverage oclgrind api gallery walk clean
+.PHONY: all build deps demo test test-all test-python install bundle deb dist fuzz soak bounds coverage oclgrind api gallery pages walk clean
 
 all: build
 
@@ -107,6 +108,11 @@ gallery:
 	@scripts/deps.sh build demo
 	@$(MAKE) --no-print-directory build
 	@scripts/gallery.sh $(BUILD) $(BUILD)/gallery
+
+pages:
+	@scripts/deps.sh build demo
+	@$(MAKE) --no-print-directory build
+	@scripts/pages.py $(BUILD) --keep
 
 walk:
 	@scripts/walk.sh $(WALK)

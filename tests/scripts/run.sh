@@ -1,8 +1,9 @@
 #!/bin/sh
 # usage: run.sh BUILD SOURCE
 # Runs each script of the repository once, in small, so that none stops unnoticed: TAP, a case a script. Run elsewhere, in full:
-# api, deps, fuzz, symbols, test (with count and failures) by .ci/run, options by tests/cli, gallery by tests/install, layers and words
-# by tests of their names, embed_kernels by the build. What takes minutes or a network (coverage, deb, oclgrind, walk) is only parsed here.
+# api, deps, fuzz, symbols, test (with count and failures) by .ci/run, options by tests/cli, gallery by tests/install, layers, words and
+# pages (with pictures) by the tests of these names, embed_kernels by the build. What takes minutes or a network (coverage, deb,
+# oclgrind, walk) is only parsed here.
 build=$1
 source=$2
 airy=$build/tools/airy/airy
