@@ -245,7 +245,8 @@ typedef struct airy_job_hooks {
     /** Called on a thread of the job, never on two at once. Jobs without rows have no events. */
     airy_job_event_fn event;
     /** Which events it takes: bits 1 << AIRY_JOB_EVENT_ROW and so on; 0: all. A run whose rows nobody
-     * takes is not slower for them. */
+     * takes is not slower for them. Where `event` is NULL, these are the events that airy_job_next
+     * gives of a run that was started. */
     unsigned events;
     void *user;                  /**< of these */
     const airy_job_ranks *ranks; /**< used until the job is destroyed; NULL, or of size 0 or 1: one

@@ -395,22 +395,3 @@ airy_status airy_job_keep_stack(const airy_stack *stack, const char *output)
     AIRY_TRY(airy_stack_keep(stack, output));
     return airy_stack_keep(stack, partial);
 }
-
-airy_status airy_job_keep_inputs(const airy_job *job, const char *output)
-{
-    for (size_t i = 0; i < job->row_count; i++) {
-        const airy_parameter *p = &job->rows[i]->p;
-        const struct airy_job_list *list = job->fields[i];
-        char *path = NULL;
-        if (p->type != AIRY_PARAMETER_PATH || p->role == AIRY_ROLE_WRITTEN)
-            continue;
-        for (size_t k = 0; p->list && k < list->count; k++)
-            AIRY_TRY(airy_file_keep(list->items[k], output));
-        if (!p->list)
-            AIRY_TRY(airy_job_get(job, p->name, &path));
-        const airy_status status = path ? airy_file_keep(path, output) : AIRY_OK;
-        free(path);
-        AIRY_TRY(status);
-    }
-    return AIRY_OK;
-}

@@ -108,8 +108,6 @@ struct airy_job_kind {
 /* The row at a place of a kind, and its group; NULL: there are no more. */
 const struct airy_job_row *airy_job_row_at(const struct airy_job_kind *kind, size_t index,
                                            const struct airy_job_group **group);
-/* airy_job_check of a job, also of one that runs, on its thread. */
-airy_status airy_job_check_values(airy_job *job);
 /* airy_job_create of a description. */
 airy_status airy_job_make(airy_job **job, const struct airy_job_kind *kind, airy_context *context,
                           const airy_job_hooks *hooks);
@@ -187,19 +185,21 @@ json_t *airy_number_json(double value);
 /* The text of an object, malloc'ed, whose reference is released; NULL: memory was short. */
 airy_status airy_job_print_json(json_t *object, char **text);
 
-/* ---- a run on a thread of the job (job.c, events.c) ---- */
+/* ---- the life of a job: values (job_values.c), runs (job.c), and above them threads (events.c) ---- */
 
+/* Make room for the values of a new job, and set them to the defaults. */
+airy_status airy_job_open_values(airy_job *job);
+/* airy_job_check of a job whose stage is the caller's. */
+airy_status airy_job_check_values(airy_job *job);
+/* Close what is open; what was computed is unset again. */
+void airy_job_close_state(airy_job *job);
 /* The run of a job whose stage is AIRY_JOB_RUNS. */
 airy_status airy_job_run_once(airy_job *job);
 /* Release a job that does not run. */
 void airy_job_release(airy_job *job);
-/* Wait for the end of a run that was started, and forget it. */
-void airy_job_join(airy_job *job);
 
-/* ---- for jobs (job.c, job_results.c, events.c) ---- */
+/* ---- for jobs (job_values.c, job_results.c, events.c) ---- */
 
-/* airy_job_check of a job whose stage is the caller's. */
-airy_status airy_job_check_values(airy_job *job);
 /* Whether the job has a parameter of this name. */
 bool airy_job_has(const airy_job *job, const char *name);
 /* Whether a parameter was set. The name must be one of the job's. */
@@ -229,9 +229,9 @@ void airy_job_frame_message(void *job, airy_log_level level, const char *text);
 void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view, void *data);
 void airy_job_put_numbers(airy_job *job, const char *result, const double *values, size_t count);
 void airy_job_put_number(airy_job *job, const char *result, double value);
-/* text NULL: there is none, which is null in JSON. */
 /* The lengths of AIRY_MAX_DIMS axes at most. */
 void airy_job_put_shape(airy_job *job, const char *result, const size_t *shape, int ndim);
+/* text NULL: there is none, which is null in JSON. */
 airy_status airy_job_put_text(airy_job *job, const char *result, const char *text);
 /* Hand over JSON, whose reference is the job's from then on; NULL: memory was short. */
 airy_status airy_job_put_json(airy_job *job, const char *result, json_t *json);
@@ -263,6 +263,13 @@ void airy_job_work_begins(airy_job *job);
 void airy_job_work_ends(airy_job *job);
 /* The sentence about the result. */
 void airy_job_sum_up(airy_job *job, const char *format, ...) AIRY_PRINTF(2, 3);
+
+/* ---- inputs are kept (keep.c) ---- */
+
+/* An output must be none of the files that parameters name as inputs. */
+airy_status airy_job_keep_inputs(const airy_job *job, const char *output);
+/* No output that a parameter names is such a file. */
+airy_status airy_job_keep_outputs(const airy_job *job);
 
 /* ---- context (context.c) ---- */
 

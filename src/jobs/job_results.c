@@ -35,7 +35,6 @@ static struct airy_job_made *made_of(airy_job *job, const char *result)
 void airy_job_put_array(airy_job *job, const char *result, const airy_host_view *view, void *data)
 {
     struct airy_job_made *made = made_of(job, result);
-    free(made->data);
     made->view = *view;
     made->view.data = made->data = data;
 }
@@ -101,7 +100,6 @@ airy_status airy_job_put_object(airy_job *job, json_t *object)
 void airy_job_put_table(airy_job *job, const char *result, const airy_table *table, void *data)
 {
     struct airy_job_made *made = made_of(job, result);
-    free(made->data);
     made->table = *table;
     made->data = data;
 }

@@ -249,6 +249,9 @@ static void check_bad_calls(struct check *c)
     CHECK(c, !strstr(airy_last_error(), "JSON"));
     CHECK_FAILS(c, airy_job_set_number(job, "hot", NAN), AIRY_ERR_PARAM,
                 "hot: not a finite number");
+    airy_error error;
+    airy_error_get(&error);
+    CHECK(c, error.subject == AIRY_SUBJECT_PARAMETER && strcmp(error.name, "hot") == 0);
     CHECK_FAILS(c, airy_job_set_number(job, "threads", 1.5), AIRY_ERR_PARAM, "threads 1.5:");
     CHECK_FAILS(c, airy_job_set_flag(job, "hot", true), AIRY_ERR_DTYPE, "hot: expected a number");
     CHECK_FAILS(c, airy_job_set_numbers(job, "hot", (double[]){1, 2}, 2), AIRY_ERR_DTYPE, "hot:");

@@ -538,8 +538,22 @@ static void check_lies(struct check *c)
     }
 }
 
+/* A file that a parameter reads is not replaced, also with force; without the command's own look. */
+static void check_input_kept(struct check *c)
+{
+    if (!check_case(c, "job_ranks_input_kept"))
+        return;
+    const char *path = make_stack(c, SOUND);
+    const struct wish wish = {.stack = "none.h5", .output = path, .force = true};
+    airy_job *job = open_job(c, &wish, NULL);
+    CHECK_OK(c, airy_job_set(job, "dark", path));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "is the same file as the input");
+    airy_job_destroy(&job);
+}
+
 void check_job_ranks(struct check *c)
 {
+    check_input_kept(c);
     check_rank_tables(c);
     check_lies(c);
     check_same(c);

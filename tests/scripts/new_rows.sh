@@ -89,6 +89,16 @@ C
 ${CC:-cc} -o "$scratch/rows" "$scratch/rows.c" -I"$source/include" -L"$scratch" -l:libairy.so.0.1 -Wl,-rpath-link,"$scratch" 2>"$scratch/errors" ||
     cat "$scratch/errors"
 
+# The same arguments: signature, docstring and stubs of the package for Python.
+look_at_python() {
+    PYTHONPATH="$build/python" PYTHONDONTWRITEBYTECODE=1
+    export PYTHONPATH PYTHONDONTWRITEBYTECODE
+    python3 -c "import airy; print(airy.$1.__signature__); print(airy.$1.__doc__)" >"$scratch/python"
+    has 'the function of Python has them' "$scratch/python" "gain: 'float' = 1.0" "tag: 'str | Sequence.str. | None' = None" \
+        "rank: 'int | None' = None" '^gain : float$' 'in counts; 0 to 10; default: 1' "goes with $2=$3"
+    python3 "$source/python/stubs.py" "$build/python/airy" "$scratch/stubs"
+    has 'the stubs have them' "$scratch/stubs" '^    gain: float = 1.0,$' '^    rank: int | None = None,$'
+}
 # JOB WITH WORDS JSON OUTPUT: the other parameter, its words as a sentence has them, the rest of an object, and a name for the output
 look_at() {
     job=$1
@@ -112,6 +122,7 @@ look_at() {
     printf '{"gain": 12}' >config.json
     airy "$job" none.h5 -o "$5" --config config.json 2>"$scratch/refused"
     has 'its configuration file has them' "$scratch/refused" 'gain 12: expected a number from 0 to 10'
+    [ ! -f "$build/python/airy/__init__.pyi" ] || look_at_python "$@"
 }
 look_at reduce by 'max or median' '"by":"max"' x.npy
 look_at integrate format nxazint '"format":"nxazint","output":"x.h5"' x.h5

@@ -22,6 +22,7 @@ static airy_status name_output(struct airy_service *s, uint64_t id)
                      : snprintf(s->path, sizeof(s->path), "%s", output);
     AIRY_FAIL_ON_IF(n < 0 || (size_t)n >= sizeof(s->path), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s: the name is longer than %zu bytes", "output", sizeof(s->path) - 1);
+    AIRY_TRY(airy_job_keep_inputs(s->job, s->path));
     return airy_job_may_be_complete(s->path, s->v->resume, s->v->force)
                ? AIRY_OK
                : airy_integration_check_place(s->v, s->path);
