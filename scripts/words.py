@@ -68,10 +68,6 @@ TERMS = [
     (r"proof of (?:a |the )?resume", "fingerprint", EVERYWHERE),
 ]
 
-# Pages that are being written anew: they are checked when they are named ("words.py README.md NEWS.md"). Take a page out of the list when
-# nothing is found in it.
-LATER = ["README.md", "NEWS.md"]
-
 # Names of the public API and of options that the glossary renames. They are not counted yet: each family is renamed in one commit, which
 # moves its names out of this list. The old spellings of options stay as aliases for one release.
 NAMES = [
@@ -194,7 +190,7 @@ def listed(root):
         page = name.endswith(".md") and (name.startswith("docs/") or name in ("README.md", "NEWS.md", "CONTRIBUTING.md"))
         source = name.endswith((".c", ".h")) and name.startswith(("include/", "src/", "tools/", "bench/"))
         # The page of terms names the words that are not used.
-        if (page or source) and name not in ["docs/terms.md", *LATER] and os.path.exists(os.path.join(root, name)):
+        if (page or source) and name != "docs/terms.md" and os.path.exists(os.path.join(root, name)):
             keep.append(name)
     return keep
 
