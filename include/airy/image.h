@@ -1,4 +1,14 @@
-/** Single images in host memory, from and to files. The format follows the suffix. */
+/**
+ * Single images in host memory, from and to files. The format follows the suffix.
+ *
+ *     airy_image image = {0};
+ *     if (airy_image_read_real(&image, "sky.fits")) // the sentence names the file
+ *         fprintf(stderr, "%s\n", airy_last_error());
+ *     else
+ *         printf("%zu x %zu pixels of %s, the first is %g\n", image.shape[0], image.shape[1],
+ *                airy_dtype_name(image.dtype), airy_image_value(&image, 0));
+ *     airy_image_free(&image); // a zeroed image is allowed
+ */
 #ifndef AIRY_IMAGE_H
 #define AIRY_IMAGE_H
 
@@ -15,9 +25,9 @@ typedef struct airy_header airy_header;
 typedef struct airy_image {
     airy_dtype dtype;
     int ndim;
-    size_t shape[AIRY_MAX_DIMS];
-    void *data;          /**< native byte order, C order, tightly packed */
-    airy_header *header; /**< read from FITS; NULL: none */
+    size_t shape[AIRY_MAX_DIMS]; /**< slowest axis first: height, width */
+    void *data;                  /**< native byte order, C order, tightly packed */
+    airy_header *header;         /**< read from FITS; NULL: none */
     /**
      * The last axis, of length 2, is the real and the imaginary part of complex numbers. A file has
      * no such axis: NPY has elements "<c8" (f32) or "<c16" (f64), HDF5 the compound {r, i} that
@@ -42,7 +52,7 @@ typedef struct airy_fits_hdu {
  * Read .npy (any of the dtypes, either byte order, C or Fortran order), HDF5 (FILE or
  * FILE::DATASET, any number of dimensions up to 4, big-endian too), EDF, FITS, TIFF (grey, pages as
  * planes), PNG (grey, of 1 to 16 bits), CBF (byte-offset integers), kernels of SExtractor (.conv,
- * as f64; CONV NORM: over the sum of their absolute values), or anything airy_stack_create takes.
+ * as f64; CONV NORM: divided by the sum of their absolute values), or anything airy_stack_create takes.
  * Exact: no conversion of dtype but of float16, of NPY and HDF5, to f32. Complex numbers of NPY and
  * HDF5, of up to 3 dimensions, become pairs of f32 or f64 (is_complex).
  *
@@ -57,8 +67,8 @@ typedef struct airy_fits_hdu {
  */
 AIRY_API airy_status airy_image_read(airy_image *image, const char *path);
 /**
- * Read an image as airy_image_read does, but refuse complex numbers (AIRY_ERR_UNSUPPORTED), for those
- * who would take their parts for pixels.
+ * Read an image as airy_image_read does, but refuse complex numbers (AIRY_ERR_UNSUPPORTED). Use it
+ * where each number of the image is to be a pixel.
  */
 AIRY_API airy_status airy_image_read_real(airy_image *image, const char *path);
 /**

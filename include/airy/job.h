@@ -2,13 +2,18 @@
  * Jobs: what a user comes for, each under a name and with named parameters.
  *
  *     airy_job *job = NULL;
- *     airy_host_view image;
- *     airy_job_create(&job, "reduce", NULL, NULL);
- *     airy_job_set(job, "stack", "dark_master.h5");
- *     airy_job_set(job, "by", "median");
- *     if (airy_job_run(job) == AIRY_OK && airy_job_get_array(job, "image", &image) == AIRY_OK)
+ *     airy_host_view image = {0};
+ *     if (airy_job_create(&job, "reduce", NULL, NULL) ||
+ *         airy_job_set(job, "stack", "dark_master.h5") || airy_job_set(job, "by", "median") ||
+ *         airy_job_run(job) || airy_job_get_array(job, "image", &image))
+ *         fprintf(stderr, "%s\n", airy_last_error()); // status.h
+ *     else
  *         ... image.data is [image.shape[0], image.shape[1]] of image.dtype
  *     airy_job_destroy(&job);
+ *
+ * Use a job for a task over files or whole arrays, such as integrate, peaks, reduce, label, sources, oct
+ * or convert: airy_job_at lists all, and `airy NAME --help` describes the parameters of each. Use the
+ * functions of the other headers to work with arrays on a device step by step.
  *
  * A job is described once, by a table of parameters and one of results. The options of the command,
  * its help text and the functions of other languages are made of these tables
@@ -24,8 +29,8 @@
  * by any thread. During a run, hooks of the job may call these two and airy_job_get and its like;
  * functions that change the job are refused then (AIRY_ERR_PARAM).
  *
- * Structs that a program fills, and those that the library writes into its memory, have reserved
- * room at their end, which later versions use. Zero them before they are filled.
+ * The structs of this header that a program fills, and those into which the library writes, have
+ * reserved room at their end, which later versions use. Zero such a struct first.
  */
 #ifndef AIRY_JOB_H
 #define AIRY_JOB_H
@@ -322,7 +327,7 @@ AIRY_API airy_status airy_job_set_array(airy_job *job, const char *name,
  *         stores), else as airy_job_set_json; then no value is set.
  */
 AIRY_API airy_status airy_job_set_configuration(airy_job *job, const char *configuration);
-/** Reset to to the default value of a parameter; of `poni` also from the geometry of a result
+/** Reset to the default value of a parameter; of `poni` also from the geometry of a result
  * (airy_job_set_configuration). AIRY_ERR_NOT_FOUND. */
 AIRY_API airy_status airy_job_reset(airy_job *job, const char *name);
 

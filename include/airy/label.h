@@ -17,9 +17,11 @@
  *       airy_array *src = NULL;
  *       airy_region *regions = NULL;
  *       size_t count = 0;
- *       if (airy_device_create(&device, "cpu", NULL) || airy_queue_create(&queue, device) ||
+ *       const bool failed =
+ *           airy_device_create(&device, "cpu", NULL) || airy_queue_create(&queue, device) ||
  *           airy_array_create_from(&src, queue, AIRY_DTYPE_F32, 2, shape, image) ||
- *           airy_label(queue, NULL, src, &params, &count, &regions))
+ *           airy_label(queue, NULL, src, &params, &count, &regions);
+ *       if (failed)
  *           fprintf(stderr, "%s\n", airy_last_error());
  *       for (size_t i = 0; i < count; i++)
  *           printf("label %zu: %llu pixels, sum %g, center y %.2f, x %.2f\n", i + 1,
@@ -29,8 +31,11 @@
  *       airy_array_destroy(&src);
  *       airy_queue_destroy(&queue);
  *       airy_device_destroy(&device);
- *       return 0;
+ *       return failed;
  *   }
+ *
+ * An image of a file is read by airy_image_read_real (image.h); its dtype, ndim, shape and data are
+ * arguments of airy_array_create_from. Statistics for a threshold are in reduce.h.
  */
 #ifndef AIRY_LABEL_H
 #define AIRY_LABEL_H
@@ -50,8 +55,8 @@ typedef struct airy_region {
     double sum, mean, min, max;
     uint64_t min_at[3], max_at[3]; /**< the first of them in raster order */
     uint64_t first[3], last[3];    /**< bounding box, ends included */
-    double center[3];              /**< sum of I r / sum of I; NaN where the sum is 0 */
-    double centroid[3];            /**< mean place of the pixels */
+    double center[3];              /**< mean place, weighted by I; NaN where the sum of I is 0 */
+    double centroid[3];            /**< mean place, all pixels alike */
     double mxx, myy, mxy;          /**< second moments about center, weighted by I */
     /** semi-axes: roots of the eigenvalues of the moments; where pixels of both signs make one of
         these negative there is no ellipse, and a, b and theta are NaN */
