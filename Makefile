@@ -7,8 +7,10 @@
 # make deb (Debian packages in deb/), make dist (the source in dist/), make bundle (a folder that runs elsewhere),
 # make fuzz (each fuzzer for FUZZ_SECONDS, at random), make soak (streams for SECONDS and looks whether anything grows or changes),
 # make bounds (images and stacks beyond 2^31 pixels, 10^6 frames: 8 GB of memory, minutes),
+# make test-python (the package for Python, with PYTHON=python3, which needs NumPy),
 # make coverage (which lines the tests reach; many minutes), make oclgrind (small cases of all kernels in a simulator; half an
 # hour), make gallery (runs the commands of docs/gallery.md, whose pictures appear in $(BUILD)/gallery),
+# make pages (runs the commands of all pages and makes the pictures of docs/pictures anew),
 # make api (the API reference in $(BUILD)/api/html, by doxygen, which is not installed for it),
 # make walk (as root: the README in a new Debian 12 in the folder WALK), make clean.
 
@@ -18,10 +20,11 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 SECONDS ?= 3600
 WALK ?= walk
+PYTHON ?= python3
 # Arguments of meson test.
 TESTS ?= --no-suite ci --no-suite release
 
-.PHONY: all build deps demo test test-all install bundle deb dist fuzz soak bounds coverage oclgrind api gallery walk clean
+.PHONY: all build deps demo test test-all test-python install bundle deb dist fuzz soak bounds coverage oclgrind api gallery pages walk clean
 
 all: build
 
@@ -45,6 +48,15 @@ test:
 
 test-all:
 	@CHECK_SLICE=all $(MAKE) --no-print-directory test TESTS=
+
+# Skipped, with a line that says why, where headers of Python or NumPy are missing.
+test-python:
+	@scripts/deps.sh build
+	@if test -f $(BUILD)/build.ninja; then meson setup --reconfigure $(BUILD) -Dpython=auto; \
+		else meson setup $(BUILD) --prefix=$(PREFIX) -Dpython=auto; fi >$(BUILD).python.log 2>&1 || { cat $(BUILD).python.log; exit 1; }
+	@rm $(BUILD).python.log
+	@ninja -C $(BUILD) -j $(JOBS) --quiet
+	@$(PYTHON) python/tests/run.py $(BUILD)
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
@@ -96,6 +108,11 @@ gallery:
 	@scripts/deps.sh build demo
 	@$(MAKE) --no-print-directory build
 	@scripts/gallery.sh $(BUILD) $(BUILD)/gallery
+
+pages:
+	@scripts/deps.sh build demo
+	@$(MAKE) --no-print-directory build
+	@scripts/pages.py $(BUILD) --keep
 
 walk:
 	@scripts/walk.sh $(WALK)

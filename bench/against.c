@@ -238,7 +238,7 @@ static int report(struct against *a)
 int bench_against(const struct bench_params *params)
 {
     struct against a = {.params = params,
-                        .common = &params->geometry.common,
+                        .common = &params->job.common,
                         .rounds = params->has_rounds ? params->rounds : 5,
                         .answers = json_array()};
     fill_words(&a);

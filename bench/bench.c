@@ -59,8 +59,6 @@ static const struct bench_kind benches[] = {
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };
 
-PATTERN_HEAD_FITS(struct bench_params);
-
 #define FIELD(member) .offset = offsetof(struct bench_params, member)
 #define SEEN(member)  .seen = offsetof(struct bench_params, member)
 
@@ -73,8 +71,9 @@ static const struct opt bench_options[] = {
      .parse = bench_parse_cases,
      .argument = "NAME[,NAME...]",
      .fallback = "4M",
-     .help = "the stacks to make where none is given: 4M, 4M-u16, 16M, sparse (0.01 counts a "
-             "pixel), incompressible; all"},
+     .help =
+         "selects the stacks to make where none is given: 4M, 4M-u16, 16M, sparse (0.01 counts a "
+         "pixel), incompressible; all"},
     {.name = "frames",
      .type = OPT_COUNT,
      FIELD(frames),
@@ -83,7 +82,7 @@ static const struct opt bench_options[] = {
      .hi = 1000000,
      .argument = "N",
      .fallback = "by case, 64 to 1024",
-     .help = "frames of a case that is made"},
+     .help = "sets the frames of a case that is made"},
     {.name = "seconds",
      .type = OPT_FLOAT,
      FIELD(seconds),
@@ -92,7 +91,7 @@ static const struct opt bench_options[] = {
      .hi = 3600,
      .argument = "S",
      .fallback = "2",
-     .help = "repeat for at least this long, in s"},
+     .help = "repeats for at least this long, in s"},
     {.name = "replay",
      .type = OPT_COUNT,
      FIELD(replay),
@@ -101,32 +100,32 @@ static const struct opt bench_options[] = {
      .hi = 100000,
      .argument = "N",
      .fallback = "so that a call takes a third of --seconds",
-     .help = "integrate: the stack N times in a row, for a steady state"},
+     .help = "integrate: reads the stack N times in a row, for a steady state"},
     {.name = "larger-than-memory",
      .type = OPT_FLAG,
      FIELD(beyond_memory),
-     .help = "so many frames that the case's chunks do not fit the machine's memory"},
+     .help = "makes so many frames that the case's chunks do not fit the machine's memory"},
     {.name = "write",
      .type = OPT_FLAG,
      FIELD(write),
-     .help = "integrate, scaling: patterns into a file in TMPDIR, not only to memory"},
+     .help = "integrate, scaling: writes patterns into a file in TMPDIR, not only to memory"},
     {.name = "all",
      .type = OPT_FLAG,
      FIELD(all),
-     .help = "integrate: every splitting and error model, in one dimension and in two, each "
+     .help = "integrate: times every splitting and error model, in one dimension and in two, each "
              "for a quarter of a second without --seconds"},
     {.name = "plot",
      .type = OPT_STRING,
      FIELD(plot),
      .use = OPT_WRITTEN,
      .argument = "OUT.png",
-     .help = "stages, layouts, scaling: draw rates, limits and speed-up, too (.png, .svg, .pdf)"},
+     .help = "stages, layouts, scaling: also draws rates, limits and speed-up (.png, .svg, .pdf)"},
     {.name = "against",
      .type = OPT_STRING,
      FIELD(against),
      .argument = "AIRY",
-     .help = "run this build and the command AIRY of another build in turn with the same options, "
-             "and print the ratio of each figure; exit code 1 if this build is slower"},
+     .help = "runs this build and the command AIRY of another build in turn with the same options, "
+             "and prints the ratio of each figure; exit code 1 if this build is slower"},
     {.name = "rounds",
      .type = OPT_COUNT,
      FIELD(rounds),
@@ -135,9 +134,11 @@ static const struct opt bench_options[] = {
      .hi = 100,
      .argument = "N",
      .fallback = "5",
-     .help = "--against: how often each build runs"},
-    STACK_CHANNEL_OPTION(struct bench_params, raw),
-    {.name = "table", .type = OPT_FLAG, FIELD(table), .help = "a table to read instead of JSON"},
+     .help = "--against: sets how often each build runs"},
+    {.name = "table",
+     .type = OPT_FLAG,
+     FIELD(table),
+     .help = "prints a table to read instead of JSON"},
     {0},
 };
 
@@ -150,7 +151,7 @@ struct choice {
 /* What would make the picture fail after all has been measured. */
 static int check_plot(const struct bench_params *p, const struct choice *choice)
 {
-    const struct common *common = &p->geometry.common;
+    const struct common *common = &p->job.common;
     size_t cases = 0, drawn = 0;
     for (size_t i = 0; bench_case_name(i); i++)
         cases += p->cases[i] != 0;
@@ -187,8 +188,7 @@ static bool is_used(const struct bench_kind *kind, const char *name)
     if (strcmp(name, "case") == 0 || strcmp(name, "channel") == 0 || strcmp(name, "frames") == 0 ||
         strcmp(name, "larger-than-memory") == 0)
         return kind->wants >= BENCH_STACK;
-    if (strcmp(name, "compat") == 0 || opt_in_table(pattern_options, name) ||
-        opt_in_table(geometry_options, name))
+    if (opt_section(&cmd_bench, name))
         return kind->wants == BENCH_GEOMETRY;
     return true;
 }
@@ -213,7 +213,8 @@ static int check_used(const struct common *common, const struct choice *choice)
         if (!choice->stack && strcmp(name, "channel") == 0)
             return tool_usage(common,
                               "--channel: cases that are made have no channels; name a stack");
-        if (!choice->stack && opt_in_table(geometry_options, name))
+        const char *section = opt_section(&cmd_bench, name);
+        if (!choice->stack && section && strcmp(section, "Geometry") == 0)
             return tool_usage(common,
                               "--%s: cases that are made have a geometry of their own; "
                               "name a stack",
@@ -233,7 +234,7 @@ static bool is_given(const struct common *common, const char *name)
 /* Every bench that is chosen reads the stack, and no option asks for one that is made. */
 static int check_stack(const struct bench_params *p, const struct choice *choice)
 {
-    const struct common *common = &p->geometry.common;
+    const struct common *common = &p->job.common;
     for (size_t k = 0; k < BENCHES; k++)
         if (choice->chosen[k] && benches[k].wants == BENCH_ALONE)
             return tool_usage(common, "bench %s makes its own data and does not read '%s'",
@@ -247,7 +248,7 @@ static int check_stack(const struct bench_params *p, const struct choice *choice
 static int choose(const struct bench_params *p, struct choice *choice)
 {
     static const char *const overruled[] = {"write", "split", "error-model", "clip", "quantile"};
-    const struct common *common = &p->geometry.common;
+    const struct common *common = &p->job.common;
     const char *names[BENCHES];
     size_t named = 0;
     for (size_t i = 0; i < BENCHES; i++)
@@ -278,13 +279,7 @@ static int choose(const struct bench_params *p, struct choice *choice)
             return tool_usage(common, "--all and --%s exclude each other", overruled[i]);
     if (p->has_frames && p->beyond_memory)
         return tool_usage(common, "--frames and --larger-than-memory exclude each other");
-    if (p->pattern.error_model == AIRY_ERROR_MODEL_VARIANCE)
-        return tool_usage(common, "--error-model variance needs an image: none, poisson or "
-                                  "azimuthal can be timed");
-    const airy_integrator_params params = pattern_integrator(&p->pattern);
-    int code = pattern_check(common, &params, &p->pattern.sample, false);
-    if (code == AIRY_EXIT_OK)
-        code = check_used(common, choice);
+    const int code = check_used(common, choice);
     return code == AIRY_EXIT_OK && p->plot ? check_plot(p, choice) : code;
 }
 
@@ -295,20 +290,6 @@ static bool wanted(const struct choice *choice, enum bench_wants wants)
         if (choice->chosen[k] && benches[k].wants >= wants)
             return true;
     return false;
-}
-
-static int find_geometry(struct bench *bench)
-{
-    airy_stack_meta meta;
-    const airy_status status = airy_stack_get_meta(bench->stack, &meta);
-    if (status != AIRY_OK)
-        return tool_failed(bench->common, status);
-    int code = geometry_resolve(&bench->geometry, &bench->params->geometry, &meta,
-                                bench->stack_info.height, bench->stack_info.width);
-    if (code == AIRY_EXIT_OK)
-        code = geometry_arrays(&bench->arrays, &bench->geometry, bench->common);
-    airy_geometry_set_sample(&bench->geometry, &bench->params->pattern.sample);
-    return code;
 }
 
 static bool is_of_host(const struct bench_kind *kind)
@@ -357,7 +338,8 @@ static int run_one(struct bench *bench, const struct bench_kind *kind)
     if (bench->params->table)
         bench_show(bench);
     if (code == AIRY_EXIT_OK)
-        code = team_profile(&bench->team, bench->common);
+        code = tool_profile_all(bench->common, (const airy_device *const *)bench->team.devices,
+                                bench->team.count);
     airy_queue_destroy(&bench->queue);
     team_close(&bench->team);
     bench->device = NULL;
@@ -383,7 +365,7 @@ static int run_stack(struct bench *bench, const struct choice *choice)
         status = airy_stack_get_info(bench->stack, &bench->stack_info);
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
     if (code == AIRY_EXIT_OK && choice->stack && wanted(choice, BENCH_GEOMETRY))
-        code = find_geometry(bench);
+        code = bench_find_geometry(bench);
     if (code == AIRY_EXIT_OK)
         code = run_chosen(bench, choice);
     airy_detector_arrays_destroy(&bench->arrays);
@@ -424,7 +406,7 @@ static int run_all(struct bench *bench, const struct choice *choice)
     if (code == AIRY_EXIT_OK && wanted(choice, BENCH_STACK))
         code = choice->stack ? run_stack(bench, choice) : run_cases(bench, choice);
     if (tool_interrupted())
-        code = tool_fail(bench->common, "stopped; %s",
+        code = tool_fail(bench->common, "cancelled; %s",
                          json_array_size(bench->rows) ? "what was measured before is printed"
                                                       : "nothing was measured to the end");
     return code;
@@ -432,24 +414,26 @@ static int run_all(struct bench *bench, const struct choice *choice)
 
 static int run_bench(void *user)
 {
-    const struct bench_params *p = user;
+    struct bench_params *p = user;
     struct choice choice = {0};
-    if (p->table && p->geometry.common.json)
-        return tool_usage(&p->geometry.common, "--table and --json exclude each other");
+    if (p->table && p->job.common.json)
+        return tool_usage(&p->job.common, "--table and --json exclude each other");
     if (p->has_rounds && !p->against)
-        return tool_usage(&p->geometry.common, "--rounds goes with --against");
+        return tool_usage(&p->job.common, "--rounds goes with --against");
     if (p->against && p->plot)
-        return tool_usage(&p->geometry.common, "--against and --plot exclude each other");
-    int code = choose(p, &choice);
+        return tool_usage(&p->job.common, "--against and --plot exclude each other");
+    int code = bench_take_given(p);
+    if (code == AIRY_EXIT_OK)
+        code = choose(p, &choice);
     if (code != AIRY_EXIT_OK)
         return code;
     if (p->against)
         return bench_against(p);
     struct bench *bench = calloc(1, sizeof(*bench));
     if (!bench)
-        return tool_fail(&p->geometry.common, "out of memory");
+        return tool_fail(&p->job.common, "out of memory");
     bench->params = p;
-    bench->common = &p->geometry.common;
+    bench->common = &p->job.common;
     bench->rows = json_array();
     code = run_all(bench, &choice);
     bench_remove_folder(bench);
@@ -486,8 +470,10 @@ const struct command cmd_bench = {
                 "  airy bench integrate peaks --against /opt/airy-old/bin/airy --table\n",
     .words = "Benches (the first two where none is named)",
     .word = bench_word,
-    .tables = {geometry_options, pattern_options, bench_options},
-    .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT,
+    .borrows = "integrate",
+    .borrowed = bench_borrows,
+    .tables = {NULL, bench_options},
+    .takes = TAKES_COMPUTE | TAKES_DEVICES,
     .params_size = sizeof(struct bench_params),
     .min_inputs = 0,
     .max_inputs = BENCHES + 1,

@@ -9,16 +9,19 @@
 #include <stdatomic.h>
 
 #include "airy/pipeline.h"
-#include "cli/pattern_opt.h"
-#include "cli/stack_opt.h"
-#include "cli/team.h"
+#include "airy/job_params.h"
+#include "cli/job_command.h"
 
 enum { BENCH_MAX_REPEATS = 10000, BENCH_MAX_CASES = 8 };
 
 struct bench_params {
-    struct geometry_params geometry;
-    struct pattern_params pattern;
-    struct raw_opt raw; /* its channel alone */
+    struct job_params job; /* integrate, for what bench_take_given fills in */
+    airy_geometry_params geometry;
+    airy_integrator_params integrator;
+    airy_sample_params sample;
+    bool has_unit, has_bins;
+    const char *channel; /* NULL: not given */
+    size_t batch;        /* 0: chosen */
     size_t frames, replay;
     double seconds;
     uint8_t cases[BENCH_MAX_CASES]; /* 1: the first to run, 2 ...; 0: not at all */
@@ -43,6 +46,21 @@ struct timing {
 struct bench_limits {
     double up, inside, wire;
 };
+
+/* The devices of a bench and an integrator on each. Zeroed is closed. */
+struct team {
+    airy_device **devices;         /* [count] */
+    airy_integrator **integrators; /* [count], or NULL */
+    size_t count;
+};
+/* The devices that --device, or else AIRY_DEVICE, means. Close in any case. */
+airy_status team_open(struct team *team, const struct common *common);
+/* Each device makes its own at the same time. */
+airy_status team_integrators(struct team *team, const airy_geometry *geometry,
+                             const airy_integrator_params *params);
+void team_close(struct team *team);
+/* "gpu:0" or "gpu:0, gpu:1"; malloc'ed, NULL when memory is short. */
+char *team_specs(const struct team *team);
 
 /* A bench gets this with a device open and, where it wants one, a stack. */
 struct bench {
@@ -104,6 +122,13 @@ int bench_memory(struct bench *bench);
 int bench_oct(struct bench *bench);
 int bench_peaks(struct bench *bench);
 
+/* The options of the job integrate that the benches take, of a section of its options. */
+bool bench_borrows(const char *section, const char *name);
+/* Fill in what the values of these options say. Exit code. */
+int bench_take_given(struct bench_params *params);
+/* Find the geometry of bench->stack, which is open, with the arrays of its detector. Exit code. */
+int bench_find_geometry(struct bench *bench);
+
 /* The words of a command line, malloc'ed each. */
 struct bench_words {
     struct opt_list list;
@@ -111,7 +136,7 @@ struct bench_words {
 };
 void bench_words_add(struct bench_words *words, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Add the options of geometry and pattern, and --compat, as they were given to the bench. */
+/* Add the options of the job integrate as they were given to the bench. */
 void bench_words_add_given(struct bench_words *words, const struct common *common);
 void bench_words_free(struct bench_words *words);
 
@@ -257,7 +282,7 @@ airy_status bench_time_decode(const struct bench *bench, size_t frames, struct t
 bool bench_go_on(void *user, size_t done, size_t total);
 /* The mask of detector and file, malloc'ed. */
 airy_status bench_mask(uint8_t **mask, const struct bench *bench);
-/* Return the parameters of an integrator that the options of the bench ask for. */
+/* Return the parameters of an integrator that the options of the bench ask for, of its stack. */
 airy_integrator_params bench_params(const struct bench *bench, const uint8_t *mask);
 /* An integrator as the options say, for bench->geometry; the other: one on each device. */
 airy_status bench_integrator(airy_integrator **integrator, const struct bench *bench);

@@ -27,8 +27,7 @@ void bench_words_add_given(struct bench_words *words, const struct common *commo
 {
     for (size_t i = 0; i + 1 < common->given.count; i += 2) {
         const char *name = common->given.items[i], *argument = common->given.items[i + 1];
-        if (opt_in_table(geometry_options, name) || opt_in_table(pattern_options, name) ||
-            strcmp(name, "compat") == 0 || strcmp(name, "channel") == 0)
+        if (opt_section(common->command, name))
             bench_words_add(words, "--%s%s%s", name, argument ? "=" : "", argument ? argument : "");
     }
 }

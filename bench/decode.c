@@ -108,7 +108,7 @@ static void report(struct bench *bench, struct timing *t, size_t count, size_t s
 
 int bench_decode(struct bench *bench)
 {
-    const size_t frames = bench->params->pattern.batch ? bench->params->pattern.batch : 32;
+    const size_t frames = bench->params->batch ? bench->params->batch : 32;
     struct timing t;
     size_t stored = 0;
     airy_status status = bench_time_decode(bench, frames, &t, &stored);

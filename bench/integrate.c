@@ -237,7 +237,7 @@ int bench_integrate(struct bench *bench)
         status = bench_integrate_team(bench, bench->params->write ? path : NULL, &integrated);
     if (status == AIRY_OK)
         bench_add_fact(bench, "integrator set-up", "s", created);
-    if (status == AIRY_OK && bench->params->pattern.error_model != AIRY_ERROR_MODEL_VARIANCE)
+    if (status == AIRY_OK && bench->params->integrator.error_model != AIRY_ERROR_MODEL_VARIANCE)
         status = report_set_up(bench);
     return status == AIRY_OK ? AIRY_EXIT_OK : bench_failed(bench, status);
 }

@@ -1,9 +1,61 @@
 /* Integrators of airy bench, and the time that they take for a stack. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bench.h"
+
+bool bench_borrows(const char *section, const char *name)
+{
+    return strcmp(name, "channel") == 0 || strcmp(name, "batch") == 0 ||
+           (section && (strcmp(section, "Geometry") == 0 || strcmp(section, "Pattern") == 0));
+}
+
+/* An airy_log_fn with a struct common. */
+static void print_warning(void *user, airy_log_level level, const char *text)
+{
+    (void)level;
+    tool_say(user, "%s", text);
+}
+
+int bench_take_given(struct bench_params *p)
+{
+    const struct common *common = &p->job.common;
+    uint64_t batch = 0;
+    if (strcmp(opt_given(common, "error-model", ""), "variance") == 0)
+        return tool_usage(common, "--error-model variance needs an image: none, poisson or "
+                                  "azimuthal can be timed");
+    const airy_status status =
+        airy_job_get_integration(p->job.job, &p->integrator, &p->sample, &p->geometry);
+    if (status != AIRY_OK)
+        return tool_refused(common, status);
+    p->geometry.message = print_warning;
+    p->geometry.user = (void *)common;
+    p->has_unit = opt_given(common, "unit", NULL) != NULL;
+    p->has_bins = opt_given(common, "bins", NULL) != NULL;
+    p->channel = opt_given(common, "channel", NULL);
+    (void)opt_whole(opt_given(common, "batch", "0"), &batch); /* the job has looked at it */
+    p->batch = (size_t)batch;
+    return AIRY_EXIT_OK;
+}
+
+int bench_find_geometry(struct bench *bench)
+{
+    airy_stack_meta meta;
+    airy_geometry_params given = bench->params->geometry;
+    airy_status status = airy_stack_get_meta(bench->stack, &meta);
+    if (status != AIRY_OK)
+        return tool_failed(bench->common, status);
+    given.input = bench->path;
+    status = airy_geometry_resolve(&bench->geometry, &given, &meta, bench->stack_info.height,
+                                   bench->stack_info.width);
+    if (status != AIRY_OK)
+        return tool_refused(bench->common, status);
+    airy_geometry_set_sample(&bench->geometry, &bench->params->sample);
+    status = airy_detector_open(&bench->arrays, &bench->geometry.detector);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
+}
 
 airy_status bench_mask(uint8_t **mask, const struct bench *bench)
 {
@@ -28,11 +80,9 @@ airy_status bench_mask(uint8_t **mask, const struct bench *bench)
 
 airy_integrator_params bench_params(const struct bench *bench, const uint8_t *mask)
 {
-    const struct pattern_params *p = &bench->params->pattern;
-    airy_integrator_params params = pattern_integrator(p);
-    params.compat = (airy_compat)bench->common->compat;
+    airy_integrator_params params = bench->params->integrator;
     params.mask = mask;
-    if (!p->has_unit)
+    if (!bench->params->has_unit)
         params.unit = bench->geometry.wavelength > 0 ? AIRY_UNIT_Q_NM : AIRY_UNIT_TTH_DEG;
     return params;
 }
@@ -83,7 +133,7 @@ airy_status bench_replayed(airy_stack **stack, const struct bench *bench, size_t
     const char **paths = malloc(replay * sizeof(*paths));
     for (size_t i = 0; paths && i < replay; i++)
         paths[i] = bench->path;
-    const airy_stack_params params = {.channel = bench->params->raw.channel};
+    const airy_stack_params params = {.channel = bench->params->channel};
     const airy_status status = paths ? airy_stack_create_with(stack, paths, replay, &params)
                                      : AIRY_ERR_MEMORY;
     free(paths);
@@ -183,7 +233,7 @@ airy_status bench_time_integrate(const struct bench *bench, airy_integrator *con
         .stack = bench->stack,
         .integrators = integrators,
         .count = count,
-        .run = {.batch = bench->params->pattern.batch, .force = true, .progress = bench_go_on},
+        .run = {.batch = bench->params->batch, .force = true, .progress = bench_go_on},
         .path = path};
     const struct bench_loop loop = {.prepare = remove_patterns,
                                     .run = integrate,

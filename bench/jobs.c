@@ -11,6 +11,15 @@
 
 #include "airy/result.h"
 
+const char *layout_name(enum layout layout)
+{
+    const airy_parameter *parameter;
+    for (size_t i = 0; (parameter = airy_job_parameter_at("integrate", i)); i++)
+        if (strcmp(parameter->name, "layout") == 0)
+            return parameter->words[layout];
+    return "";
+}
+
 /* Return the memory limit of a process: several commands share it, or the memory of a device. */
 static uint64_t memory_limit(const struct bench_job *job)
 {

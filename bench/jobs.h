@@ -3,7 +3,15 @@
 #define AIRY_BENCH_JOBS_H
 
 #include "bench.h"
-#include "cli/layout.h"
+
+/* How a stack is shared out between threads and the device: the words of `layout` of integrate. */
+enum layout {
+    LAYOUT_AUTO,
+    LAYOUT_SERIAL,  /* one frame at a time, nothing read ahead */
+    LAYOUT_THREADS, /* the CPU: readers ahead, a pool for groups of frames */
+    LAYOUT_DEVICE   /* an OpenCL device: readers, copies and kernels overlap */
+};
+const char *layout_name(enum layout layout);
 
 enum { BENCH_PROCESSES_MAX = 16 };
 

@@ -6,7 +6,7 @@
 
 /* Results of one way to integrate. */
 struct way {
-    struct pattern_params pattern;
+    airy_integrator_params params;
     char name[96];
     const char *engine; /* static text */
     struct timing *t;   /* NULL: not measured, `why` */
@@ -38,37 +38,38 @@ struct ways {
     size_t count;
 };
 
-static void add_way(struct ways *ways, const struct pattern_params *pattern, airy_split split,
+static void add_way(struct ways *ways, const airy_integrator_params *params, airy_split split,
                     size_t model)
 {
     struct way *way = &ways->list[ways->count++];
-    *way = (struct way){.pattern = *pattern};
-    struct pattern_params *p = &way->pattern;
+    *way = (struct way){.params = *params};
+    airy_integrator_params *p = &way->params;
     p->split = split;
     p->error_model = models[model].model;
-    p->rings = (airy_integrator_params){.has_clip = models[model].clip,
-                                        .clip_threshold = 3,
-                                        .has_quantile = models[model].quantile,
-                                        .quantile = {0.5, 0.5}};
-    snprintf(way->name, sizeof(way->name), "%s %s, %s", p->bins.azimuth ? "2-D" : "1-D",
+    p->has_clip = models[model].clip;
+    p->clip_threshold = 3;
+    p->has_quantile = models[model].quantile;
+    p->quantile[0] = p->quantile[1] = 0.5;
+    snprintf(way->name, sizeof(way->name), "%s %s, %s", p->azimuth_bins ? "2-D" : "1-D",
              airy_split_name(split), models[model].name);
 }
 
 /* One engine serves all methods, so that each way is timed once. */
-static void list_ways(struct ways *ways, const struct pattern_params *given)
+static void list_ways(struct ways *ways, const airy_integrator_params *given)
 {
     enum { CELLS_RADIUS = 1000, CELLS_AZIMUTH = 360 };
     for (int two = 0; two < 2; two++) {
-        struct pattern_params pattern = *given;
-        if (two)
-            pattern.bins = given->bins.azimuth ? given->bins
-                                               : (struct pattern_bins){CELLS_RADIUS, CELLS_AZIMUTH};
-        else
-            pattern.bins.azimuth = 0;
+        airy_integrator_params params = *given;
+        if (!two)
+            params.azimuth_bins = 0;
+        else if (!given->azimuth_bins) {
+            params.bins = CELLS_RADIUS;
+            params.azimuth_bins = CELLS_AZIMUTH;
+        }
         for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
             for (size_t model = 0; model < MODELS; model++)
                 if (split != AIRY_SPLIT_PSEUDO || two)
-                    add_way(ways, &pattern, (airy_split)split, model);
+                    add_way(ways, &params, (airy_split)split, model);
     }
 }
 
@@ -76,7 +77,7 @@ static airy_status measure_way(const struct bench *bench, struct way *way)
 {
     struct bench_params params = *bench->params;
     struct bench part = *bench;
-    params.pattern = way->pattern;
+    params.integrator = way->params;
     if (!params.has_seconds)
         params.seconds = 0.25;
     params.has_seconds = true;
@@ -116,7 +117,7 @@ static void report_way(struct bench *bench, struct way *way, double fastest)
                                        .unit = "frames/s",
                                        .amount = (double)way->done.info.frames,
                                        .limit = fastest,
-                                       .limit_name = way->pattern.bins.azimuth
+                                       .limit_name = way->params.azimuth_bins
                                                          ? "the fastest so far in two dimensions"
                                                          : "the fastest so far in one dimension",
                                        .frames = way->done.info.frames,
@@ -128,8 +129,8 @@ static bool ends_group(const struct ways *ways, size_t i)
 {
     if (i + 1 == ways->count)
         return true;
-    const struct pattern_params *here = &ways->list[i].pattern, *next = &ways->list[i + 1].pattern;
-    return here->split != next->split || here->bins.azimuth != next->bins.azimuth;
+    const airy_integrator_params *here = &ways->list[i].params, *next = &ways->list[i + 1].params;
+    return here->split != next->split || here->azimuth_bins != next->azimuth_bins;
 }
 
 airy_status bench_methods(struct bench *bench)
@@ -139,10 +140,10 @@ airy_status bench_methods(struct bench *bench)
     double fastest[2] = {0,
                          0}; /* so far: the first way, the mean alone, is rarely beaten by much */
     if (ways)
-        list_ways(ways, &bench->params->pattern);
+        list_ways(ways, &bench->params->integrator);
     for (size_t i = 0; ways && i < ways->count && status == AIRY_OK; i++) {
         struct way *way = &ways->list[i];
-        double *best = &fastest[way->pattern.bins.azimuth != 0];
+        double *best = &fastest[way->params.azimuth_bins != 0];
         tool_say(bench->common, "%s ...", way->name);
         status = tool_interrupted() ? AIRY_ERR_CANCELLED : measure_way(bench, way);
         if (status == AIRY_OK) {

@@ -22,17 +22,17 @@ struct peaks_job {
 /* As `airy peaks` has it where nothing else is given. */
 static airy_status open_finder(struct peaks_job *job)
 {
-    const struct pattern_params *p = &job->bench->params->pattern;
     uint8_t *mask = NULL;
     airy_status status = bench_mask(&mask, job->bench);
-    airy_integrator_params params = pattern_integrator(p);
-    params.bins = p->bins.radius ? p->bins.radius : BINS;
+    airy_integrator_params params = job->bench->params->integrator;
+    if (!job->bench->params->has_bins)
+        params.bins = BINS;
     params.azimuth_bins = 0;
     params.azimuth_unit = 0;
     params.split = AIRY_SPLIT_NO;
-    params.compat = (airy_compat)job->bench->common->compat;
     params.unit = job->bench->geometry.wavelength > 0 ? AIRY_UNIT_Q_NM : AIRY_UNIT_TTH_DEG;
-    params.error_model = p->error_model ? p->error_model : AIRY_ERROR_MODEL_POISSON;
+    if (params.error_model == AIRY_ERROR_MODEL_NONE)
+        params.error_model = AIRY_ERROR_MODEL_POISSON;
     params.mask = mask;
     params.has_clip = !params.has_quantile;
     if (status == AIRY_OK)
@@ -163,7 +163,7 @@ static airy_status measure(struct peaks_job *job, struct timing *t)
 
 int bench_peaks(struct bench *bench)
 {
-    const size_t batch = bench->params->pattern.batch;
+    const size_t batch = bench->params->batch;
     struct peaks_job job = {.bench = bench,
                             .count = batch ? batch : FRAMES,
                             .run = {.batch = batch, .progress = bench_go_on}};

@@ -139,7 +139,7 @@ static airy_status integrate_once(void *user)
 {
     struct stages *s = user;
     const airy_run_params run = {
-        .batch = s->bench->params->pattern.batch, .force = true, .progress = bench_go_on};
+        .batch = s->bench->params->batch, .force = true, .progress = bench_go_on};
     return airy_integrate_stack(s->write ? s->path : NULL, s->bench->stack, &s->integrator, 1, &run,
                                 &s->info);
 }
@@ -202,7 +202,7 @@ static void note_output(struct stages *s)
 
 static airy_status measure_decode(struct stages *s)
 {
-    const size_t frames = s->bench->params->pattern.batch ? s->bench->params->pattern.batch : 32;
+    const size_t frames = s->bench->params->batch ? s->bench->params->batch : 32;
     size_t stored = 0;
     const airy_status status = bench_time_decode(s->bench, frames, &s->t[0][STAGE_DECODE], &stored);
     s->done[0][STAGE_DECODE] = status == AIRY_OK;
@@ -242,7 +242,7 @@ static airy_status measure_cold(struct stages *s)
                      "%.0f %% of the stack stayed in memory when it was dropped", 100 * resident);
         else
             snprintf(s->why[1], sizeof(s->why[1]),
-                     "the system does not say what is in the page cache");
+                     "the system does not report what is in the page cache");
         return AIRY_OK;
     }
     airy_status status = bench_limit_direct(&s->files, &s->direct);

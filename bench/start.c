@@ -35,19 +35,15 @@ static bool note_first(void *user, size_t done, size_t total)
 static int open_start(struct start *start)
 {
     struct bench *bench = &start->bench;
-    airy_stack_meta meta;
     airy_status status = tool_device(bench->common, &bench->device);
     start->marks[STEP_DEVICE] = tool_now();
     if (status == AIRY_OK)
         status = bench_replayed(&bench->stack, bench, 1);
     if (status == AIRY_OK)
         status = airy_stack_get_info(bench->stack, &bench->stack_info);
-    if (status == AIRY_OK)
-        status = airy_stack_get_meta(bench->stack, &meta);
     if (status != AIRY_OK)
         return tool_failed(bench->common, status);
-    const int code = geometry_resolve(&bench->geometry, &bench->params->geometry, &meta,
-                                      bench->stack_info.height, bench->stack_info.width);
+    const int code = bench_find_geometry(bench);
     start->marks[STEP_STACK] = tool_now();
     return code;
 }
@@ -58,7 +54,7 @@ static airy_status run_to_end(struct start *start)
     airy_integrator *integrator = NULL;
     airy_run_info info;
     const airy_run_params run = {
-        .batch = bench->params->pattern.batch, .progress = note_first, .user = start};
+        .batch = bench->params->batch, .progress = note_first, .user = start};
     airy_status status = bench_integrator(&integrator, bench);
     start->marks[STEP_INTEGRATOR] = tool_now();
     airy_integrator_info made;
@@ -89,39 +85,35 @@ static int print_start(const struct start *start)
 
 static int run_start(void *user)
 {
-    const struct bench_params *p = user;
+    struct bench_params *p = user;
     struct start *start = calloc(1, sizeof(*start));
     if (!start)
-        return tool_fail(&p->geometry.common, "out of memory");
+        return tool_fail(&p->job.common, "out of memory");
     start->marks[STEP_MAIN] = tool_now();
     start->bench.params = p;
-    start->bench.common = &p->geometry.common;
-    start->bench.path = p->geometry.common.inputs.items[0];
-    int code = open_start(start);
+    start->bench.common = &p->job.common;
+    start->bench.path = p->job.common.inputs.items[0];
+    int code = bench_take_given(p);
+    if (code == AIRY_EXIT_OK)
+        code = open_start(start);
     if (code == AIRY_EXIT_OK) {
         const airy_status status = run_to_end(start);
         code = status == AIRY_OK ? print_start(start) : tool_failed(start->bench.common, status);
     }
+    airy_detector_arrays_destroy(&start->bench.arrays);
     airy_stack_destroy(&start->bench.stack);
     airy_device_destroy(&start->bench.device);
     free(start);
     return code;
 }
 
-PATTERN_HEAD_FITS(struct bench_params);
-
-static const struct opt start_options[] = {
-    {.heading = "Stack"},
-    STACK_CHANNEL_OPTION(struct bench_params, raw),
-    {0},
-};
-
 const struct command cmd_bench_start = {
     .name = "bench-start",
     .usage = "STACK [options]",
     .summary = "a sample of 'airy bench start', which starts it",
-    .tables = {start_options, geometry_options, pattern_options},
-    .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT,
+    .borrows = "integrate",
+    .borrowed = bench_borrows,
+    .takes = TAKES_COMPUTE | TAKES_DEVICES,
     .params_size = sizeof(struct bench_params),
     .min_inputs = 1,
     .max_inputs = 1,

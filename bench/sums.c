@@ -95,7 +95,7 @@ static airy_status time_kernels(struct timing *t, const struct bench *bench, siz
 
 airy_status bench_batch_sums(struct bench *bench, const airy_integrator *integrator)
 {
-    const size_t frames = bench->params->pattern.batch ? bench->params->pattern.batch : 32;
+    const size_t frames = bench->params->batch ? bench->params->batch : 32;
     struct sums_job job;
     static struct timing t;
     size_t stored = 0;

@@ -24,13 +24,16 @@ static const struct opt tune_options[] = {
     {.name = "show",
      .type = OPT_FLAG,
      FIELD(show),
-     .help = "print each size: smallest, largest, default, current, work-group"},
-    {.name = "sweep", .type = OPT_FLAG, FIELD(sweep), .help = "print the times, keep nothing"},
+     .help = "prints each size: smallest, largest, default, current, work-group"},
+    {.name = "sweep",
+     .type = OPT_FLAG,
+     FIELD(sweep),
+     .help = "prints the times, and keeps nothing"},
     {.name = "set",
      .type = OPT_LIST,
      FIELD(set),
      .argument = "KERNEL=N",
-     .help = "keep this value (SIZE=N, or KERNEL=N for blocks or items of its work-group); "
+     .help = "keeps this value (SIZE=N, or KERNEL=N for blocks or items of its work-group); "
              "=default: forget it; may be given several times"},
     {.heading = "Measuring"},
     {.name = "seconds",
@@ -41,14 +44,17 @@ static const struct opt tune_options[] = {
      .hi = 86400,
      .argument = "S",
      .fallback = "40",
-     .help = "stop soon after this time, in s; every value is timed three times at least"},
+     .help = "stops soon after this time, in s; every value is timed three times at least"},
     {.name = "detector",
      .type = OPT_STRING,
      FIELD(detector),
      .argument = "NAME",
      .fallback = "eiger_4M",
-     .help = "whose frames are made, uint32"},
-    {.name = "table", .type = OPT_FLAG, FIELD(table), .help = "a table to read instead of JSON"},
+     .help = "names the detector whose frames are made, uint32"},
+    {.name = "table",
+     .type = OPT_FLAG,
+     FIELD(table),
+     .help = "prints a table to read instead of JSON"},
     {0},
 };
 
@@ -404,7 +410,7 @@ static int measure(struct tune *tune, const struct tune_params *p)
         }
     progress_end(&tune->progress);
     if (tool_interrupted())
-        return tool_fail(&p->common, "stopped; the table is as it was");
+        return tool_fail(&p->common, "cancelled; the table is as it was");
     return status == AIRY_OK ? keep(tune, p) : tool_failed(&p->common, status);
 }
 

@@ -75,6 +75,8 @@ for goal in "$@"; do
         need clang-tidy "static checks"
         need cppcheck "static checks"
         need libclang-rt-14-dev "sanitizers of clang"
+        need python3-dev "the package for Python"
+        need python3-numpy "tests of the package for Python"
         ;;
     coverage)
         need gcovr "tables of lines that were reached"

@@ -22,6 +22,7 @@ export build long commit ASAN_OPTIONS=allocator_may_return_null=1 AIRY_LOG=off
 runs_of() { # NAME: changes that take about five seconds
     case $1 in
     calibrate | hdf5) echo 300 ;;
+    integrate) echo 200 ;;
     device | detector) echo 1500 ;;
     lanes) echo 3000 ;;
     result) echo 800 ;;

@@ -22,6 +22,7 @@
 #include "airy/integrate.h"
 #include "airy/integrate_params.h"
 #include "airy/job.h"
+#include "airy/job_params.h"
 #include "airy/label.h"
 #include "airy/live.h"
 #include "airy/log.h"

@@ -24,7 +24,7 @@ typedef struct airy_array airy_array;
  *
  * @param ndim   1 to 4
  * @param shape  elements of each axis, slowest first; each at least 1
- * Errors: AIRY_ERR_PARAM, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY (the sentence says wanted, in use,
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY (the sentence gives wanted, in use,
  *         limit, largest block). On success the memory is really there, on devices that allocate
  *         lazily too.
  */
@@ -38,26 +38,27 @@ AIRY_API airy_status airy_array_create(airy_array **array, airy_device *device, 
 AIRY_API airy_status airy_array_create_uninitialized(airy_array **array, airy_device *device,
                                                      airy_dtype dtype, int ndim,
                                                      const size_t *shape);
-/** A new array filled from tightly packed host memory; has copied when it returns. */
+/** Create an array filled from tightly packed host memory; has copied when it returns. */
 AIRY_API airy_status airy_array_create_from(airy_array **array, airy_queue *queue, airy_dtype dtype,
                                             int ndim, const size_t *shape, const void *data);
 /**
- * As airy_array_create_from, but on a CPU device the array is over data, and nothing is copied:
- * data outlives it, counts as the array's memory until then, and what is written to one is in the
- * other. Of two arrays over the same memory the library does not know that they overlap.
+ * Create an array from host memory as airy_array_create_from does; on a CPU device the array uses
+ * data itself, and nothing is copied: data outlives it, counts as the array's memory until then,
+ * and what is written to one is in the other. Of two arrays over the same memory the library does
+ * not know that they overlap.
  *
  * @param data  aligned to its elements, or AIRY_ERR_PARAM on a CPU device
  */
 AIRY_API airy_status airy_array_create_over(airy_array **array, airy_queue *queue, airy_dtype dtype,
                                             int ndim, const size_t *shape, void *data);
 /**
- * A view of a box: start and shape per axis (ndim of the array). The view's rows keep the array's
- *                  pitch.
+ * Create a view of a box: start and shape per axis (ndim of the array). The view's rows keep the
+ * array's pitch.
  * Errors: AIRY_ERR_SHAPE when the box leaves the array.
  */
 AIRY_API airy_status airy_array_view(airy_array **view, const airy_array *array,
                                      const size_t *start, const size_t *shape);
-/** Views and arrays alike; memory goes when the last of them goes. */
+/** Destroy an array or a view; memory goes when the last of them goes. */
 AIRY_API void airy_array_destroy(airy_array **array);
 
 /** Of NULL: NULL, 0, AIRY_DTYPE_COUNT. */
@@ -65,31 +66,32 @@ AIRY_API airy_device *airy_array_device(const airy_array *array);
 AIRY_API airy_dtype airy_array_dtype(const airy_array *array);
 AIRY_API int airy_array_ndim(const airy_array *array);
 AIRY_API const size_t *airy_array_shape(const airy_array *array); /**< ndim values */
-/** step of each axis in elements */
+/** Return the step of each axis in elements */
 AIRY_API const size_t *airy_array_pitch(const airy_array *array);
 AIRY_API size_t airy_array_count(const airy_array *array); /**< elements */
-/** bytes of the elements, without gaps */
+/** Return the bytes of the elements, without gaps */
 AIRY_API size_t airy_array_size(const airy_array *array);
 
 /**
- * Host to device. Asynchronous when data lies in airy_host memory of the same device; otherwise
- * data has been read when it returns.
+ * Copy from the host to the device. Asynchronous when data lies in airy_host memory of the same
+ * device; otherwise data has been read when it returns.
  * @param data  tightly packed elements of the array's dtype
  * @param size  bytes at data; must be airy_array_size
  */
 AIRY_API airy_status airy_array_push(airy_queue *queue, airy_array *array, const void *data,
                                      size_t size);
 /**
- * Device to host. Asynchronous when data lies in airy_host memory; otherwise done when it returns.
+ * Copy from the device to the host. Asynchronous when data lies in airy_host memory; otherwise done
+ * when it returns.
  */
 AIRY_API airy_status airy_array_pull(airy_queue *queue, void *data, size_t size,
                                      const airy_array *array);
 /**
- * Device to device: same device, shape and dtype. AIRY_ERR_PARAM where source and destination
- * overlap.
+ * Copy between arrays of a device: same device, shape and dtype. AIRY_ERR_PARAM where source and
+ * destination overlap.
  */
 AIRY_API airy_status airy_array_copy(airy_queue *queue, airy_array *dst, const airy_array *src);
-/** Every element becomes value, converted to the dtype (AIRY_ERR_PARAM where an integer does not
+/** Set every element to value, converted to the dtype (AIRY_ERR_PARAM where an integer does not
  * hold it exactly, or it is
  *  finite and beyond float32). */
 AIRY_API airy_status airy_array_fill(airy_queue *queue, airy_array *array, double value);

@@ -74,6 +74,7 @@ typedef struct airy_background_info {
 } airy_background_info;
 
 /**
+ * Estimate background and noise of an image.
  * @param background  out
  * @param image   any dtype, [height, width]; fewer than 2^24 meshes on an OpenCL device
  * @param mask    u8, shape of image, not 0 = left out; NULL: none
@@ -96,9 +97,9 @@ AIRY_API airy_status airy_background_create(airy_background **background, airy_q
                                             airy_background_info *info);
 
 /**
- * Maps of the image's shape: natural bicubic splines through the nodes, the middles of the meshes
- * (those that the image cuts off too are taken as whole), continued by half a mesh outside of them.
- * The noise is nowhere less than at the node where it is least.
+ * Write maps of the image's shape: natural bicubic splines through the nodes, the middles of the
+ * meshes (those that the image cuts off too are taken as whole), continued by half a mesh outside
+ * of them. The noise is nowhere less than at the node where it is least.
  *
  * @param level  out, f32 or f64, shape of the image; NULL: not wanted
  * @param noise  the same; not overlapping level
@@ -112,7 +113,8 @@ AIRY_API airy_status airy_background_map(airy_queue *queue, const airy_backgroun
                                          airy_array *level, airy_array *noise);
 
 /**
- * dst = src - level, and the noise, in one pass. What is not finite in src stays so.
+ * Subtract the background, dst = src - level, and write the noise, in one pass. What is not finite
+ * in src stays so.
  *
  * @param dst    out, f32 or f64, shape of the image; may be src, may not overlap it otherwise
  * @param src    any dtype, that shape
@@ -127,7 +129,7 @@ AIRY_API airy_status airy_background_subtract(airy_queue *queue, const airy_back
                                               airy_array *dst, const airy_array *src,
                                               airy_array *noise);
 
-/** Sets *background to NULL; work that is queued still finishes. */
+/** Destroy it and set *background to NULL; work that is queued still finishes. */
 AIRY_API void airy_background_destroy(airy_background **background);
 
 #ifdef __cplusplus

@@ -50,21 +50,21 @@ typedef struct airy_calibrant_info {
 
 enum { AIRY_CALIBRANT_RINGS = 2048 };
 
-/** Number of calibrants in the table, and the i-th. */
+/** Return the number of calibrants in the table, and the i-th. */
 AIRY_API size_t airy_calibrant_count(void);
 AIRY_API airy_status airy_calibrant_get(airy_calibrant_info *info, size_t index);
 /**
- * Rings of a calibrant in the table down to a spacing, those that the reflection conditions of its
- * space group (International Tables for Crystallography, vol. A) and, where all atoms share them,
- * of its sites leave. Case, blanks, '-' and '_' in the name are ignored.
+ * Compute the rings of a calibrant in the table down to a spacing, those that the reflection
+ * conditions of its space group (International Tables for Crystallography, vol. A) and, where all
+ * atoms share them, of its sites leave. Case, blanks, '-' and '_' in the name are ignored.
  * @param smallest  m; at most AIRY_CALIBRANT_RINGS rings, those of the largest spacings, are made
  * Errors: AIRY_ERR_NOT_FOUND, naming those there are; AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_calibrant_find(airy_calibrant *calibrant, const char *name,
                                          double smallest);
 /**
- * Rings of a file: one spacing a line in angstrom, in any order; '#' starts a comment, and one that
- * begins with (h k l) behind a spacing names the reflection.
+ * Read the rings of a file: one spacing a line in angstrom, in any order; '#' starts a comment, and
+ * one that begins with (h k l) behind a spacing names the reflection.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (line named), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_calibrant_read(airy_calibrant *calibrant, const char *path);
@@ -72,7 +72,7 @@ AIRY_API airy_status airy_calibrant_read(airy_calibrant *calibrant, const char *
  * the rings that a wavelength in m shows. Errors: those of the two. */
 AIRY_API airy_status airy_calibrant_load(airy_calibrant *calibrant, const char *text,
                                          double wavelength);
-/** Zeroes it; a zeroed one is allowed. */
+/** Release it and set it to zero; a zeroed one is allowed. */
 AIRY_API void airy_calibrant_free(airy_calibrant *calibrant);
 
 /** What can be refined; bit 1u << value in airy_calibrate_params.refine. */
@@ -123,7 +123,7 @@ typedef struct airy_calibrate_ring {
     double width;        /**< full width at half maximum, median, pixels */
 } airy_calibrate_ring;
 
-/** What the data say poorly; bits of airy_calibration.doubts. */
+/** What the data determine poorly: warnings; bits of airy_calibration.doubts. */
 typedef enum airy_calibrate_doubt {
     AIRY_CALIBRATE_ONE_RING = 1u << 0, /**< tilts rest on the shape of a single ring */
     AIRY_CALIBRATE_TILT = 1u << 1,     /**< a tilt's standard error is above 0.5 degree */
@@ -154,26 +154,27 @@ typedef struct airy_calibration {
 } airy_calibration;
 
 /**
+ * Fit the geometry of a detector to the rings of a calibrant in an image.
  * @param out  released by the caller; written on success only
  *
  * Accuracy: a simulated image of 10 rings and 100 counts comes back to 0.01 pixel and 1e-5 of the
  *           distance; standard errors count what scatters, not what is wrong in the same way
  *           everywhere.
- * Errors: AIRY_ERR_PARAM (params; rings that cannot be told apart, or none on the detector; too
+ * Errors: AIRY_ERR_PARAM (params; rings that cannot be distinguished, or none on the detector; too
  *         wide a search),
  *         AIRY_ERR_NOT_FOUND (the rings were not found, the fit does not settle, or its residual is
- *         above max_residual_px: the sentence says which), AIRY_ERR_UNSUPPORTED (parallax, a
+ *         above max_residual_px: the sentence names which), AIRY_ERR_UNSUPPORTED (parallax, a
  *         detector with corners of its own),
  *         AIRY_ERR_MEMORY.
  * Threads: any; the result does not depend on their number.
  */
 AIRY_API airy_status airy_calibrate(airy_calibration *out, const airy_calibrate_params *params);
-/** Zeroes it; a zeroed one is allowed. */
+/** Release it and set it to zero; a zeroed one is allowed. */
 AIRY_API void airy_calibration_free(airy_calibration *calibration);
 
 /**
- * Where a ring crosses the detector: coordinates of its points in the image at `count` equal steps
- * of chi from -pi on; NaN where that direction misses the detector's plane.
+ * Trace where a ring crosses the detector: coordinates of its points in the image at `count` equal
+ * steps of chi from -pi on; NaN where that direction misses the detector's plane.
  * @param yx  out, [count][2], pixels; the first pixel's centre is 0.5, 0.5
  * Errors: AIRY_ERR_PARAM.
  */

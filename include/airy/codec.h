@@ -12,8 +12,8 @@
  *   lz4    u64 decoded bytes, u32 block bytes, then for each block u32 bytes + LZ4 block (stored
  *   raw when not smaller). bshuf  no framing: bit-shuffled blocks of the default size, then the
  *   verbatim tail.
- * Decoders treat input as hostile: nothing is read or written outside the given buffers whatever
- * the bytes say.
+ * Decoders treat input as hostile: nothing is read or written outside the given buffers, whatever
+ * the bytes are.
  *
  * Source: the filters' public format descriptions (HDF5 registered filters 32004 and 32008; LZ4
  *         block format).
@@ -53,7 +53,10 @@ typedef struct airy_codec_params {
     uint32_t threads; /**< encode only: 0 or 1: the caller's thread */
 } airy_codec_params;
 
-/** Largest chunk that encoding size bytes can give; 0 when it does not fit size_t. */
+/**
+ * Return the size of the largest chunk that encoding size bytes can give; 0 when it does not fit
+ * size_t.
+ */
 AIRY_API size_t airy_encode_bound(size_t size, const airy_codec_params *params);
 
 /**
@@ -101,7 +104,7 @@ AIRY_API void airy_batch_clear(airy_batch *batch);
  * Errors: AIRY_ERR_CORRUPT (nothing is added), AIRY_ERR_MEMORY when the batch is full.
  */
 AIRY_API airy_status airy_batch_add(airy_batch *batch, const void *chunk, size_t size);
-/** 0 for NULL. */
+/** Return the number of frames; 0 for NULL. */
 AIRY_API size_t airy_batch_frames(const airy_batch *batch);
 
 /**
@@ -116,8 +119,8 @@ AIRY_API airy_status airy_decode_batch(airy_queue *queue, airy_array *frames, ai
 
 #define AIRY_FRAME_GOOD 0xffffffffu
 /**
- * Text for a status word: "block 17: match offset before the start of the block". Static storage
- * of the calling thread.
+ * Return the text for a status word: "block 17: match offset before the start of the block". Static
+ * storage of the calling thread.
  */
 AIRY_API const char *airy_frame_error(uint32_t status);
 

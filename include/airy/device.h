@@ -1,5 +1,16 @@
 /**
- * Devices, queues, events, page-locked host memory, memory accounting.
+ * Devices, queues, events, page-locked host memory, memory accounting. Every program begins with a
+ * device and a queue:
+ *
+ *   airy_device *device = NULL;
+ *   airy_queue *queue = NULL;
+ *   if (airy_device_create(&device, NULL, NULL) || airy_queue_create(&queue, device)) {
+ *       fprintf(stderr, "%s\n", airy_last_error());
+ *       return 1;
+ *   }
+ *   ...                              // arrays and operations
+ *   airy_queue_destroy(&queue);
+ *   airy_device_destroy(&device);
  *
  * A device is the CPU ("cpu") or one OpenCL device ("gpu:0", "opencl:0:0"). Work is enqueued on a
  * queue, runs in order there, and may return before it is done; errors of the work itself wait for
@@ -28,7 +39,7 @@ typedef struct airy_event airy_event;
 /** Thread-safety: the bytes are the caller's; create and destroy from any thread. */
 typedef struct airy_host airy_host;
 
-/** What is known about a device, also of one that cannot be used (then why says the reason). */
+/** What is known about a device, also of one that cannot be used (why is the reason then). */
 typedef struct airy_device_info {
     char spec[64];        /**< what opens it: "cpu", "gpu:0", "opencl:1:0" */
     char name[128];       /**< the vendor's name */
@@ -42,13 +53,13 @@ typedef struct airy_device_info {
     uint32_t units;       /**< compute units, or threads the CPU pool would have */
     uint32_t max_group;   /**< largest work-group; 1 on the CPU */
     bool fp64;            /**< has double precision */
-    bool gpu;             /**< OpenCL says it is a GPU */
+    bool gpu;             /**< OpenCL reports a GPU */
     bool usable;
     bool is_default; /**< what spec NULL would open */
 } airy_device_info;
 
 /**
- * All devices there are, usable or not; the CPU is always the first. Where an OpenCL library or a
+ * List all devices, usable or not; the CPU is always the first. Where an OpenCL library or a
  * platform could not be used at all, an entry with usable = false and a reason stands for it.
  *
  * @param list   out; freed with airy_device_list_free
@@ -108,7 +119,7 @@ AIRY_API airy_status airy_device_create_all(airy_device ***devices, size_t *coun
 AIRY_API void airy_device_destroy_all(airy_device ***devices, size_t count);
 
 AIRY_API airy_status airy_device_get_info(const airy_device *device, airy_device_info *info);
-/** The short spec it was opened as, for messages. Lives as long as the device. */
+/** Return the short spec that it was opened with, for messages. Lives as long as the device. */
 AIRY_API const char *airy_device_spec(const airy_device *device);
 
 /** Memory Airy holds on a device: arrays, scratch, plans, page-locked host memory apart. */
@@ -133,7 +144,10 @@ typedef struct airy_start_info {
 AIRY_API airy_status airy_device_start(const airy_device *device, airy_start_info *info);
 
 AIRY_API airy_status airy_queue_create(airy_queue **queue, airy_device *device);
-/** Finishes the queue first; an error of pending work is lost, so call airy_queue_finish before. */
+/**
+ * Finish the queue and destroy it; an error of pending work is lost, so call airy_queue_finish
+ * before.
+ */
 AIRY_API void airy_queue_destroy(airy_queue **queue);
 /** Hand the queued work to the driver now, without waiting. */
 AIRY_API airy_status airy_queue_flush(airy_queue *queue);
@@ -143,27 +157,27 @@ AIRY_API airy_status airy_queue_flush(airy_queue *queue);
 AIRY_API airy_status airy_queue_finish(airy_queue *queue);
 AIRY_API airy_device *airy_queue_device(const airy_queue *queue);
 
-/** Events order work between queues of one device and measure time. */
+/** Create an event. Events order work between queues of one device and measure time. */
 AIRY_API airy_status airy_event_create(airy_event **event, airy_device *device);
 AIRY_API void airy_event_destroy(airy_event **event);
-/** The event happens when all work enqueued on the queue so far is done. */
+/** Let the event happen when all work enqueued on the queue so far is done. */
 AIRY_API airy_status airy_event_record(airy_event *event, airy_queue *queue);
 /**
- * Work enqueued on the queue from now on starts after the event. A never recorded event has
- * happened.
+ * Let work that is enqueued on the queue from now on start after the event. A never recorded event
+ * has happened.
  */
 AIRY_API airy_status airy_queue_wait(airy_queue *queue, const airy_event *event);
 /** Block the calling thread until the event has happened. */
 AIRY_API airy_status airy_event_wait(const airy_event *event);
-/** Has it happened? Does not wait. Errors: as airy_event_wait. */
+/** Return whether it has happened, without waiting. Errors: as airy_event_wait. */
 AIRY_API airy_status airy_event_is_done(const airy_event *event, bool *done);
 
 /**
- * Host memory that copies run fastest from and to: page-locked on OpenCL, 64-byte aligned on the
- * CPU. Copies from and to it are asynchronous; from other memory they have read it before they
- * return. Asynchronous copies go on after their call has returned: finish the queue, or wait for
- * an event behind the copy, before the bytes are changed, read or destroyed.
- * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY (the sentence says wanted, in use, limit).
+ * Allocate host memory that copies run fastest from and to: page-locked on OpenCL, 64-byte aligned
+ * on the CPU. Copies from and to it are asynchronous; from other memory they have read it before
+ * they return. Asynchronous copies go on after their call has returned: finish the queue, or wait
+ * for an event behind the copy, before the bytes are changed, read or destroyed.
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY (the sentence gives wanted, in use, limit).
  */
 AIRY_API airy_status airy_host_create(airy_host **host, airy_device *device, size_t size);
 AIRY_API void airy_host_destroy(airy_host **host);

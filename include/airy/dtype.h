@@ -25,14 +25,15 @@ typedef enum airy_dtype {
     AIRY_DTYPE_COUNT
 } airy_dtype;
 
-/** Bytes of one element: 1, 2, 4 or 8; 0 for a value that is no dtype. Any thread. */
+/** Return the bytes of one element: 1, 2, 4 or 8; 0 for a value that is no dtype. Any thread. */
 AIRY_API size_t airy_dtype_size(airy_dtype dtype);
 
-/** NumPy's name, such as "uint32"; "?" for a value that is no dtype. Any thread. */
+/** Return NumPy's name, such as "uint32"; "?" for a value that is no dtype. Any thread. */
 AIRY_API const char *airy_dtype_name(airy_dtype dtype);
 
 /**
- * From "uint32", "u32" or "<u4"-like names (little-endian or '|' only). AIRY_ERR_DTYPE if unknown.
+ * Parse a name: "uint32", "u32" or "<u4"-like names (little-endian or '|' only). AIRY_ERR_DTYPE if
+ * unknown.
  */
 AIRY_API airy_status airy_dtype_parse(airy_dtype *dtype, const char *name);
 
@@ -40,8 +41,9 @@ AIRY_API bool airy_dtype_is_float(airy_dtype dtype);
 AIRY_API bool airy_dtype_is_signed(airy_dtype dtype); /**< signed integers and floats */
 
 /**
- * A number that was given for pixels of this dtype, such as a dummy value, as they have it: of f32
- * the float nearest to it, where one is finite (0.1, 3.4028235e38); else the number. Any thread.
+ * Round a number that was given for pixels of this dtype, such as a dummy value, to the dtype: of
+ * f32 the float nearest to it, where one is finite (0.1, 3.4028235e38); else the number. Any
+ * thread.
  */
 AIRY_API double airy_dtype_nearest(airy_dtype dtype, double value);
 

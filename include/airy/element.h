@@ -2,9 +2,9 @@
  * Element by element: arithmetic, comparison, logic, functions, choice, limits and conversion; and
  * elements moved about, or brought together in boxes.
  *
- * Arrays of one call have one shape, if not said otherwise; each has a pitch of its own. dst may be
- * one of the operands of arithmetic, but not overlap one in any other way. Calls return before the
- * work is done, but for AIRY_CONVERT_EXACT.
+ * Unless a function states otherwise, the arrays of one call have one shape; each has its own
+ * pitch. dst may be one of the operands of arithmetic, but not overlap one in any other way. Calls
+ * return before the work is done, but for AIRY_CONVERT_EXACT.
  *
  * What it is computed in:
  *   integers  exactly where the operands are integers, and dst too unless 0 or 1 is written, but
@@ -70,22 +70,22 @@ typedef enum airy_function {
     AIRY_FUNCTION_COUNT
 } airy_function;
 
-/** dst = a op b. */
+/** Compute dst = a op b. */
 AIRY_API airy_status airy_combine(airy_queue *queue, airy_array *dst, const airy_array *a,
                                   airy_operator op, const airy_array *b);
 /**
- * dst = a op b for a number. Beside floats it has their dtype; beside integers it is an integer
- * where it is a whole number from -2^63 to below 2^64, else f64.
+ * Compute dst = a op b for a number. Beside floats it has their dtype; beside integers it is an
+ * integer where it is a whole number from -2^63 to below 2^64, else f64.
  */
 AIRY_API airy_status airy_combine_value(airy_queue *queue, airy_array *dst, const airy_array *a,
                                         airy_operator op, double b);
-/** dst = function(src). */
+/** Compute dst = function(src). */
 AIRY_API airy_status airy_apply(airy_queue *queue, airy_array *dst, airy_function function,
                                 const airy_array *src);
-/** dst = mask != 0 ? a : b; mask u8. */
+/** Compute dst = mask != 0 ? a : b; mask u8. */
 AIRY_API airy_status airy_where(airy_queue *queue, airy_array *dst, const airy_array *mask,
                                 const airy_array *a, const airy_array *b);
-/** dst = src limited to [lo, hi], lo <= hi; NaN stays. */
+/** Compute dst = src limited to [lo, hi], lo <= hi; NaN stays. */
 AIRY_API airy_status airy_clamp(airy_queue *queue, airy_array *dst, const airy_array *src,
                                 double lo, double hi);
 
@@ -98,8 +98,8 @@ typedef enum airy_conversion {
 } airy_conversion;
 
 /**
- * dst = scale src + offset, each step rounded in f64; 1 and 0: every element as it is, rounded at
- * most once.
+ * Compute dst = scale src + offset, each step rounded in f64; 1 and 0: every element as it is,
+ * rounded at most once.
  * @param scale, offset  finite
  */
 AIRY_API airy_status airy_convert(airy_queue *queue, airy_array *dst, const airy_array *src,
@@ -109,19 +109,19 @@ AIRY_API airy_status airy_convert(airy_queue *queue, airy_array *dst, const airy
  * Moves: dst has the dtype of src and shares no memory with it. Elements are copied bit for bit.
  */
 
-/** Turn the axes round whose bit is set: bit 0 the slowest. */
+/** Reverse the axes whose bit is set: bit 0 the slowest. */
 AIRY_API airy_status airy_flip(airy_queue *queue, airy_array *dst, const airy_array *src,
                                unsigned axes);
-/** Axis i of dst is axis order[i] of src; NULL: the other way round. */
+/** Transpose: axis i of dst is axis order[i] of src; NULL: the other way round. */
 AIRY_API airy_status airy_transpose(airy_queue *queue, airy_array *dst, const airy_array *src,
                                     const int *order);
 /**
- * src with before[i] elements in front of axis i, and behind it what dst has room for.
+ * Pad src with before[i] elements in front of axis i, and behind it what dst has room for.
  * @param border_value  AIRY_BORDER_VALUE: a number that the dtype holds
  */
 AIRY_API airy_status airy_pad(airy_queue *queue, airy_array *dst, const airy_array *src,
                               const size_t *before, airy_border border, double border_value);
-/** Each element factor[i] times along axis i; dst has factor[i] times src's length. */
+/** Repeat each element factor[i] times along axis i; dst has factor[i] times src's length. */
 AIRY_API airy_status airy_enlarge(airy_queue *queue, airy_array *dst, const airy_array *src,
                                   const size_t *factor);
 
@@ -139,16 +139,16 @@ AIRY_API const char *airy_projection_name(airy_projection projection); /**< "mea
 AIRY_API airy_status airy_projection_parse(airy_projection *projection, const char *name);
 
 /**
- * One value for each box of factor[i] elements along axis i; elements that fill no box at an end
- * are left out. An axis is projected by a factor of its whole length. One thread walks a box: for
- * all of a large array see airy_statistics_get.
+ * Compute one value for each box of factor[i] elements along axis i; elements that fill no box at
+ * an end are left out. An axis is projected by a factor of its whole length. One thread walks a
+ * box: for all of a large array see airy_statistics_get.
  *
  * @param dst       any dtype, of src's lengths over the factors, rounded down; written as by
  *                  AIRY_CONVERT_SATURATE
  * @param factor    1 to the length of the axis
  * @param skip_nan  leave NaN out; of a box of nothing else the sum is 0, the rest NaN. Else NaN in
  *                  a box gives NaN.
- * Accuracy: sums in f64, in an order that the shape alone says: |error| <= count 2^-53 sum |x|.
+ * Accuracy: sums in f64, in an order that the shape alone defines: |error| <= count 2^-53 sum |x|.
  *           Elements are read as f64. max, min and the elements of a median are exact.
  * Errors:   AIRY_ERR_UNSUPPORTED on an OpenCL device without f64.
  */

@@ -49,7 +49,7 @@ AIRY_API const char *airy_subject_name(airy_subject subject);
 /** What to do next. airy_hint_render makes a text of it. */
 typedef enum airy_hint {
     AIRY_HINT_NONE = 0,       /**< the library knows nothing */
-    AIRY_HINT_STATED,         /**< the sentence says it itself */
+    AIRY_HINT_STATED,         /**< the sentence itself contains the hint */
     AIRY_HINT_OVERWRITE,      /**< allow the output to be replaced */
     AIRY_HINT_INTERRUPTED,    /**< go on with an interrupted run, or begin anew */
     AIRY_HINT_FOLLOW,         /**< resume as it was begun: without a number of frames */
@@ -82,7 +82,7 @@ typedef enum airy_hint {
     AIRY_HINT_COMPLEX,        /**< write complex numbers as pairs */
     AIRY_HINT_MEMORY,         /**< use less memory, or allow more */
     AIRY_HINT_MATRIX,         /**< make the matrix of an integrator smaller, or allow more memory */
-    AIRY_HINT_BINS,           /**< the same of one whose pixels are not split */
+    AIRY_HINT_BINS,           /**< make that of an integrator without pixel splitting smaller */
     AIRY_HINT_MAX_PIXELS,     /**< leave the frame out, or list more pixels */
     AIRY_HINT_MAX_PEAKS,      /**< leave the frame out, or list more peaks */
     AIRY_HINT_SAME_OPTIONS,   /**< give results that were made with the same parameters */

@@ -41,8 +41,8 @@ AIRY_API airy_status airy_file_create(int *fd, char **partial, const char *path)
 AIRY_API airy_status airy_file_move(const char *partial, const char *path, bool force);
 
 /**
- * The folder that path lies in, to the disk: a name is only safe there when its folder is. Some
- * file systems cannot, which is no error. Any thread.
+ * Flush the parent directory of path, so that the new name survives a crash. A file system that
+ * cannot do so is no error. Any thread.
  */
 AIRY_API void airy_file_sync_folder(const char *path);
 
@@ -145,7 +145,7 @@ AIRY_API void airy_file_remove_half_made(void);
 AIRY_API airy_status airy_external_folder_allow(const char *folder);
 
 /**
- * Verify the checksums that CBF files (Content-MD5) and FITS files (DATASUM, CHECKSUM) carry, which
+ * Verify the checksums in CBF files (Content-MD5) and FITS files (DATASUM, CHECKSUM), which
  * is the default, or leave them out to save the time that they take. It holds for the whole
  * process, for stacks (beside airy_stack_params) and images that are opened from now on. What
  * libraries verify while they unpack (HDF5, PNG, gzip) is not concerned. Any thread.
@@ -153,8 +153,8 @@ AIRY_API airy_status airy_external_folder_allow(const char *folder);
 AIRY_API void airy_checksums_verify(bool verify);
 
 /**
- * Return whether a regular file is an HDF5 file that ends before its superblock says, such as a copy
- * that was interrupted.
+ * Return whether a regular file is an HDF5 file that is shorter than its superblock states, such as
+ * an interrupted copy.
  *
  * @param there     out, bytes of the file; not written where there is no such file
  * @param declared  out, bytes that it should have

@@ -1,6 +1,15 @@
 /**
  * Filters: convolution, Gaussian blur, order statistics and morphology in one, two and three
- * dimensions.
+ * dimensions. An image is blurred by a Gaussian of 1.5 pixels in this way:
+ *
+ *   const size_t shape[2] = {height, width};
+ *   const airy_blur_params params = {.sigma = {1.5, 1.5}};
+ *   if (airy_device_create(&device, "cpu", NULL) || airy_queue_create(&queue, device) ||
+ *       airy_array_create_from(&src, queue, AIRY_DTYPE_F32, 2, shape, pixels) ||
+ *       airy_array_create(&dst, device, AIRY_DTYPE_F32, 2, shape) ||
+ *       airy_gaussian_blur(queue, dst, src, &params) ||
+ *       airy_array_pull(queue, pixels, sizeof(float) * height * width, dst))
+ *       fprintf(stderr, "%s\n", airy_last_error());
  *
  * Arrays have 1 to 3 dimensions, or 4: a list of volumes. src and dst must not overlap. Shapes are
  * given slowest axis first (z, y, x). src is converted to the dtype of dst, and the arithmetic is
@@ -73,7 +82,7 @@ typedef struct airy_convolve_info {
 } airy_convolve_info;
 
 /**
- * Convolution: dst[i] = sum_j kernel[j] src[i + offset - j].
+ * Convolve: dst[i] = sum_j kernel[j] src[i + offset - j].
  *
  * @param dst           out, f32 or f64, of the shape that airy_convolve_shape gives
  * @param src           any dtype
@@ -90,7 +99,7 @@ typedef struct airy_convolve_info {
  *           w = 1 where src is finite, else 0; NaN where conv(w) is below 2^-64 (dst f32) or 2^-512
  *           (f64) of the kernel's sum. A constant stays that constant, whatever the kernel's sum.
  *           With a border of zero or a value, elements outside are of that value and no gaps. For
- *           kernels without negative elements (of others conv(w) says nothing) whose sum is finite
+ *           kernels without negative elements (for others conv(w) is no measure) whose sum is finite
  *           and above 0; done directly, or as one product of lines, whose elements are the weights
  *           then: the error of fft does not shrink with conv(w). |error| <= (2 taps + 6) e max
  *           |src| of what is under the kernel, where max |src| conv(w) is above 2^-88 (f32) or
@@ -120,7 +129,10 @@ AIRY_API airy_status airy_convolve(airy_queue *queue, airy_array *dst, const air
                                    const double *kernel, int kernel_ndim,
                                    const size_t *kernel_shape, const airy_convolve_params *params,
                                    airy_convolve_info *info);
-/** Shape of the result for src_shape of ndim dimensions. AIRY_ERR_SHAPE where nothing is valid. */
+/**
+ * Return the shape of the result for src_shape of ndim dimensions. AIRY_ERR_SHAPE where nothing is
+ * valid.
+ */
 AIRY_API airy_status airy_convolve_shape(size_t *shape, airy_convolve_mode mode, int ndim,
                                          const size_t *src_shape, int kernel_ndim,
                                          const size_t *kernel_shape);
@@ -138,7 +150,8 @@ typedef struct airy_blur_params {
 } airy_blur_params;
 
 /**
- * Gaussian blur, as scipy.ndimage.gaussian_filter: weights exp(-x^2 / (2 sigma^2)) over their sum.
+ * Blur with a Gaussian, as scipy.ndimage.gaussian_filter: weights exp(-x^2 / (2 sigma^2)) over
+ * their sum.
  *
  * @param dst  out, f32 or f64, shape of src
  * The weights of each axis add up to 1. For a dst of f32 they are rounded so that their sum stays
@@ -181,7 +194,7 @@ typedef struct airy_stencil_params {
 } airy_stencil_params;
 
 /**
- * The filters that are sums of products of lines, as scipy.ndimage defines them (uniform_filter,
+ * Run a filter that is a sum of products of lines, as scipy.ndimage defines them (uniform_filter,
  * sobel, prewitt, generic_gradient_magnitude of sobel, laplace, gaussian_laplace). A border's value
  * stands for every element outside, where scipy.ndimage puts it in again between its passes.
  *
@@ -229,7 +242,7 @@ typedef struct airy_rank_params {
 } airy_rank_params;
 
 /**
- * Order statistics of the elements under a footprint, as scipy.ndimage's median_filter,
+ * Compute order statistics of the elements under a footprint, as scipy.ndimage's median_filter,
  * minimum_filter, maximum_filter, percentile_filter, rank_filter, grey_opening, grey_closing,
  * white_tophat and black_tophat. Every element of the result is one of src's or the border's value;
  * integers stay integers.
@@ -274,9 +287,9 @@ typedef struct airy_hampel_params {
 } airy_hampel_params;
 
 /**
- * Hampel filter: an element that is off the median of the box around it by more than kappa robust
- * standard deviations is replaced by that median; the others stay as they are. For hot and dead
- * pixels, cosmic rays and other outliers of a few elements.
+ * Run the Hampel filter: an element that is off the median of the box around it by more than kappa
+ * robust standard deviations is replaced by that median; the others stay as they are. For hot and
+ * dead pixels, cosmic rays and other outliers of a few elements.
  *
  *   dst = |src - m| > kappa 1.482602218505602 MAD ? m : src
  *
@@ -305,8 +318,8 @@ AIRY_API airy_status airy_hampel_run(airy_queue *queue, airy_array *dst, const a
                                      const airy_hampel_params *params);
 
 /**
- * A disc or ball as a footprint: elements whose centres are at most `radius` px from the centre of
- * a box of 2 floor(radius) + 1 elements along each of `axes` axes.
+ * Fill a footprint with a disc or ball: elements whose centres are at most `radius` px from the
+ * centre of a box of 2 floor(radius) + 1 elements along each of `axes` axes.
  *
  * @param footprint  out, malloc'ed, [length]^axes; free it with airy_footprint_free
  * @param length     out: elements along an axis

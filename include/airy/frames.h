@@ -43,16 +43,16 @@ typedef struct airy_frame_writer_params {
 } airy_frame_writer_params;
 
 /**
- * A file of frames [n, height, width] that grows: .npy, .tif or .tiff (a page a frame), or HDF5
- * (.h5, .hdf5, .nxs: NXdata at /entry/PROCESS/result beside the configuration, a chunk a frame), or
- * where params say so no format at all.
- * Under its final name only when finish has succeeded; before, PATH.XXXXXXXX.partial.
+ * Create a file of frames [n, height, width] that grows: .npy, .tif or .tiff (a page a frame), or
+ * HDF5 (.h5, .hdf5, .nxs: NXdata at /entry/PROCESS/result beside the configuration, a chunk a
+ * frame), or with params->headerless no format at all. It is under its final name only when finish
+ * has succeeded; before, PATH.XXXXXXXX.partial.
  * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO, AIRY_ERR_UNSUPPORTED (suffix, or complex TIFF),
  *         AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_frame_writer_create(airy_frame_writer **writer, const char *path,
                                               const airy_frame_writer_params *params);
-/** Whether the name is that of a format written here. Any thread. */
+/** Return whether the name is that of a format written here. Any thread. */
 AIRY_API bool airy_frame_writer_has_format(const char *path);
 /**
  * Append frames that lie one behind the other.
@@ -61,9 +61,9 @@ AIRY_API bool airy_frame_writer_has_format(const char *path);
  */
 AIRY_API airy_status airy_frame_writer_add(airy_frame_writer *writer, const void *frames,
                                            size_t count);
-/** AIRY_ERR_PARAM (no frame was added), AIRY_ERR_EXISTS, AIRY_ERR_IO. */
+/** Finish the file. Errors: AIRY_ERR_PARAM (no frame was added), AIRY_ERR_EXISTS, AIRY_ERR_IO. */
 AIRY_API airy_status airy_frame_writer_finish(airy_frame_writer *writer);
-/** Without finish nothing is left. Sets *writer to NULL. */
+/** Close the writer; without finish the file is removed. Set *writer to NULL. */
 AIRY_API void airy_frame_writer_destroy(airy_frame_writer **writer);
 
 #ifdef __cplusplus

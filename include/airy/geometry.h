@@ -2,8 +2,8 @@
  * Detectors, PONI files, and where each pixel points.
  *
  * Axis 1 is y (slow, rows), axis 2 is x (fast, columns). Lengths in metres, angles in radians
- * unless a name says otherwise. With p1 = pixel1 (i' + 1/2) - poni1, p2 = pixel2 (j' + 1/2) -
- * poni2 and p3 = dist, c_k = cos rot_k, s_k = sin rot_k:
+ * unless a name contains another unit. With p1 = pixel1 (i' + 1/2) - poni1, p2 = pixel2 (j' + 1/2)
+ * - poni2 and p3 = dist, c_k = cos rot_k, s_k = sin rot_k:
  *   y = p1 c2 c3 + p2 (c3 s1 s2 - c1 s3) - p3 (c1 c3 s2 + s1 s3)
  *   x = p1 c2 s3 + p2 (c1 c3 + s1 s2 s3) - p3 (c1 s2 s3 - c3 s1)
  *   z = p1 s2 - p2 c2 s1 + p3 c1 c2
@@ -63,7 +63,7 @@ typedef struct airy_detector {
      * corners: [height][width][4][3], z (0 in the plane of the distance), y, x in m of corners A
      * (i, j), B (i + 1, j), C (i + 1, j + 1), D (i, j + 1) of each pixel as orientation 3 counts
      * them; NULL: equal rectangles. Pixels with corners that are not finite must be masked.
-     * bad: [height][width] as the image has them, not 0 = bad; NULL: what the registry says.
+     * bad: [height][width] as the image has them, not 0 = bad; NULL: the registry's mask.
      */
     const float *corners;
     const uint8_t *bad;
@@ -76,14 +76,14 @@ typedef struct airy_detector {
  */
 AIRY_API airy_status airy_detector_find(airy_detector *detector, const char *name);
 /**
- * Number of registered detectors, and the i-th; also of those that airy_detector_find does not
- * support (airy_geometry_check refuses them).
+ * Return the number of registered detectors, and the i-th; also of those that airy_detector_find
+ * does not support (airy_geometry_check refuses them).
  */
 AIRY_API size_t airy_detector_count(void);
 AIRY_API airy_status airy_detector_get(airy_detector *detector, size_t index);
 /**
- * Detector whose image has this shape; of several the one with the shortest name, which is the
- * plain one of a series. AIRY_ERR_NOT_FOUND otherwise.
+ * Find the detector whose image has this shape; of several the one with the shortest name, which is
+ * the plain one of a series. AIRY_ERR_NOT_FOUND otherwise.
  */
 AIRY_API airy_status airy_detector_find_shape(airy_detector *detector, size_t height, size_t width);
 /**
@@ -106,7 +106,7 @@ AIRY_API void airy_detector_recognize(airy_detector *detector, const char *descr
  */
 AIRY_API void airy_detector_complete(airy_detector *detector);
 /**
- * Read what a NeXus detector file says, as pyFAI writes them: an NXdetector group with pixel_size,
+ * Read a NeXus detector file as pyFAI writes them: an NXdetector group with pixel_size,
  * shape, orientation, sensor and, for detectors that are no plane of equal rectangles,
  * pixel_corners [N1, N2, 4, 3] and mask. The arrays are not read: airy_detector_open does.
  * Errors: AIRY_ERR_NOT_FOUND (no such file, or no detector in it), AIRY_ERR_IO, AIRY_ERR_FORMAT
@@ -129,19 +129,19 @@ typedef struct airy_detector_arrays airy_detector_arrays;
  */
 AIRY_API airy_status airy_detector_open(airy_detector_arrays **arrays, airy_detector *detector);
 AIRY_API void airy_detector_arrays_destroy(airy_detector_arrays **arrays);
-/** It needs airy_detector_open before its pixels' positions are known. */
+/** Return whether it needs airy_detector_open before its pixels' positions are known. */
 AIRY_API bool airy_detector_needs_arrays(const airy_detector *detector);
 /**
- * The image with binning1 x binning2 times as many pixels of the sensor in one as now: larger
- * pixels, fewer of them; what does not fill a pixel is lost. Before airy_detector_open.
+ * Bin the detector: the image with binning1 x binning2 times as many pixels of the sensor in one as
+ * now: larger pixels, fewer of them; what does not fill a pixel is lost. Before airy_detector_open.
  * Errors: AIRY_ERR_PARAM (not 1 to 64, no pixel left, arrays are there already).
  */
 AIRY_API airy_status airy_detector_bin(airy_detector *detector, int binning1, int binning2);
 
 /**
- * Linear attenuation coefficient mu in 1/m at a wavelength in m: mass coefficients with coherent
- * scattering, interpolated by logarithms between the energies of the table and never across an
- * absorption edge, times the density.
+ * Return the linear attenuation coefficient mu in 1/m at a wavelength in m: mass coefficients with
+ * coherent scattering, interpolated by logarithms between the energies of the table and never
+ * across an absorption edge, times the density.
  * Errors: AIRY_ERR_NOT_FOUND (materials that there are), AIRY_ERR_PARAM (energy out of the table).
  * Source: J. H. Hubbell, S. M. Seltzer, NISTIR 5632 (1995), doi:10.18434/T4D01F.
  */
@@ -149,7 +149,7 @@ AIRY_API airy_status airy_sensor_attenuation(double *attenuation, const char *ma
                                              double wavelength);
 
 /**
- * The registry's mask (module gaps), or what detector->bad says: out[height * width], 1 = bad. All
+ * Get the registry's mask (module gaps), or detector->bad: out[height * width], 1 = bad. All
  * 0 where the detector has none. A pixel of several of the sensor's is bad when any of them is.
  */
 AIRY_API airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask);
@@ -183,7 +183,7 @@ typedef struct airy_geometry {
 AIRY_API airy_status airy_geometry_read(airy_geometry *geometry, const char *path);
 /** Write version 2.1 (3 with a sensor or parallax). Replaces the file in one step. */
 AIRY_API airy_status airy_geometry_write(const airy_geometry *geometry, const char *path);
-/** The same with lines of text at its head, which become comments; NULL: none. */
+/** Write the PONI file with lines of text at its head, which become comments; NULL: none. */
 AIRY_API airy_status airy_geometry_write_noted(const airy_geometry *geometry, const char *notes,
                                                const char *path);
 /** Check plain data that was filled by hand; the sentence names the field. */
@@ -254,40 +254,43 @@ AIRY_API bool airy_unit_needs_wavelength(airy_unit unit);
 /** airy_sample_flags; 0: values of the unit are the same however the sample lies. */
 AIRY_API unsigned airy_unit_sample(airy_unit unit);
 AIRY_API airy_status airy_unit_parse(airy_unit *unit, const char *name);
-/** A whole turn of chi or chigi in the unit, 360 or 2 pi; 0: no angle about the beam. */
+/** Return a full turn of chi or chigi in the unit, 360 or 2 pi; 0: no angle about the beam. */
 AIRY_API double airy_unit_turn(airy_unit unit);
 /**
- * It can be the second axis of two dimensions: chi and chigi, and units with a sign that are no
- * logarithms (qx, qy, those of the sample, exit and scattering angles).
+ * Return whether it can be the second axis of two dimensions: chi and chigi, and units with a sign
+ * that are no logarithms (qx, qy, those of the sample, exit and scattering angles).
  */
 AIRY_API bool airy_unit_is_azimuthal(airy_unit unit);
-/** As airy_unit_parse; others are refused with the list of these. */
+/**
+ * Parse the unit of the second axis as airy_unit_parse does; others are refused with the list of
+ * these.
+ */
 AIRY_API airy_status airy_unit_parse_azimuthal(airy_unit *unit, const char *name);
 
 /**
- * One value per pixel at its centre: out[height * width] in the unit given.
+ * Compute one value per pixel at its centre: out[height * width] in the unit given.
  * Errors: AIRY_ERR_PARAM (no shape, no wavelength where one is needed).
  */
 AIRY_API airy_status airy_geometry_centers(const airy_geometry *geometry, airy_unit unit,
                                            double *out);
-/** chi at the centres, rad in (-pi, pi]. */
+/** Compute chi at the centres, rad in (-pi, pi]. */
 AIRY_API airy_status airy_geometry_chi(const airy_geometry *geometry, double *out);
 /**
- * Solid angle relative to a pixel of the nominal size at the PONI: cos^3 of the incidence angle;
- * with corners area x cos(incidence) / distance^2, where area and normal are those of the corners.
- * Of the pixel itself, whatever the parallax.
+ * Compute the solid angle relative to a pixel of the nominal size at the PONI: cos^3 of the
+ * incidence angle; with corners area x cos(incidence) / distance^2, where area and normal are those
+ * of the corners. Of the pixel itself, whatever the parallax.
  */
 AIRY_API airy_status airy_geometry_solid_angle(const airy_geometry *geometry, double *out);
 /**
- * Polarization factor P = (1 + cos^2 2theta - f cos(2 (chi + offset)) sin^2 2theta) / 2, f = (Ih -
- * Iv) / (Ih + Iv).
+ * Compute the polarization factor P = (1 + cos^2 2theta - f cos(2 (chi + offset)) sin^2 2theta) /
+ * 2, f = (Ih - Iv) / (Ih + Iv).
  */
 AIRY_API airy_status airy_geometry_polarization(const airy_geometry *geometry, double factor,
                                                 double offset_rad, double *out);
 
 /**
- * What the sensor absorbs relative to normal incidence: (1 - exp(-mu t / cos(alpha))) / (1 -
- * exp(-mu t)); 1 where its thickness is 0. AIRY_ERR_PARAM: the sensor is not known.
+ * Compute what the sensor absorbs relative to normal incidence: (1 - exp(-mu t / cos(alpha))) / (1
+ * - exp(-mu t)); 1 where its thickness is 0. AIRY_ERR_PARAM: the sensor is not known.
  */
 AIRY_API airy_status airy_geometry_efficiency(const airy_geometry *geometry, double *out);
 

@@ -57,7 +57,10 @@ AIRY_API unsigned airy_geometry_given_parts(const airy_geometry_params *params);
  */
 AIRY_API airy_status airy_geometry_override(airy_geometry *geometry,
                                             const airy_geometry_params *params);
-/** As airy_detector_fit, with a sentence that suggests how the frames may fit. AIRY_ERR_SHAPE. */
+/**
+ * Fit the detector to frames as airy_detector_fit does, with a sentence that suggests how the
+ * frames may fit. AIRY_ERR_SHAPE.
+ */
 AIRY_API airy_status airy_geometry_fit(airy_geometry *geometry, size_t height, size_t width);
 /** Warn of a distance or a wavelength that is likely to be in another unit. */
 AIRY_API void airy_geometry_warn(const airy_geometry *geometry, const airy_geometry_params *params);

@@ -1,5 +1,17 @@
 /**
- * Azimuthal integration: frames to radial patterns.
+ * Azimuthal integration: frames to radial patterns. A pattern is the mean intensity of the pixels at
+ * each distance from the beam, corrected for what each pixel sees.
+ *
+ * Files are integrated in one call by the job "integrate" (airy/job.h), or by airy_integrate_stack
+ * (airy/pipeline.h). This header is for frames in memory:
+ *
+ *   const airy_integrator_params params = {.bins = 1000}; // q in 1/nm, full pixel splitting
+ *   airy_integrator_create(&integrator, device, &geometry, &params);
+ *   airy_integrate(queue, sums, stats, integrator, frames); // arrays on the device
+ *   airy_array_pull(queue, host_sums, sizeof(double) * AIRY_SUM_PLANES * 1000, sums);
+ *   airy_integrator_finish(integrator, host_sums, 1.0, intensity, NULL, NULL);
+ *
+ * examples/pattern.c is a complete program. These are the rules.
  *
  * For bin b, over pixels i with splitting coefficient c_bi (sum over b of c_bi = 1 for a pixel
  * inside the range):
@@ -193,6 +205,7 @@ typedef struct airy_integrator_params {
 typedef struct airy_integrator airy_integrator;
 
 /**
+ * Prepare geometry, corrections and matrix on a device.
  * Errors: AIRY_ERR_PARAM (range empty or inverted, no wavelength, no valid pixel left, bins),
  *         AIRY_ERR_SHAPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED (device without double precision;
  *         clip or quantile on a back end without it; at the first frames: dummy values that do not
@@ -213,14 +226,15 @@ AIRY_API airy_status airy_integrator_create_all(airy_integrator **integrators,
                                                 const airy_geometry *geometry,
                                                 const airy_integrator_params *params);
 /**
- * All bins of a plane of sums: in two dimensions those of the radius times those of chi. 0 for
- * NULL.
+ * Return the bins of a plane of sums: in two dimensions those of the radius times those of chi. 0
+ * for NULL.
  */
 AIRY_API size_t airy_integrator_bins(const airy_integrator *integrator);
-/** Bin centres in the unit, [bins]; lives as long as the integrator. NULL for NULL. */
+/** Return the bin centres in the unit, [bins]; lives as long as the integrator. NULL for NULL. */
 AIRY_API const double *airy_integrator_radial(const airy_integrator *integrator);
 /**
- * Bin centres of the second axis in its unit, [azimuth_bins]; NULL for NULL and in one dimension.
+ * Return the bin centres of the second axis in its unit, [azimuth_bins]; NULL for NULL and in one
+ * dimension.
  */
 AIRY_API const double *airy_integrator_azimuth(const airy_integrator *integrator);
 
@@ -294,13 +308,14 @@ typedef struct airy_frame_stats {
 AIRY_API airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stats,
                                     const airy_integrator *integrator, const airy_array *frames);
 /**
- * The same for compressed frames; a frame that does not decode has its status set, its sums are 0.
+ * Integrate compressed frames as airy_integrate does; a frame that does not decode has its status
+ * set, its sums are 0.
  */
 AIRY_API airy_status airy_integrate_batch(airy_queue *queue, airy_array *sums, airy_array *stats,
                                           const airy_integrator *integrator, airy_batch *batch);
 
 /**
- * Sums of one frame, on the host, to results.
+ * Normalize the sums of one frame, on the host, to results.
  * @param sums  [AIRY_SUM_PLANES][bins]
  * @param normalization  factor of this frame alone (a monitor), 1 for none: scales
  *                       sum_normalization by it and
@@ -312,9 +327,9 @@ AIRY_API airy_status airy_integrator_finish(const airy_integrator *integrator, d
                                             float *sem);
 
 /**
- * The inverse: a radial curve to an image, by linear interpolation at pixel centres (the ends go
- * on level), times solid angle, polarization and flat, plus dark, masked pixels = dummy;
- * corrections as params says (bins, split, method, ranges are ignored).
+ * Draw a radial curve as an image (the inverse), by linear interpolation at pixel centres (the ends
+ * go on level), times solid angle, polarization and flat, plus dark, masked pixels = dummy;
+ * corrections as in params (bins, split, method, ranges are ignored).
  * @param image   out, [height * width]
  * @param radial, curve  n points, radial ascending, in params->unit
  */

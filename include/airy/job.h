@@ -2,13 +2,18 @@
  * Jobs: what a user comes for, each under a name and with named parameters.
  *
  *     airy_job *job = NULL;
- *     airy_host_view image;
- *     airy_job_create(&job, "reduce", NULL, NULL);
- *     airy_job_set(job, "stack", "dark_master.h5");
- *     airy_job_set(job, "by", "median");
- *     if (airy_job_run(job) == AIRY_OK && airy_job_get_array(job, "image", &image) == AIRY_OK)
+ *     airy_host_view image = {0};
+ *     if (airy_job_create(&job, "reduce", NULL, NULL) ||
+ *         airy_job_set(job, "stack", "dark_master.h5") || airy_job_set(job, "by", "median") ||
+ *         airy_job_run(job) || airy_job_get_array(job, "image", &image))
+ *         fprintf(stderr, "%s\n", airy_last_error()); // status.h
+ *     else
  *         ... image.data is [image.shape[0], image.shape[1]] of image.dtype
  *     airy_job_destroy(&job);
+ *
+ * Use a job for a task over files or whole arrays, such as integrate, peaks, reduce, label, sources, oct
+ * or convert: airy_job_at lists all, and `airy NAME --help` describes the parameters of each. Use the
+ * functions of the other headers to work with arrays on a device step by step.
  *
  * A job is described once, by a table of parameters and one of results. The options of the command,
  * its help text and the functions of other languages are made of these tables
@@ -24,8 +29,8 @@
  * by any thread. During a run, hooks of the job may call these two and airy_job_get and its like;
  * functions that change the job are refused then (AIRY_ERR_PARAM).
  *
- * Structs that a program fills, and those that the library writes into its memory, have reserved
- * room at their end, which later versions use. Zero them before they are filled.
+ * The structs of this header that a program fills, and those into which the library writes, have
+ * reserved room at their end, which later versions use. Zero such a struct first.
  */
 #ifndef AIRY_JOB_H
 #define AIRY_JOB_H
@@ -47,7 +52,7 @@ extern "C" {
 /* ---- description ---- */
 
 /** The kind of a parameter's value, and its text. Values in JSON are the same text as a string, or a
- * number or a boolean where the table says so. */
+ * number or a boolean where the table has one. */
 typedef enum airy_parameter_type {
     AIRY_PARAMETER_FLAG = 0, /**< "on" or "off"; JSON true or false */
     AIRY_PARAMETER_WHOLE,    /**< "12"; a JSON number */
@@ -61,9 +66,11 @@ typedef enum airy_parameter_type {
     AIRY_PARAMETER_TUPLE,    /**< "1,2.5": `least` to `most` numbers, 64 at most; a JSON array of
                                   numbers */
     AIRY_PARAMETER_RANGE,    /**< "A:B:S": whole numbers from A up to, not including, B in steps of
-                                  S; A, B and S may be left out; "N": that number alone */
+                                  S; A, B and S may be left out; "N": that number alone, which may
+                                  be a JSON number */
     AIRY_PARAMETER_SHAPE,    /**< "1024x2048": height and width */
-    AIRY_PARAMETER_RECORD,   /**< several values between commas, as `argument` says */
+    AIRY_PARAMETER_RECORD, /**< several values between commas, which `argument` names; a whole number
+                                  may be a JSON number */
     AIRY_PARAMETER_TYPE_COUNT
 } airy_parameter_type;
 
@@ -183,7 +190,7 @@ typedef enum airy_job_event_kind {
     AIRY_JOB_EVENT_SERIES_BEGINS = 0, /**< frames begin: once a run, or once for each series of a
                                            stream */
     AIRY_JOB_EVENT_ROW,               /**< a row is finished; also a bad one, with its status */
-    AIRY_JOB_EVENT_LOST,              /**< a frame will not come; text says why */
+    AIRY_JOB_EVENT_LOST,              /**< a frame will not come; text is the reason */
     AIRY_JOB_EVENT_SERIES_ENDS,       /**< text: a sentence about it; json: its results */
     AIRY_JOB_EVENT_COUNT
 } airy_job_event_kind;
@@ -210,6 +217,8 @@ typedef struct airy_job_event {
 /** Take an event; false cancels the run. */
 typedef bool (*airy_job_event_fn)(void *user, const airy_job_event *event);
 
+enum { AIRY_JOB_RANKS_COUNTERS = 4 /**< counters that ranks need at least */ };
+
 /** Processes that do one job together (MPI). Each runs the job with the same parameters, and all call
  * these functions in the same order. */
 typedef struct airy_job_ranks {
@@ -219,7 +228,8 @@ typedef struct airy_job_ranks {
     const char *host;           /**< its name */
     /** Add to a counter that all share, which is 0 at the beginning; return the value before. */
     int64_t (*add)(void *user, size_t counter, int64_t amount);
-    size_t counters; /**< how many there are */
+    size_t counters; /**< how many there are: AIRY_JOB_RANKS_COUNTERS and more; one more for each
+                          further file of per-rank */
     /** Write `bytes` of each rank to `all`, in the order of the ranks; `wait` (may be NULL) is called
      * from time to time meanwhile. Not 0: failed. */
     int (*gather)(void *user, const void *mine, size_t bytes, void *all, void (*wait)(void *),
@@ -240,7 +250,8 @@ typedef struct airy_job_hooks {
     /** Called on a thread of the job, never on two at once. Jobs without rows have no events. */
     airy_job_event_fn event;
     /** Which events it takes: bits 1 << AIRY_JOB_EVENT_ROW and so on; 0: all. A run whose rows nobody
-     * takes is not slower for them. */
+     * takes is not slower for them. Where `event` is NULL, these are the events that airy_job_next
+     * gives of a run that was started. */
     unsigned events;
     void *user;                  /**< of these */
     const airy_job_ranks *ranks; /**< used until the job is destroyed; NULL, or of size 0 or 1: one
@@ -253,7 +264,8 @@ typedef struct airy_job_hooks {
  *
  * @param context  NULL: the process's own
  * @param hooks    NULL: none
- * Errors: AIRY_ERR_NOT_FOUND (suggests a name that is near), AIRY_ERR_MEMORY, AIRY_ERR_PARAM.
+ * Errors: AIRY_ERR_NOT_FOUND (suggests a name that is near), AIRY_ERR_MEMORY, AIRY_ERR_PARAM (an
+ *         argument is NULL; several ranks whose numbers, functions or counters are none).
  */
 AIRY_API airy_status airy_job_create(airy_job **job, const char *name, airy_context *context,
                                      const airy_job_hooks *hooks);
@@ -315,7 +327,7 @@ AIRY_API airy_status airy_job_set_array(airy_job *job, const char *name,
  *         stores), else as airy_job_set_json; then no value is set.
  */
 AIRY_API airy_status airy_job_set_configuration(airy_job *job, const char *configuration);
-/** Go back to the default value of a parameter; of `poni` also from the geometry of a result
+/** Reset to the default value of a parameter; of `poni` also from the geometry of a result
  * (airy_job_set_configuration). AIRY_ERR_NOT_FOUND. */
 AIRY_API airy_status airy_job_reset(airy_job *job, const char *name);
 
@@ -328,7 +340,7 @@ typedef enum airy_job_origin {
     AIRY_ORIGIN_COUNT
 } airy_job_origin;
 
-/** Where the value of a parameter comes from. AIRY_ERR_NOT_FOUND. */
+/** Return where the value of a parameter comes from. AIRY_ERR_NOT_FOUND. */
 AIRY_API airy_status airy_job_get_origin(const airy_job *job, const char *name,
                                          airy_job_origin *origin);
 /**
@@ -362,7 +374,7 @@ AIRY_API airy_status airy_job_get_plan(const airy_job *job, char **json);
 
 /**
  * Resolve, and do the job. Results of an earlier run are released first; a run that fails has none,
- * but that of the job stream, whose results say what was sent.
+ * but that of the job stream, whose results count what was sent.
  *
  * Errors: AIRY_ERR_CANCELLED (by airy_job_cancel or the progress hook; nothing is left), those of
  *         airy_job_check, of the files and of the operations; also AIRY_PARTLY, which is no
@@ -403,7 +415,7 @@ AIRY_API airy_status airy_job_start(airy_job *job);
  * @param timeout  seconds; 0: do not wait; infinite: without end
  * Errors: AIRY_ERR_TIMED_OUT; AIRY_ERR_PARAM (the job was not started; a hook calls this function);
  *         AIRY_ERR_CANCELLED (a hook, or another thread, has destroyed the job). The events of a run
- *         that has failed end here as well, and airy_job_finish says why.
+ *         that has failed end here as well, and airy_job_finish returns the reason.
  */
 AIRY_API airy_status airy_job_next(airy_job *job, const airy_job_event **event, double timeout);
 /** Wait for the end of a run that was started, and return what airy_job_run would return. Events that
@@ -411,15 +423,15 @@ AIRY_API airy_status airy_job_next(airy_job *job, const airy_job_event **event, 
  * Errors: those of airy_job_run; AIRY_ERR_PARAM (the job was not started; a hook calls this
  *         function). */
 AIRY_API airy_status airy_job_finish(airy_job *job);
-/** How far the run is, in steps of the job. Any thread. */
+/** Get how far the run is, in steps of the job. Any thread. */
 AIRY_API void airy_job_progress(const airy_job *job, size_t *done, size_t *total);
 /** Keep this result in memory, although a file is named for it. AIRY_ERR_NOT_FOUND; during a run
  * AIRY_ERR_PARAM. */
 AIRY_API airy_status airy_job_want(airy_job *job, const char *result);
 
 /**
- * Results of the last run. They belong to the job, and stay until the next run or the job's end.
- * AIRY_ERR_NOT_FOUND: the job has no such result, or the run has not made it.
+ * Get an array of the last run. Results belong to the job, and stay until the next run or the job's
+ * end. AIRY_ERR_NOT_FOUND: the job has no such result, or the run has not made it.
  */
 AIRY_API airy_status airy_job_get_array(const airy_job *job, const char *result,
                                         airy_host_view *view);

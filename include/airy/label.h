@@ -1,4 +1,42 @@
-/** Connected components of an image or a volume, and their measures. */
+/**
+ * Connected components of an image or a volume (labels), and a table of their measures: pixels, sum,
+ * mean, bounding box, centre, shape. A complete program, which prints two rows:
+ *
+ *   #include <airy/label.h>
+ *   #include <stdio.h>
+ *
+ *   int main(void)
+ *   {
+ *       const float image[3 * 5] = {0, 9, 8, 0, 0,
+ *                                   0, 7, 0, 0, 0,
+ *                                   0, 0, 0, 0, 6};
+ *       const size_t shape[2] = {3, 5}; // height, width
+ *       const airy_label_params params = {.connectivity = 8, .has_above = true, .above = 5};
+ *       airy_device *device = NULL;
+ *       airy_queue *queue = NULL;
+ *       airy_array *src = NULL;
+ *       airy_region *regions = NULL;
+ *       size_t count = 0;
+ *       const bool failed =
+ *           airy_device_create(&device, "cpu", NULL) || airy_queue_create(&queue, device) ||
+ *           airy_array_create_from(&src, queue, AIRY_DTYPE_F32, 2, shape, image) ||
+ *           airy_label(queue, NULL, src, &params, &count, &regions);
+ *       if (failed)
+ *           fprintf(stderr, "%s\n", airy_last_error());
+ *       for (size_t i = 0; i < count; i++)
+ *           printf("label %zu: %llu pixels, sum %g, center y %.2f, x %.2f\n", i + 1,
+ *                  (unsigned long long)regions[i].count, regions[i].sum, regions[i].center[1],
+ *                  regions[i].center[2]);
+ *       airy_regions_free(regions);
+ *       airy_array_destroy(&src);
+ *       airy_queue_destroy(&queue);
+ *       airy_device_destroy(&device);
+ *       return failed;
+ *   }
+ *
+ * An image of a file is read by airy_image_read_real (image.h); its dtype, ndim, shape and data are
+ * arguments of airy_array_create_from. Statistics for a threshold are in reduce.h.
+ */
 #ifndef AIRY_LABEL_H
 #define AIRY_LABEL_H
 
@@ -17,8 +55,8 @@ typedef struct airy_region {
     double sum, mean, min, max;
     uint64_t min_at[3], max_at[3]; /**< the first of them in raster order */
     uint64_t first[3], last[3];    /**< bounding box, ends included */
-    double center[3];              /**< sum of I r / sum of I; NaN where the sum is 0 */
-    double centroid[3];            /**< mean place of the pixels */
+    double center[3];              /**< mean place, weighted by I; NaN where the sum of I is 0 */
+    double centroid[3];            /**< mean place, all pixels alike */
     double mxx, myy, mxy;          /**< second moments about center, weighted by I */
     /** semi-axes: roots of the eigenvalues of the moments; where pixels of both signs make one of
         these negative there is no ellipse, and a, b and theta are NaN */
@@ -36,9 +74,10 @@ typedef struct airy_label_params {
 } airy_label_params;
 
 /**
- * Labels 1, 2, ... in the raster order of the components' first pixels, 0 for background: the same
- * as scipy.ndimage.label, which takes NaN as foreground: here NaN is background. Pixels that are not to count, whatever they are: label the u8 image of
- * airy_threshold or AIRY_NOT_EQUAL in which they are 0, and take measures by airy_measure.
+ * Give the labels 1, 2, ... in the raster order of the components' first pixels, 0 for background:
+ * the same as scipy.ndimage.label, which takes NaN as foreground: here NaN is background. Pixels
+ * that are not to count, whatever they are: label the u8 image of airy_threshold or AIRY_NOT_EQUAL
+ * in which they are 0, and take measures by airy_measure.
  *
  * @param labels   out, u32 or i32, shape of src, not overlapping it; NULL: not wanted
  * @param src      any dtype, 1 to 3 dimensions, fewer than 2^31 elements. Read as f64: 64-bit
@@ -59,7 +98,7 @@ AIRY_API airy_status airy_label(airy_queue *queue, airy_array *labels, const air
                                 airy_region **regions);
 
 /**
- * Measures of the labels 1 to count of a label image.
+ * Measure the labels 1 to count of a label image.
  * @param regions  out, host, count of them; a label without pixels has count 0 and NaN
  * @param labels   u32 or i32, shape of src; 0, negative ones and those above count are left out
  * Accuracy and errors: as airy_label.
@@ -68,10 +107,10 @@ AIRY_API airy_status airy_measure(airy_queue *queue, airy_region *regions, size_
                                   const airy_array *labels, const airy_array *src);
 
 /**
- * The same of many images in one call, say the planes of a cube: counts[i], regions[i] and
- * labels[i] have the bits that airy_label gives for srcs[i]. What is alike in one array at equal
- * distances, as planes are, and labels that lie likewise in another array, a device does side by
- * side, and the call waits for some of these together; the others come one after the other.
+ * Label many images in one call, for example the planes of a cube: counts[i], regions[i] and
+ * labels[i] have the bits that airy_label gives for srcs[i]. Images that lie at equal distances in
+ * one array, as planes do, with labels that lie so in another array, are done side by side on a
+ * device, and the call waits for some of these together; all others are done one after the other.
  *
  * @param labels   out, images of them, each as airy_label has it; NULL: not wanted
  * @param srcs     images of them
@@ -86,7 +125,7 @@ AIRY_API airy_status airy_label_each(airy_queue *queue, airy_array *const *label
                                      airy_region **regions);
 
 /**
- * airy_measure of many images in one call, likewise.
+ * Measure the regions of many images in one call, as airy_measure does for one.
  * @param regions  out, images of them, of which each has room for its counts[i]
  */
 AIRY_API airy_status airy_measure_each(airy_queue *queue, airy_region *const *regions,

@@ -60,10 +60,10 @@ typedef struct airy_live_params {
                       work; 0: 0.002 */
     /**
      * batch, slots, resume, force, configuration, rois; skip_bad: see airy_live_finish. first and
-     * step say which frame of the series a row is: first + row * step. With `frames` also monitor,
-     * grid, carried and nxazint, each for all rows. progress: its total is `frames`. message: is
-     * called on threads of the pipeline, never on two at once, and must not call airy_live
-     * functions. What groups or parts rows is not for live runs.
+     * step define which frame of the series a row is: first + row * step. With `frames` also
+     * monitor, grid, per-frame metadata and nxazint, each for all rows. progress: its total is
+     * `frames`. message: is called on threads of the pipeline, never on two at once, and must not
+     * call airy_live functions. What groups or parts rows is not for live runs.
      */
     airy_run_params run;
     airy_live_pattern_fn pattern; /**< or NULL */
@@ -86,19 +86,20 @@ typedef struct airy_live_info {
     double p50, p99, max;    /**< s from received_ns until the pattern is handed on */
     uint64_t host_bytes, device_bytes;
     size_t batch, slots;
-    char first_error[512]; /**< sentence of the first bad or lost frame */
+    char first_error[512]; /**< sentence of the first bad or missing frame */
     uint64_t missing; /**< rows below `frames`, or below the highest number so far, of which nothing
-                           was said */
+                           is known */
     double first;     /**< s as p50, of the first pattern; it is among those of p50, p99 and max */
     size_t empty, first_empty; /**< as in airy_run_info */
 } airy_live_info;
 
 /**
+ * Begin a live run.
  * @param path         NULL: no file
  * @param integrators  one a device, all of the same parameters and geometry; they outlive the run
- * @param params       run.monitor, run.carried and the like live as long as the run
+ * @param params       what run points to (run.monitor, metadata, ...) lives as long as the run
  * Errors: as airy_integrate_stack; AIRY_ERR_UNSUPPORTED (run.group, run.parts, run.arrays, run.row;
- *         without `frames` run.monitor, run.grid, run.carried, run.nxazint).
+ *         without `frames` run.monitor, run.grid, per-frame metadata, run.nxazint).
  */
 AIRY_API airy_status airy_live_create(airy_live **live, const char *path,
                                       airy_integrator *const *integrators, size_t count,
@@ -115,7 +116,10 @@ AIRY_API airy_status airy_live_create(airy_live **live, const char *path,
  *         failed.
  */
 AIRY_API airy_status airy_live_put(airy_live *live, const airy_live_frame *frame, double timeout);
-/** A frame that will not come: its row is bad, with this message. timeout, errors as above. */
+/**
+ * Mark a frame missing, which will not come: its row is bad, with this message. timeout, errors as
+ * above.
+ */
 AIRY_API airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message,
                                     double timeout);
 /**
@@ -129,9 +133,9 @@ AIRY_API airy_status airy_live_lose(airy_live *live, uint64_t number, const char
 AIRY_API airy_status airy_live_spoil(airy_live *live, uint64_t number);
 AIRY_API void airy_live_get_info(airy_live *live, airy_live_info *info);
 /**
- * No more frames: wait for those under way and give the file its name. With run.skip_bad rows that
- * never came are bad. Without, such rows or bad ones are an error, and PATH.partial stays for
- * run.resume with the frames given again or with the detector's own file.
+ * End the run, as no more frames come: wait for those under way and give the file its name. With
+ * run.skip_bad rows that never came are bad. Without, such rows or bad ones are an error, and
+ * PATH.partial stays for run.resume with the frames given again or with the detector's own file.
  *
  * @param info  out, also on failure; or NULL
  * Errors: AIRY_ERR_CORRUPT (bad rows), AIRY_ERR_INCOMPLETE (rows that never came, or no frame at
@@ -139,14 +143,14 @@ AIRY_API void airy_live_get_info(airy_live *live, airy_live_info *info);
  */
 AIRY_API airy_status airy_live_finish(airy_live *live, airy_live_info *info);
 /**
- * No more frames, and no result: wait for those under way; PATH.partial stays for run.resume. Only
+ * End the run without a result: wait for those under way; PATH.partial stays for run.resume. Only
  * airy_live_get_info and airy_live_destroy may follow.
  *
  * @param info  out, also on failure, what PATH.partial has; or NULL
  * Errors: those of the run.
  */
 AIRY_API airy_status airy_live_cancel(airy_live *live, airy_live_info *info);
-/** Without finish it is cancelled first. NULL is allowed. */
+/** Destroy it; without finish it is cancelled first. NULL is allowed. */
 AIRY_API void airy_live_destroy(airy_live **live);
 
 #ifdef __cplusplus

@@ -11,11 +11,12 @@
 extern "C" {
 #endif
 
-/** What several frames are as one. Of one frame both are the frame itself. */
+/** How the frames of a group are combined. A group of one frame is unchanged. */
 typedef enum airy_merge {
     AIRY_MERGE_AVERAGE = 0, /**< all five sums added: the weighted mean over the frames */
-    AIRY_MERGE_SUM,         /**< the same, but sum_normalization, sum_normalization2 and count
-                                 divided by the number of frames: the pattern of the frames' sum */
+    AIRY_MERGE_SUM,         /**< all five sums added, then sum_normalization, sum_normalization2
+                                 and count divided by the number of frames: the pattern of the
+                                 frames' sum */
     AIRY_MERGE_COUNT
 } airy_merge;
 AIRY_API const char *airy_merge_name(airy_merge v); /**< "average", "sum" */
@@ -24,6 +25,7 @@ AIRY_API const char *airy_merge_name(airy_merge v); /**< "average", "sum" */
 typedef struct airy_accumulator airy_accumulator;
 
 /**
+ * Create an accumulator without frames.
  * @param bins   of a plane of sums
  * @param model  of the frames: none, poisson and variance add their variances. azimuthal: with the
  *               frames' means m_k about their common mean M, sum_variance = sum (V_k + N2_k (m_k -
@@ -48,10 +50,10 @@ AIRY_API void airy_accumulator_clear(airy_accumulator *accumulator);
  */
 AIRY_API airy_status airy_accumulator_add(airy_accumulator *accumulator, const double *sums,
                                           const airy_frame_stats *stats, double normalization);
-/** Frames added since the last clear. */
+/** Return the number of frames added since the last clear. */
 AIRY_API size_t airy_accumulator_frames(const airy_accumulator *accumulator);
 /**
- * What they are together; with no frame all is 0 and stats->status is not good.
+ * Combine them; with no frame all is 0 and stats->status is not good.
  * @param sums   out, [AIRY_SUM_PLANES][bins]; normalizations are in it
  * @param stats  out or NULL: total, invalid and saturated pixels added up (the counts end at 2^32 -
  *               1), the largest maximum
@@ -60,15 +62,15 @@ AIRY_API airy_status airy_accumulator_get(const airy_accumulator *accumulator, a
                                           double *sums, airy_frame_stats *stats);
 
 /**
- * Sums to results without an integrator: as airy_integrator_finish with normalization 1; bins
- * without pixels become `empty`. std and sem may be NULL.
+ * Normalize sums to results without an integrator: as airy_integrator_finish with normalization 1;
+ * bins without pixels become `empty`. std and sem may be NULL.
  */
 AIRY_API airy_status airy_sums_finish(const double *sums, size_t bins, double empty,
                                       float *intensity, float *std, float *sem);
 
 /**
- * `factor` neighbours of the radius become one bin; bins that are left over at the upper end are
- * dropped.
+ * Rebin: `factor` neighbours of the radius become one bin; bins that are left over at the upper end
+ * are dropped.
  * @param dst     out, [AIRY_SUM_PLANES][azimuth][bins / factor]
  * @param src     [AIRY_SUM_PLANES][azimuth][bins], azimuth 1 in one dimension
  * Variances and sum_normalization2 are added: exact for pixels that lie in one of the bins (a pixel
@@ -85,7 +87,7 @@ typedef struct airy_roi {
                             about the beam: in its unit, the lower first */
 } airy_roi;
 
-/** What an NXazint1d or NXazint2d file says of an experiment beside its patterns. */
+/** The metadata of the experiment in an NXazint1d or NXazint2d file. */
 typedef struct airy_nxazint {
     bool solid_angle, polarization;                /**< corrected for */
     double wavelength;                             /**< m; 0: not known */
@@ -93,12 +95,12 @@ typedef struct airy_nxazint {
 } airy_nxazint;
 
 /**
- * The region has a part of the axes. Errors: AIRY_ERR_PARAM (not finite, ends that are not
- * ascending, outside of the axis, azimuth in one dimension).
+ * Check that the region has a part of the axes. Errors: AIRY_ERR_PARAM (not finite, ends that are
+ * not ascending, outside of the axis, azimuth in one dimension).
  */
 AIRY_API airy_status airy_roi_check(const airy_roi *roi, const airy_integrator_info *axes);
 /**
- * Signal and mean of a region of one frame's sums.
+ * Compute signal and mean of a region of one frame's sums.
  * @param signal  out or NULL: counts (less dark), sum of sum_signal over the region's bins
  * @param mean    out or NULL: the same over the sum of sum_normalization; NaN where no pixel is
  * @param axes    limits and bins (airy_integrator_get_info)

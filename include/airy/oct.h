@@ -69,7 +69,7 @@ typedef enum airy_oct_axis {
     AIRY_OCT_AXIS_WAVELENGTH, /**< axis[i]: wavelength of sample i in m, strictly monotonic */
     AIRY_OCT_AXIS_K,          /**< axis[i]: wavenumber 1/wavelength in 1/m, strictly monotonic */
     AIRY_OCT_AXIS_CURVE, /**< axis[j]: position r[j] itself, in samples; kept within the line */
-    AIRY_OCT_AXIS_POLY,  /**< r[j] = sum_n poly[n] t^n, t = j / (samples - 1); likewise */
+    AIRY_OCT_AXIS_POLY,  /**< r[j] = sum_n poly[n] t^n, t = j / (samples - 1); kept in the line */
     AIRY_OCT_AXIS_COUNT
 } airy_oct_axis;
 
@@ -220,6 +220,7 @@ typedef struct airy_oct_run {
 } airy_oct_run;
 
 /**
+ * Prepare tables on a device.
  * @param oct     out
  * @param queue   tables are copied on it; the call waits for them
  *
@@ -232,8 +233,8 @@ AIRY_API airy_status airy_oct_create(airy_oct **oct, airy_queue *queue,
 AIRY_API airy_status airy_oct_get_info(const airy_oct *oct, airy_oct_info *info);
 
 /**
- * Estimate what some parameters ask for and frames alone can tell: the fixed pattern, the post
- * background. Replaces what was learned before. The call waits for its work.
+ * Estimate from frames what some parameters need: the fixed pattern and the post background.
+ * Earlier estimates are replaced. The call waits for its work.
  *
  * @param src  as of airy_oct_process; at least as many frames as params->fixed_pattern, and one
  *
@@ -243,7 +244,7 @@ AIRY_API airy_status airy_oct_get_info(const airy_oct *oct, airy_oct_info *info)
 AIRY_API airy_status airy_oct_learn(airy_queue *queue, airy_oct *oct, const airy_array *src);
 
 /**
- * Have all ready for calls of airy_oct_process with so many frames. A device compiles its kernels
+ * Warm up for calls of airy_oct_process with so many frames. A device compiles its kernels
  * at the first call, for a number of frames each: hundreds of milliseconds, and the camera does not
  * wait. Goes once through all of it with frames of zeros, and returns when it is done. A stream
  * (airy_oct_stream_create) does so by itself.
@@ -256,7 +257,7 @@ AIRY_API airy_status airy_oct_learn(airy_queue *queue, airy_oct *oct, const airy
 AIRY_API airy_status airy_oct_rehearse(airy_queue *queue, const airy_oct *oct, size_t frames);
 
 /**
- * Frames to profiles.
+ * Process frames to depth profiles.
  *
  * @param dst  out, params->to [frames / frames_per_result, out_lines, depth], with output COMPLEX
  *             f32 and a last axis of 2; tight; must not overlap src
@@ -279,7 +280,7 @@ AIRY_API airy_status airy_oct_rehearse(airy_queue *queue, const airy_oct *oct, s
 AIRY_API airy_status airy_oct_process(airy_queue *queue, const airy_oct *oct, airy_array *dst,
                                       const airy_array *src, const airy_oct_run *run);
 
-/** Sets *oct to NULL; work that is queued still finishes. */
+/** Destroy it and set *oct to NULL; work that is queued still finishes. */
 AIRY_API void airy_oct_destroy(airy_oct **oct);
 
 #ifdef __cplusplus

@@ -68,7 +68,7 @@ typedef struct airy_oct_peak {
 typedef struct airy_oct_calibration {
     size_t samples;
     bool has_axis, has_dispersion; /**< what was fitted */
-    int degree;                    /**< of the positions; 3: poly says them, too */
+    int degree;                    /**< of the positions; 3: poly has them also */
     double *curve; /**< [samples] positions, from 0 to samples - 1; NULL: not fitted */
     double poly[AIRY_OCT_TERMS]; /**< as airy_oct_params.poly */
     double dispersion
@@ -83,18 +83,19 @@ typedef struct airy_oct_calibration {
 } airy_oct_calibration;
 
 /**
+ * Fit the axis and the dispersion of a spectrometer to recordings of mirrors.
  * @param out     released by the caller
  * @param params  host memory
  *
  * Errors: AIRY_ERR_PARAM (params, a value that is not finite; recordings that do not do: no fringe,
  *         one too near to depth 0 or to the last bin, a saturated one, mirrors at the same depth,
- *         an axis that is not monotonic; the sentence says what to change), AIRY_ERR_SHAPE
+ *         an axis that is not monotonic; the sentence names what to change), AIRY_ERR_SHAPE
  *         (samples), AIRY_ERR_MEMORY.
  * Threads: any.
  */
 AIRY_API airy_status airy_oct_calibrate(airy_oct_calibration *out,
                                         const airy_oct_calibrate_params *params);
-/** Zeroes it; a zeroed one is allowed. */
+/** Release it and set it to zero; a zeroed one is allowed. */
 AIRY_API void airy_oct_calibration_free(airy_oct_calibration *calibration);
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@ extern "C" {
 
 /**
  * A plan and what its tables need. Zeroed is empty; freed by airy_oct_config_free. A plan for files
- * that say their shape themselves may leave out samples (then it has the length of the tables, or 0
+ * that contain their own shape may leave out samples (then it has the length of the tables, or 0
  * without one), lines (0) and dtype.
  */
 typedef struct airy_oct_config {
@@ -32,6 +32,7 @@ typedef struct airy_oct_config {
 } airy_oct_config;
 
 /**
+ * Read a plan and its tables.
  * @param config  out; released by the caller
  * @param path    JSON, at most 1 MiB
  *
@@ -51,12 +52,12 @@ AIRY_API airy_status airy_oct_config_write(const airy_oct_config *config, const 
                                            bool force);
 
 /**
- * The text that airy_oct_config_write writes; released with free().
+ * Return the text that airy_oct_config_write writes, released with free().
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_oct_config_text(char **text, const airy_oct_config *config);
 
-/** Zeroes it; a zeroed one is allowed. */
+/** Release it and set it to zero; a zeroed one is allowed. */
 AIRY_API void airy_oct_config_free(airy_oct_config *config);
 
 #ifdef __cplusplus

@@ -31,7 +31,7 @@ typedef struct airy_oct_run_info {
 } airy_oct_run_info;
 
 /**
- * Receives results that follow the last ones. It is called by one thread at a time, which is not the
+ * Receive results that follow the last ones. It is called by one thread at a time, which is not the
  * one that called airy_oct_stack; while it runs, the device goes on with the next batches. Whatever
  * it returns but AIRY_OK ends the run, which returns the same.
  *
@@ -45,11 +45,11 @@ typedef airy_status (*airy_oct_results_fn)(void *user, const void *results, size
  *
  * @param stack   frames of [lines, samples], packed ones of [lines, line_bytes] u8; of another dtype
  *                than the plan's, which is f32 then, they are converted on the device
- * @param octs    one a device, of equal parameters, learned where they have to be
+ * @param octs    one a device, of equal parameters, with their estimates where they need them
  * @param count   of octs, at least 1
  * @param params  NULL: all frames. step must be 0 or 1; monitor, resume, parts, group, rois, grid,
- *                claim, arrays and row must not be set; carried, configuration, force and nxazint
- *                are not used. batch becomes a multiple of frames_per_result; 0: 64 MiB of frames
+ *                claim, arrays and row must not be set; per-frame metadata, configuration, force and
+ *                nxazint are not used. batch becomes a multiple of frames_per_result; 0: 64 MiB of frames
  *                and results, on a CPU 8 MiB, fewer where the limit of memory asks for it
  * @param take    may be NULL: nothing is done with the results, for benchmarks
  * @param user    handed to take

@@ -4,8 +4,8 @@
  * One thread (the camera's) takes free buffers, fills and gives them; another one (the display's)
  * asks for results, in order. Neither waits for the device: a thread of the stream's own copies and
  * computes, so that on devices with memory of their own copies both ways and the computation run at
- * once. Where no buffer is free the camera thread is told at once, and the frames that it then
- * throws away are counted.
+ * once. Where no buffer is free the camera thread is not kept waiting: it drops the frame, and
+ * dropped frames are counted.
  *
  *     airy_oct_stream_take(stream, &buffer);        a camera's thread
  *     if (buffer) { fill it; airy_oct_stream_give(stream, frames); }
@@ -37,7 +37,7 @@ typedef struct airy_oct_stream_params {
     size_t frames; /**< raw frames a buffer holds, a multiple of frames_per_result; 0: the fewest */
     size_t slots;  /**< buffers, 2 to 64; 0: 4, of less than 1 MiB 16. Each is a raw and a result
                         buffer, page-locked on OpenCL devices, and the same on the device, of
-                        less than 1 MiB on NVIDIA's only the raw one, for what is lent: kernels
+                        less than 1 MiB on NVIDIA's only the raw one, for external memory: kernels
                         work in the host's memory there */
     /**
      * How long the stream's thread looks for a new buffer before it sleeps, with a processor busy;
@@ -73,37 +73,37 @@ typedef struct airy_oct_stream_info {
 } airy_oct_stream_info;
 
 /**
- * Makes everything that is needed and processes one buffer of zeros, so that frames find kernels
+ * Make everything that is needed and process one buffer of zeros, so that frames find kernels
  * compiled and memory there.
  *
  * @param stream  out
- * @param oct     learned where it has to; lives until the stream is destroyed
+ * @param oct     with its estimates where it needs them; lives until the stream is destroyed
  * @param params  NULL for defaults
- * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY, AIRY_ERR_DEVICE, what airy_oct_process says.
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY, AIRY_ERR_DEVICE, those of airy_oct_process.
  */
 AIRY_API airy_status airy_oct_stream_create(airy_oct_stream **stream, const airy_oct *oct,
                                             const airy_oct_stream_params *params);
 
 /**
- * A free buffer for params->frames raw frames, aligned to 64 bytes; never waits. *buffer is NULL
- * where none is free: drop the frames (airy_oct_stream_drop) or try again. A second call without
- * give in between gives the same buffer.
+ * Acquire a free buffer for params->frames raw frames, aligned to 64 bytes; never waits. *buffer is
+ * NULL where none is free: drop the frames (airy_oct_stream_drop) or try again. A second call
+ * without give in between gives the same buffer.
  * Errors: AIRY_ERR_PARAM, also after airy_oct_stream_end.
  */
 AIRY_API airy_status airy_oct_stream_take(airy_oct_stream *stream, void **buffer);
-/** The same, but waits for up to timeout_ns; for sources that can be asked to wait. */
+/** Acquire a buffer, and wait up to timeout_ns for it; for sources that can be asked to wait. */
 AIRY_API airy_status airy_oct_stream_take_wait(airy_oct_stream *stream, void **buffer,
                                                uint64_t timeout_ns);
 /**
- * The buffer that take gave, with this many raw frames in it; never waits.
+ * Submit the buffer that was acquired, with this many raw frames in it; never waits.
  * @param frames  a multiple of frames_per_result, at least one and at most params->frames
  */
 AIRY_API airy_status airy_oct_stream_give(airy_oct_stream *stream, size_t frames);
 /**
- * Frames that lie somewhere else, as in the ring of a frame grabber: nothing is copied, and they
- * stay as they are until their result came. Page-locked memory (airy_host_create) the device reads
- * itself; other memory the stream's thread copies, which takes longer. Devices that work in the
- * host's memory get a copy at once. Never waits.
+ * Submit frames in external memory, as in the buffer of a frame grabber: nothing is copied, and
+ * they stay as they are until their result came. Page-locked memory (airy_host_create) the device
+ * reads itself; other memory the stream's thread copies, which takes longer. Devices that work in
+ * the host's memory get a copy at once. Never waits.
  * @param frames  as of airy_oct_stream_give
  * @param lent    out: false where no buffer is free, as of airy_oct_stream_take
  */
@@ -111,11 +111,11 @@ AIRY_API airy_status airy_oct_stream_lend(airy_oct_stream *stream, const void *d
                                           bool *lent);
 /** Count frames that were thrown away; they keep their place in the numbering. */
 AIRY_API airy_status airy_oct_stream_drop(airy_oct_stream *stream, uint64_t frames);
-/** No more frames come: next reports the end once all results are out. */
+/** End the input: next reports the end once all results are out. */
 AIRY_API airy_status airy_oct_stream_end(airy_oct_stream *stream);
 
 /**
- * The oldest result that was not asked for yet; result->data is NULL where none came within
+ * Receive the oldest result that was not received yet; result->data is NULL where none came within
  * timeout_ns. It stays valid, and its buffer occupied, until it is released; several may be held,
  * and released in any order. The calling thread looks for 20 us before it sleeps, and for 200 us
  * while a GPU has buffers of less than 1 MiB (raw and result).
@@ -123,13 +123,13 @@ AIRY_API airy_status airy_oct_stream_end(airy_oct_stream *stream);
  */
 AIRY_API airy_status airy_oct_stream_next(airy_oct_stream *stream, airy_oct_result *result,
                                           uint64_t timeout_ns, bool *ended);
-/** Errors: AIRY_ERR_PARAM where it is not held. */
+/** Release a result. Errors: AIRY_ERR_PARAM where it is not held. */
 AIRY_API airy_status airy_oct_stream_release(airy_oct_stream *stream,
                                              const airy_oct_result *result);
 
 AIRY_API airy_status airy_oct_stream_get_info(airy_oct_stream *stream, airy_oct_stream_info *info);
 
-/** Waits for work that is under way, throws away what has not begun. Sets *stream to NULL. */
+/** Wait for work that is under way, drop what has not begun, and set *stream to NULL. */
 AIRY_API void airy_oct_stream_destroy(airy_oct_stream **stream);
 
 #ifdef __cplusplus

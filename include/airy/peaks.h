@@ -14,7 +14,7 @@
  * Peaks: v > 0 and v >= cutoff_peak u (a candidate); no pixel of the patch (2 h + 1 on a side,
  * around it) has a larger v, none in front of it in raster order the same; and at least `connected`
  * candidates in the patch, itself among them. Of the patch's pixels with v > 0:
- *   intensity = sum v, y = sum v y / sum v, x likewise, sigma = sqrt(sum u^2).
+ *   intensity = sum v, y = sum v y / sum v, x = sum v x / sum v, sigma = sqrt(sum u^2).
  * Pixels that do not count, are left out of this frame or lie outside of the radial range are
  * neither, and are as if they were not there; with the integrator's compat pyfai such a pixel in
  * the patch makes the peak none, and pixels left out of a frame are not kept.
@@ -48,6 +48,7 @@ typedef struct airy_peak_params {
 typedef struct airy_peak_finder airy_peak_finder;
 
 /**
+ * Create a peak finder on the device of an integrator.
  * @param integrator  one dimension, an error model, not unweighted; stays until the finder goes
  * @param params      NULL for defaults
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_UNSUPPORTED, AIRY_ERR_MEMORY.
@@ -56,12 +57,12 @@ AIRY_API airy_status airy_peak_finder_create(airy_peak_finder **finder,
                                              const airy_integrator *integrator,
                                              const airy_peak_params *params);
 AIRY_API void airy_peak_finder_destroy(airy_peak_finder **finder);
-/** What holds, defaults filled in. */
+/** Get the parameters with defaults filled in. */
 AIRY_API airy_status airy_peak_finder_get_params(const airy_peak_finder *finder,
                                                  airy_peak_params *params);
 /**
- * The radius of every pixel's centre in the integrator's unit, NaN where the pixel does not count;
- * what raw values are divided by, n, 0 there. Either may be NULL. out[height * width].
+ * Get the radius of every pixel's centre in the integrator's unit, NaN where the pixel does not
+ * count, and the divisor n of raw values, 0 there. Either may be NULL. out[height * width].
  */
 AIRY_API airy_status airy_peak_finder_images(const airy_peak_finder *finder, float *radius,
                                              float *normalization);
@@ -97,7 +98,7 @@ typedef struct airy_peak_lists {
 /**
  * Find pixels and peaks of frames in device memory.
  *
- * @param lists   out; elements behind what counts says are left as they are
+ * @param lists   out; elements behind its count are left as they are
  * @param sums    f64 [n, AIRY_SUM_PLANES, bins], of airy_integrate of the same frames
  * @param frames  [n, height, width], tightly packed, n at most 65535
  * No two arrays may overlap.

@@ -22,15 +22,15 @@ typedef struct airy_peaks_run_info {
 /**
  * Separate Bragg peaks and background of a stack into a file of sparse frames (sparse.h), which
  * appears under its name when it is complete. Until then good frames are kept in PATH.partial as
- * well, a result of kind sparse (result.h) whose frame/status says which are done; params->resume
+ * well, a result of kind sparse (result.h) whose frame/status marks which are done; params->resume
  * goes on from there, also after the program was killed, and the file is the same. Some frames are
  * made again then, and compared with what was kept. A run whose parameters differ is not resumed:
  * AIRY_ERR_FORMAT with the parameter. max_pixels and max_peaks of the finder may differ.
  *
  * @param path     NULL: nothing is written, for benchmarks
  * @param finders  one a device, of integrators of the same parameters and geometry
- * @param params   monitor, parts, claim, group, rois, grid, arrays and row must not be set; carried
- *                 is not used
+ * @param params   monitor, parts, claim, group, rois, grid, arrays and row must not be set;
+ *                 per-frame metadata is not used
  * @param info     out, also on failure; may be NULL
  * A frame that cannot be read or decoded, or of which more pixels stand out than the finder lists,
  * is bad: without skip_bad it ends the run, and the frames before it are kept. resume tries bad

@@ -28,18 +28,18 @@ extern "C" {
 #endif
 
 /**
- * Hands out rows of the file, each once among all processes of a run: *count rows from *first on,
- * best `least` or more; rows past the last one are ignored, and where *first is past it there are
- * no more. Called from threads of the pipeline, never from two at once; it may wait. Return false
- * to stop, as airy_progress_fn does.
+ * Get the next rows [*first, *first + *count) of a work queue, preferably at least `least` of them;
+ * each row is given out once among all processes of a run. Rows past the last one are ignored, and
+ * where *first is past it there are no more. Called from threads of the pipeline, never from two
+ * at once; it may wait. Return false to cancel, as airy_progress_fn does.
  */
 typedef bool (*airy_claim_fn)(void *user, size_t least, size_t *first, size_t *count);
 
-/** Whether a frame can be normalized by its monitor: a finite number above 0. Any thread. */
+/** Return whether a frame can be normalized by its monitor: a finite number above 0. Any thread. */
 AIRY_API bool airy_monitor_is_usable(double monitor);
 /**
- * The mean of the usable ones of monitor[0], monitor[step], ... [(count - 1) * step]; NaN where none
- * is. It is the monitor of a row that is a group of such frames. Any thread.
+ * Return the mean of the usable ones of monitor[0], monitor[step], ... [(count - 1) * step]; NaN
+ * where none is. It is the monitor of a row that is a group of such frames. Any thread.
  */
 AIRY_API double airy_monitor_mean(const double *monitor, size_t count, size_t step);
 
@@ -128,10 +128,10 @@ typedef struct airy_run_params {
                              all rows */
     /**
      * Rows of the file are groups of so many frames that follow one another in the run, put
-     * together as `merge` says; the last one may have fewer. 0, 1: each frame by itself; SIZE_MAX:
-     * all are one. Bad frames that are skipped are no part of their group; a group of nothing else
-     * is bad. Normalizations are [frames, bins] then, index is that of the first frame, and
-     * frame/frames says how many were added.
+     * together as `merge` defines; the last one may have fewer. 0, 1: each frame by itself;
+     * SIZE_MAX: all are one. Bad frames that are skipped are no part of their group; a group of
+     * nothing else is bad. Normalizations are [frames, bins] then, index is that of the first
+     * frame, and frame/frames is how many were added.
      */
     size_t group;
     airy_merge merge;
@@ -140,21 +140,22 @@ typedef struct airy_run_params {
     size_t roi_count;
     /**
      * A scan of [rows, columns] points, one a row of the file: map/total, and of each region
-     * map/roi_K and roi_K_mean. Points without a good row are NaN. 0: no scan. zigzag: the second
-     * row of the map and every other one run backwards.
+     * map/roi_K and roi_K_mean. Points without a good row are NaN. 0: no scan. The flag of a
+     * snake scan: the second row of the map and every other one run backwards.
      */
     size_t grid[2];
     bool zigzag;
     /**
-     * One value a frame of the stack each (airy_stack_values), carried over to frame/NAME; with
-     * groups the mean of numbers, as f64, and the first text.
+     * Per-frame metadata: one value a frame of the stack (airy_stack_values), copied to frame/NAME;
+     * with groups the mean of numbers, as f64, and the first text.
      */
     const airy_frame_values *carried;
     size_t carried_count;
     const airy_nxazint *nxazint; /**< the file is an NXazint1d or NXazint2d file, too; NULL: not */
     /**
-     * airy_run_work takes rows that it claims, instead of those of `part`, so that whoever is
-     * faster does more; `parts` says how many share the rows, which sizes the batches. NULL: not.
+     * A work queue: airy_run_work takes the next rows of it, instead of those of `part`, so that a
+     * faster process does more; `parts` is how many share the rows, which sizes the batches. NULL:
+     * none.
      */
     airy_claim_fn claim;
     void *claim_user;
@@ -196,8 +197,8 @@ typedef struct airy_run_info {
 } airy_run_info;
 
 /**
- * What a run would use, without running: batch, and on each device slots, readers; host_bytes,
- * device_bytes, threads.
+ * Describe what a run would use, without running: batch, and on each device slots, readers;
+ * host_bytes, device_bytes, threads.
  */
 AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
                                          airy_integrator *const *integrators, size_t count,
@@ -205,7 +206,7 @@ AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *
 
 /**
  * Integrate a stack into the NeXus file PATH (layout: docs/integrate.md). Until it is complete it
- * is PATH.partial, a valid HDF5 file at every moment whose frame/status says which rows are done;
+ * is PATH.partial, a valid HDF5 file at every moment whose frame/status marks which rows are done;
  * params->resume goes on from there. The result's fingerprint (airy/result.h) records the
  * parameters of the rows (numbers as text, arrays as a hash). A run whose parameters differ is not
  * resumed, and the sentence names the first parameter that differs: AIRY_ERR_FORMAT. The
@@ -214,7 +215,7 @@ AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *
  * @param path         NULL: no file is written; the rows go to params->arrays and params->row
  * @param integrators  one a device, all of the same parameters and geometry: batches of frames go
  *                     to whichever device has room; which one it was changes a result by no more
- *                     than airy_integrate says of devices, and nothing on devices of one kind
+ *                     than airy_integrate states for devices, and nothing on devices of one kind
  * @param count        of integrators, at least 1
  * @param info         out, also on failure
  * Errors: AIRY_ERR_EXISTS (with force, too: a PATH.partial that is no partial result), AIRY_ERR_IO,
@@ -264,18 +265,18 @@ AIRY_API airy_status airy_rows_next(airy_rows *rows, const airy_run_row **row, u
 AIRY_API void airy_rows_close(airy_rows **rows, airy_run_info *info);
 
 /**
- * The same by several processes: one calls airy_run_create; then each calls airy_run_work with its
- * own params->part of params->parts, at the same time or not, on the same machine or on others
- * that share the file; when all have returned, one calls airy_run_finish. All with the same path,
- * stack, params (apart from part, progress, batch, slots, readers) and integrators of the same
- * parameters.
+ * Integrate a stack by several processes: one calls airy_run_create; then each calls airy_run_work
+ * with its own params->part of params->parts, at the same time or not, on the same machine or on
+ * others that share the file; when all have returned, one calls airy_run_finish. All with the same
+ * path, stack, params (apart from part, progress, batch, slots, readers) and integrators of the
+ * same parameters.
  *
  * airy_run_create makes PATH.partial, or checks that resume can go on with it (info->resumed: rows
- * that are done); it stays, whatever happens. airy_run_work writes the rows of its part, or those
- * that it claims (params->claim; info->resumed is 0 then), that are not done; what fails in one
- * process is the caller's to tell the others. Until airy_run_finish, sum_normalization,
- * sum_normalization2 and count of frames with invalid pixels of their own are not to be seen in the
- * partial file. airy_run_finish gives the file its final name.
+ * that are done); it stays, whatever happens. airy_run_work writes the rows of its part, or the
+ * next rows of the work queue (params->claim; info->resumed is 0 then), that are not done; what
+ * fails in one process has to be reported to the others by the caller. Until airy_run_finish,
+ * sum_normalization, sum_normalization2 and count of frames with invalid pixels of their own are
+ * not to be seen in the partial file. airy_run_finish gives the file its final name.
  *
  * Errors: as airy_integrate_stack; airy_run_work: AIRY_ERR_NOT_FOUND without PATH.partial,
  *         AIRY_ERR_FORMAT where it belongs to another run; airy_run_finish: AIRY_ERR_INCOMPLETE
@@ -293,7 +294,7 @@ AIRY_API airy_status airy_run_finish(const char *path, const airy_stack *stack,
 
 /** Zeroed: the rows of all files one after the other. */
 typedef struct airy_patterns_params {
-    bool join; /**< all rows become one, as `merge` says; bad ones are left out */
+    bool join; /**< all rows become one, as `merge` defines; bad ones are left out */
     airy_merge merge;
     size_t rebin;           /**< so many bins of the radius become one (airy_sums_rebin); 0: 1 */
     airy_error_model model; /**< of the files, for the variance of joined rows */
@@ -313,9 +314,9 @@ typedef struct airy_patterns_info {
 } airy_patterns_info;
 
 /**
- * Put the patterns of integrated files together, from their sums: same parameters by their
+ * Merge the patterns of integrated files, from their sums: same parameters by their
  * fingerprints, same unit, radial and azimuthal axis (to 10^-9 of a bin) and the same planes.
- * Normalizations of the result are [frames, bins], frame/frames says how many frames a row is of,
+ * Normalizations of the result are [frames, bins], frame/frames is how many frames a row is of,
  * frame/index is that of its input.
  *
  * @param info  out or NULL
@@ -328,11 +329,11 @@ AIRY_API airy_status airy_patterns_merge(const char *path, const char *const *in
                                          airy_patterns_info *info);
 
 /**
- * One file that shows integrated files, also unfinished ones, as one: their rows one after another,
- * in HDF5 virtual datasets; all else is the first one's. The inputs stay where they are, and are
- * found again when they and the file are moved together. A row whose file is missing reads as
- * pending (frame/status -1, values NaN). The text "files" of the result (airy/result.h) lists the
- * inputs, one a line.
+ * Write one file that shows integrated files, also unfinished ones, as one: their rows one after
+ * another, in HDF5 virtual datasets; all else is the first one's. The inputs stay where they are,
+ * and are found again when they and the file are moved together. A row whose file is missing reads
+ * as pending (frame/status -1, values NaN). The text "files" of the result (airy/result.h) lists
+ * the inputs, one a line.
  *
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not such a file, made with other
  *         parameters, datasets that differ in more than rows), AIRY_ERR_EXISTS, AIRY_ERR_PARAM,

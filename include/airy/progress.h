@@ -12,9 +12,9 @@ extern "C" {
 #endif
 
 /**
- * Progress of a run, called from a thread of the run, never from two at once. Return false to
- * stop: frames in flight are finished and written, unless reading them takes long. It must not call
- * libhdf5 unless that is built thread-safe.
+ * Receive the progress of a run; called from a thread of the run, never from two at once. Return
+ * false to stop: frames in flight are finished and written, unless reading them takes long. It must
+ * not call libhdf5 unless that is built thread-safe.
  */
 typedef bool (*airy_progress_fn)(void *user, size_t done, size_t total);
 

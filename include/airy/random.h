@@ -31,7 +31,10 @@ extern "C" {
 AIRY_API airy_status airy_random_poisson_fill(double *values, size_t count, uint64_t seed,
                                               uint64_t stream, uint64_t first);
 
-/** Uniform random 32-bit words: out[i] is word first + i of the stream. Threads: any. */
+/**
+ * Fill an array with uniform random 32-bit words: out[i] is word first + i of the stream. Threads:
+ * any.
+ */
 AIRY_API void airy_random_words(uint32_t *out, size_t count, uint64_t seed, uint64_t stream,
                                 uint64_t first);
 

@@ -1,6 +1,15 @@
 /**
  * Statistics of an array: moments, order statistics, histogram, iterated clipping, threshold.
  *
+ *   const size_t shape[2] = {height, width};
+ *   airy_statistics s;
+ *   if (airy_device_create(&device, "cpu", NULL) || airy_queue_create(&queue, device) ||
+ *       airy_array_create_from(&image, queue, AIRY_DTYPE_F32, 2, shape, pixels) ||
+ *       airy_statistics_get(queue, &s, image, NULL, AIRY_STATISTICS_MOMENTS))
+ *       fprintf(stderr, "%s\n", airy_last_error());
+ *   else
+ *       printf("mean %g, standard deviation %g\n", s.mean, s.std);
+ *
  * Any dtype and shape, views too. Elements that are not finite, and those that a mask excludes, are
  * left out and counted. Elements are read as f64: 64-bit integers beyond 2^53 as the nearest one,
  * by which they are compared, with a threshold or a bound of a clip too.
@@ -36,6 +45,7 @@ typedef struct airy_statistics {
 } airy_statistics;
 
 /**
+ * Compute the statistics of an array.
  * @param statistics  out
  * @param mask   u8, shape of src, not 0 = left out; NULL: none
  * @param flags  of airy_statistics_flags; 0: all
@@ -52,9 +62,9 @@ AIRY_API airy_status airy_statistics_get(airy_queue *queue, airy_statistics *sta
                                          unsigned flags);
 
 /**
- * The same of many images in one call, say the planes of a cube: statistics[i] has the bits that
- * airy_statistics_get gives for srcs[i]. A device gets the work of all before one is waited for;
- * what is alike in one array at equal distances, as planes are, it does side by side.
+ * Measure many images in one call, for example the planes of a cube: statistics[i] has the bits
+ * that airy_statistics_get gives for srcs[i]. A device gets the work of all before one is waited
+ * for; what is alike in one array at equal distances, as planes are, it does side by side.
  *
  * @param statistics  out, count of them
  * @param srcs   count of them, each of any dtype and shape
@@ -68,7 +78,7 @@ AIRY_API airy_status airy_statistics_each(airy_queue *queue, airy_statistics *st
                                           unsigned flags);
 
 /**
- * Quantiles by linear interpolation between neighbours (NumPy's default): position fraction
+ * Compute quantiles by linear interpolation between neighbours (NumPy's default): position fraction
  * (count - 1).
  * @param values     out, count of them; NaN where there are no elements
  * @param fractions  count of them, in [0, 1]
@@ -83,8 +93,8 @@ typedef struct airy_histogram_rest {
 } airy_histogram_rest;
 
 /**
- * Counts in equal bins from lo to hi: bin i holds edge i <= x < edge i + 1, the last bin its upper
- * edge too, edge i = lo + i (hi - lo) / bins.
+ * Count elements in equal bins from lo to hi: bin i holds edge i <= x < edge i + 1, the last bin
+ * its upper edge too, edge i = lo + i (hi - lo) / bins.
  * @param counts  out, bins of them
  * @param bins    1 to 16777216
  * @param lo      finite, below hi
@@ -124,9 +134,10 @@ typedef struct airy_clip_result {
 } airy_clip_result;
 
 /**
- * Kappa-sigma clip: of what is left keep center - kappa_low spread < x < center + kappa_high
- * spread, again and again. Bounds in f64. Where the spread is 0 nothing lies strictly between the
- * bounds and nothing is left; with `inclusive` what equals the center stays.
+ * Compute mean and deviation by a kappa-sigma clip: of what is left keep center - kappa_low spread
+ * < x < center + kappa_high spread, again and again. Bounds in f64. Where the spread is 0 nothing
+ * lies strictly between the bounds and nothing is left; with `inclusive` what equals the center
+ * stays.
  * Accuracy: of the statistics as airy_statistics_get; an element within that of a bound may fall on
  *           either side of it.
  */
@@ -134,7 +145,7 @@ AIRY_API airy_status airy_clip(airy_queue *queue, airy_clip_result *result, cons
                                const airy_array *mask, const airy_clip_params *params);
 
 /**
- * The same of many images in one call: results[i] is what airy_clip gives for srcs[i]. Images and
+ * Clip many images in one call: results[i] is what airy_clip gives for srcs[i]. Images and
  * errors: as airy_statistics_each.
  */
 AIRY_API airy_status airy_clip_each(airy_queue *queue, airy_clip_result *results,
@@ -142,7 +153,7 @@ AIRY_API airy_status airy_clip_each(airy_queue *queue, airy_clip_result *results
                                     size_t count, const airy_clip_params *params);
 
 /**
- * mask = 1 where src > value, else 0 (also where src is NaN). Returns before it is done.
+ * Write mask = 1 where src > value, else 0 (also where src is NaN). Returns before it is done.
  * @param mask  out, u8, shape of src, not overlapping it
  * Errors: as airy_statistics_get.
  */
@@ -151,17 +162,17 @@ AIRY_API airy_status airy_threshold(airy_queue *queue, airy_array *mask, const a
 
 /** What airy_coarse_noise has found. */
 typedef struct airy_coarse_result {
-    bool coarse;      /**< the values are few; else mean, std and count say nothing */
+    bool coarse;      /**< the values are few; else mean, std and count mean nothing */
     double step;      /**< from the value to the next other one; 0: there is none */
     double mean, std; /**< of the elements that are noise; std: population */
     uint64_t count;   /**< of them */
 } airy_coarse_result;
 
 /**
- * Mean and standard deviation of noise whose steps from one value to the next are not small beside
- * it, such as counts of few photons: of these a clip removes all values but one, and the median
- * absolute deviation is 0. Values are few where, of 64 elements or more, a quarter or more have `value`,
- * and more than one in a thousand differ from it by no more than 3.5 steps.
+ * Estimate mean and standard deviation of noise whose steps from one value to the next are not
+ * small beside it, such as counts of few photons: of these a clip removes all values but one, and
+ * the median absolute deviation is 0. Values are few where, of 64 elements or more, a quarter or
+ * more have `value`, and more than one in a thousand differ from it by no more than 3.5 steps.
  *
  *   first of the elements within 3.5 steps of value; then of those within 3 std, and no less than
  *   3.5 steps, of the mean, until they are as many as before, 16 times at most
@@ -183,8 +194,8 @@ typedef struct airy_hot_result {
 } airy_hot_result;
 
 /**
- * Elements that are off by more than kappa robust standard deviations: of a dark, or a flat that
- * was divided by a smooth one, the pixels that are hot or dead.
+ * Find elements that are off by more than kappa robust standard deviations: of a dark, or a flat
+ * that was divided by a smooth one, the pixels that are hot or dead.
  *
  *   center = median, sigma = 1.482602218505602 median |x - center|; where more than half of the
  *   elements are equal, so that this is 0: the std of airy_coarse_noise, where the values are few,

@@ -40,7 +40,8 @@ AIRY_API airy_dtype airy_stack_reduce_dtype(airy_projection projection, airy_dty
  * @param image   out, [height, width] of airy_stack_reduce_dtype; written on success
  * @param size    bytes of image
  * @param params  NULL: all frames. monitor, resume, parts, group, rois, grid, claim, arrays and row
- *                must not be set; carried, configuration, force and nxazint are not used. Progress
+ *                must not be set; per-frame metadata, configuration, force and nxazint are not used.
+ *                Progress
  *                is counted in frames of all passes
  * @param info    out, also on failure; may be NULL
  *

@@ -45,7 +45,7 @@ AIRY_API const char *airy_result_kind_name(airy_result_kind kind);
 typedef enum airy_row {
     AIRY_ROW_PENDING = -1, /**< not written */
     AIRY_ROW_GOOD = 0,
-    AIRY_ROW_BAD = 1 /**< the frame failed; airy_result_get_message tells why */
+    AIRY_ROW_BAD = 1 /**< the frame failed; airy_result_get_message has the reason */
 } airy_row;
 
 /** Texts live until the result is refreshed or closed, as those of planes and axes do. */
@@ -66,7 +66,7 @@ typedef struct airy_result_info {
 typedef struct airy_result_axis {
     const char *name;      /**< "radial" */
     const char *path;      /**< of the dataset in the file */
-    const char *label;     /**< "q (1/nm)"; "" where the file does not say, as of the next two */
+    const char *label;     /**< "q (1/nm)"; "" where the file has none, as of the next two */
     const char *units;     /**< "1/nm" */
     const char *unit_name; /**< as airy_unit_parse takes it: "q_nm^-1" */
     size_t count;
@@ -76,7 +76,7 @@ typedef struct airy_result_axis {
 typedef struct airy_result_plane {
     const char *name;  /**< "result/intensity", "merged/sum_signal", "frame/total", "map/roi_0" */
     const char *path;  /**< of the dataset in the file, as h5py and FILE::DATASET take it */
-    const char *label; /**< "" where the file does not say, as of the units */
+    const char *label; /**< "" where the file has none, as of the units */
     const char *units;
     airy_dtype dtype; /**< as stored; AIRY_DTYPE_U8 for texts */
     size_t text;      /**< bytes of a text, filled up with 0; 0: numbers */
@@ -120,7 +120,7 @@ AIRY_API airy_status airy_result_refresh(airy_result *result);
  */
 AIRY_API bool airy_result_is_written(const char *path);
 
-/** AIRY_ERR_PARAM where an argument is NULL, or there is no such index. */
+/** Get a description. AIRY_ERR_PARAM where an argument is NULL, or there is no such index. */
 AIRY_API airy_status airy_result_get_info(const airy_result *result, airy_result_info *info);
 /**
  * Axis 0 belongs to the last axis of a row of the main plane (radius, depth; of complex numbers the
@@ -155,16 +155,18 @@ AIRY_API airy_status airy_result_find_plane(const airy_result *result, const cha
 AIRY_API airy_status airy_result_read(airy_result *result, const char *plane, size_t first,
                                       size_t count, airy_dtype dtype, void *out, size_t bytes);
 
-/** The status of a row; AIRY_ROW_PENDING behind the end. A result that has none is all good. */
+/**
+ * Return the status of a row; AIRY_ROW_PENDING behind the end. A result that has none is all good.
+ */
 AIRY_API airy_row airy_result_get_row(const airy_result *result, size_t row);
 /**
- * Why a row is bad, cut to size - 1 bytes; "" where the result does not say.
+ * Get why a row is bad, cut to size - 1 bytes; "" where the result has no reason.
  * Errors: AIRY_ERR_PARAM (a row behind the end), AIRY_ERR_IO.
  */
 AIRY_API airy_status airy_result_get_message(airy_result *result, size_t row, char *text,
                                              size_t size);
 /**
- * A text of the result as it is stored.
+ * Get a text of the result as it is stored.
  *
  * @param name  "configuration" (JSON that the run can be repeated with), "fingerprint" (parameters
  *              that rows depend on, a line each), "program", "version", "date", or "files" (that a

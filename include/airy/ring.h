@@ -1,5 +1,5 @@
 /**
- * Frames from one process to another on the same machine: a ring of slots in shared memory.
+ * Frames from one process to another on the same machine: a ring buffer in shared memory.
  *
  * One process creates the ring and puts frames, one opens it and gets them. Putting never waits: a
  * frame that finds no free slot is dropped and counted, and keeps its number. A process that dies
@@ -65,22 +65,22 @@ AIRY_API airy_status airy_ring_create(airy_ring **ring, const char *name, size_t
 AIRY_API airy_status airy_ring_open(airy_ring **ring, const char *name, uint64_t timeout_ns);
 
 /**
- * Room for the next frame, aligned to 64 bytes; never waits. *frame is NULL where there is none.
- * A second call without give in between gives the same room.
+ * Acquire room for the next frame, aligned to 64 bytes; never waits. *frame is NULL where there is
+ * none. A second call without give in between gives the same room.
  */
 AIRY_API airy_status airy_ring_take(airy_ring *ring, void **frame);
-/** The frame is there. */
+/** Submit the frame: it is complete. */
 AIRY_API airy_status airy_ring_give(airy_ring *ring);
 /** Count frames that were thrown away; they keep their place in the numbering. */
 AIRY_API airy_status airy_ring_drop(airy_ring *ring, uint64_t frames);
-/** Take, copy and give, or drop where there is no room. */
+/** Copy a frame into the ring buffer, or drop it where there is no room. */
 AIRY_API airy_status airy_ring_put(airy_ring *ring, const void *frame);
-/** No more frames come. Destroying the producer's ring says so too. */
+/** Report that no more frames come. Destroying the producer's ring buffer reports it also. */
 AIRY_API airy_status airy_ring_end(airy_ring *ring);
 
 /**
- * The oldest frame that was not released; frame->data is NULL where none came within timeout_ns.
- * Its bytes are a copy, which stays until airy_ring_release.
+ * Receive the oldest frame that was not released; frame->data is NULL where none came within
+ * timeout_ns. Its bytes are a copy, which stays until airy_ring_release.
  *
  * @param ended  out: no frame will come any more; may be NULL
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_IO, AIRY_ERR_CORRUPT where the ring's counters cannot be, or the
@@ -94,13 +94,14 @@ AIRY_API airy_status airy_ring_next(airy_ring *ring, airy_ring_frame *frame, uin
  */
 AIRY_API airy_status airy_ring_copy(airy_ring *ring, void *to, airy_ring_frame *frame,
                                     uint64_t timeout_ns, bool *ended);
-/** The frame that next or copy gave; its slot is free. */
+/** Release the frame that next or copy gave; its slot is free. */
 AIRY_API airy_status airy_ring_release(airy_ring *ring);
 
 AIRY_API airy_status airy_ring_get_info(airy_ring *ring, airy_ring_info *info);
 
 /**
- * The producer's takes the name away; what is in the ring can still be got. Sets *ring to NULL.
+ * Close it and set *ring to NULL. The producer removes the name; frames in the ring buffer can
+ * still be received.
  */
 AIRY_API void airy_ring_destroy(airy_ring **ring);
 

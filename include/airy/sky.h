@@ -41,7 +41,7 @@ typedef struct airy_sky_info {
     double beam_px;                        /**< pi/(4 ln 2) major minor / pixel_deg2 */
     /** of RADESYS; without it ICRS, or with an EQUINOX FK4 before 1984 and FK5 since */
     airy_sky_system system;
-    /** keywords that the header lacks, and what FITS says of these: "CDELT1 = 1 deg"; of the
+    /** keywords that the header lacks, and their defaults in FITS: "CDELT1 = 1 deg"; of the
         scale nothing where CD gives it, or PC another one than 1 deg a pixel. "": it has them
         all */
     char assumed[96];
@@ -51,9 +51,9 @@ typedef struct airy_sky_info {
 } airy_sky_info;
 
 /**
- * The celestial axes of the image's header (any projection that wcslib knows; PC, CD, CDELT with
- * CROTA; SIP), which must be its first two. The beam is BMAJ, BMIN, BPA, or else that of the last
- * HISTORY line that AIPS wrote about CLEAN. The image may be freed afterwards.
+ * Read the celestial axes of the image's header (any projection that wcslib knows; PC, CD, CDELT
+ * with CROTA; SIP), which must be its first two. The beam is BMAJ, BMIN, BPA, or else that of the
+ * last HISTORY line that AIPS wrote about CLEAN. The image may be freed afterwards.
  *
  * Errors: AIRY_ERR_NOT_FOUND where there is no header or no celestial axes in it, AIRY_ERR_FORMAT
  * where they make no sense, AIRY_ERR_UNSUPPORTED in a build without wcslib, AIRY_ERR_MEMORY.
@@ -64,13 +64,16 @@ AIRY_API void airy_sky_destroy(airy_sky **sky);
 AIRY_API airy_status airy_sky_get_info(const airy_sky *sky, airy_sky_info *info);
 
 /**
- * Longitude (0 <= ra < 360) and latitude in degrees of count pixels; NaN where a pixel lies on no
- * point of the sky. ra, dec may be x, y.
+ * Compute longitude (0 <= ra < 360) and latitude in degrees of count pixels; NaN where a pixel lies
+ * on no point of the sky. ra, dec may be x, y.
  * Accuracy: 1e-9 deg beside wcslib itself.
  */
 AIRY_API airy_status airy_sky_from_pixel(airy_sky *sky, double *ra, double *dec, const double *x,
                                          const double *y, size_t count);
-/** The way back; NaN where the projection has no such point. x, y may be ra, dec. */
+/**
+ * Compute pixels from longitude and latitude; NaN where the projection has no such point. x, y may
+ * be ra, dec.
+ */
 AIRY_API airy_status airy_sky_to_pixel(airy_sky *sky, double *x, double *y, const double *ra,
                                        const double *dec, size_t count);
 
@@ -81,11 +84,12 @@ typedef enum airy_angle {
     AIRY_ANGLE_COUNT
 } airy_angle;
 /**
- * An angle in degrees: "83.63" (any decimal number, or nan) or sexagesimal, "05:34:31.9",
+ * Parse an angle in degrees: "83.63" (any decimal number, or nan) or sexagesimal, "05:34:31.9",
  * "5h34m31.9s", "-0d15m3s", "22:00"; only the last part may have a fraction, the last letter may be
  * left out behind seconds.
  * Errors: AIRY_ERR_PARAM where text is no such angle, minutes or seconds are not below 60, hours
- * not 0 to below 24, latitudes not -90 to 90 or longitudes not -360 to 360; what is wrong is told.
+ * not 0 to below 24, latitudes not -90 to 90 or longitudes not -360 to 360; the sentence names
+ * what is wrong.
  * Threads: any, in any locale.
  */
 AIRY_API airy_status airy_angle_parse(double *degrees, const char *text, airy_angle kind);

@@ -93,8 +93,8 @@ typedef struct airy_sources_params {
 } airy_sources_params;
 
 /**
- * The sources of an image whose background has been subtracted, in the raster order of their first
- * pixels.
+ * Find the sources of an image whose background has been subtracted, in the raster order of their
+ * first pixels.
  *
  * A pixel is detected where g > threshold; islands of connected detected pixels with at least
  * min_area of them are split where, at one of deblend_levels thresholds in geometric steps up to
@@ -128,7 +128,7 @@ typedef struct airy_sources_params {
  * Time: near-linear in pixels and sources, however large an island is; no limit on either.
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED.
  * Source: E. Bertin, S. Arnouts, A&AS 117 (1996) 393; K. Barbary, JOSS 1 (2016) 58. docs/sources.md
- *         says where this differs from both.
+ *         lists where this differs from both.
  */
 AIRY_API airy_status airy_sources_find(airy_queue *queue, airy_source **sources, size_t *count,
                                        airy_array *segmentation, const airy_array *image,

@@ -48,8 +48,9 @@ typedef struct airy_sparse_frame {
 } airy_sparse_frame;
 
 /**
- * The file grows as frames come. It appears under its name when airy_sparse_writer_finish has
- * succeeded; before, it is PATH, eight digits of its own and ".partial".
+ * Create a file of sparse frames that grows as frames come. It appears under its name when
+ * airy_sparse_writer_finish has succeeded; before, it is PATH, eight digits of its own and
+ * ".partial".
  * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO (full disk, unwritable), AIRY_ERR_PARAM, AIRY_ERR_DTYPE,
  *         AIRY_ERR_MEMORY.
  */
@@ -58,15 +59,15 @@ AIRY_API airy_status airy_sparse_writer_create(airy_sparse_writer **writer, cons
 /** Append frames in order. AIRY_ERR_IO, AIRY_ERR_PARAM (an index outside of the frame). */
 AIRY_API airy_status airy_sparse_writer_add(airy_sparse_writer *writer,
                                             const airy_sparse_frame *frames, size_t count);
-/** At least one frame must have been added: AIRY_ERR_PARAM. */
+/** Finish the file; at least one frame must have been added (else AIRY_ERR_PARAM). */
 AIRY_API airy_status airy_sparse_writer_finish(airy_sparse_writer *writer);
-/** Without finish the partial file is removed. */
+/** Close the writer; without finish the partial file is removed. */
 AIRY_API void airy_sparse_writer_destroy(airy_sparse_writer **writer);
 
 /**
- * A file of sparse frames, Airy's or pyFAI's. What it says is checked before it is used, a frame's
- * part when the frame is read.
- * Thread-safety: any number of threads may densify; they take turns at libhdf5's lock.
+ * A file of sparse frames, Airy's or pyFAI's. Its numbers are checked before they are used, a
+ * frame's part when the frame is read.
+ * Thread-safety: any number of threads may densify; libhdf5's lock lets one at a time in.
  */
 typedef struct airy_sparse airy_sparse;
 
@@ -81,11 +82,14 @@ typedef struct airy_sparse_info {
                                     as the object */
 } airy_sparse_info;
 
-/** Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT, AIRY_ERR_SHAPE, AIRY_ERR_MEMORY. */
+/**
+ * Open a file. Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT, AIRY_ERR_SHAPE,
+ * AIRY_ERR_MEMORY.
+ */
 AIRY_API airy_status airy_sparse_create(airy_sparse **sparse, const char *path);
 AIRY_API void airy_sparse_destroy(airy_sparse **sparse);
 AIRY_API airy_status airy_sparse_get_info(const airy_sparse *sparse, airy_sparse_info *info);
-/** 1 where a pixel does not count: out[height * width]. */
+/** Get the mask: out[height * width], 1 where a pixel does not count. */
 AIRY_API airy_status airy_sparse_mask(const airy_sparse *sparse, uint8_t *mask);
 
 /** What is drawn where the background was. */

@@ -29,8 +29,8 @@ extern "C" {
  * Frames of one or more datasets in order, with the address of every chunk. Of a dataset with more
  * than 4096 frames addresses are read as frames are asked for, so that opening takes the same time
  * however many there are; its file must stay where it is until then.
- * Thread-safety: after create any number of threads may read; the odd layouts take turns at
- * libhdf5's lock.
+ * Thread-safety: after create any number of threads may read; libhdf5's lock lets
+ * one at a time into odd layouts.
  */
 typedef struct airy_stack airy_stack;
 
@@ -83,16 +83,16 @@ typedef struct airy_stack_info {
  * datasets are followed, never into the working directory; the frames of files that are
  * missing fail one by one where their number is known.
  *
- * Other files, told by suffix or first bytes: CBF (byte-offset), EDF and NPY (also .gz; several
- * images, either byte order; NPY of float16 as f32), TIFF (pages, strips or tiles), and what else
- * airy_image_read takes. Of NPY in Fortran order, FITS packed by gzip or in tiles of several
- * frames, and volumes of CBF all frames are kept in memory. A path that is no file may be a
- * pattern: "run_*.cbf", or "frame_####.cbf" (n # are n digits, or more); its files come in the
- * order of the numbers in their names. Up to 4096 files are looked into here, by several threads,
- * and one that cannot be read fails frame by frame; of a longer series of single frames only the
- * first is, and each later one is compared with it when it is read.
+ * Other files, recognised by suffix or first bytes: CBF (byte-offset), EDF and NPY (also .gz;
+ * several images, either byte order; NPY of float16 as f32), TIFF (pages, strips or tiles), and
+ * the other formats of airy_image_read. For an NPY file in Fortran order, a FITS file packed by
+ * gzip or in tiles of several frames, and volumes of CBF, all frames are read into memory. A path
+ * that is no file may be a pattern: "run_*.cbf", or "frame_####.cbf" (n # are n digits, or more);
+ * its files come in the order of the numbers in their names. Up to 4096 files are looked into here,
+ * by several threads, and one that cannot be read fails frame by frame; of a longer series of
+ * single frames only the first is, and each later one is compared with it when it is read.
  *
- * Checksums that files carry are verified: Content-MD5 of CBF when a frame is read, DATASUM and
+ * Checksums in files are verified: Content-MD5 of CBF when a frame is read, DATASUM and
  * CHECKSUM of FITS when a file is looked into, fletcher32 of HDF5 by libhdf5, those of PNG, gzip
  * and zlib as they are unpacked. The sentence of a failure names the checksum.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates
@@ -102,16 +102,16 @@ typedef struct airy_stack_info {
 AIRY_API airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count);
 
 /**
- * The same while the files are being written: frames end in front of the first data file of a
- * series that is not there yet, or cannot be opened yet, and of which nobody says how many frames
- * it has.
+ * Open a stack while its files are being written: frames end in front of the first data file of a
+ * series that is not there yet, or cannot be opened yet, and whose number of frames is not
+ * known.
  */
 AIRY_API airy_status airy_stack_create_growing(airy_stack **stack, const char *const *paths,
                                                size_t count);
 
 /**
- * The files behind paths, one or several, in the order in which airy_stack_create takes them: a
- * pattern stands for what it matches now.
+ * List the files behind paths, one or several, in the order in which airy_stack_create takes them:
+ * a pattern stands for what it matches now.
  *
  * @param files  out, released with airy_stack_paths_free
  * Errors: AIRY_ERR_NOT_FOUND (a pattern matches nothing), AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
@@ -127,8 +127,11 @@ typedef struct airy_raw_frames {
     uint64_t offset; /**< bytes in front of the first frame */
     bool big_endian;
 } airy_raw_frames;
+/** Parse "WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big]". AIRY_ERR_PARAM, "expected ...", and the errors of
+ * airy_dtype_parse. Any thread. */
+AIRY_API airy_status airy_raw_frames_parse(airy_raw_frames *raw, const char *text);
 /**
- * The same of files that hold such frames and nothing behind them, whatever they are called.
+ * Open files that hold such frames and nothing behind them, whatever they are called.
  * Errors: AIRY_ERR_FORMAT where a file is no whole number of frames.
  */
 AIRY_API airy_status airy_stack_create_raw(airy_stack **stack, const char *const *paths,
@@ -138,7 +141,7 @@ AIRY_API airy_status airy_stack_create_raw(airy_stack **stack, const char *const
 typedef struct airy_stack_params {
     const airy_raw_frames *raw; /**< as for airy_stack_create_raw, or NULL */
     /**
-     * raw describes only files that do not say themselves what they are. HDF5 (by name or first
+     * raw describes only files that do not describe themselves. HDF5 (by name or first
      * bytes), NPY (by first bytes) and TIFF (by both) are read as such; NPY must then be complete,
      * and its frame is a row where it has one dimension. The frames of raw may lack a size:
      * AIRY_ERR_PARAM where a file turns out to be headerless.
@@ -201,7 +204,7 @@ AIRY_API void airy_stack_destroy(airy_stack **stack);
 AIRY_API airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info);
 
 /**
- * One frame as native pixels.
+ * Read one frame as native pixels.
  * @param size  height * width * bytes of the dtype
  * Errors: AIRY_ERR_IO, AIRY_ERR_CORRUPT: file, dataset, frame and block named; AIRY_ERR_UNWRITTEN
  *         where a chunk of it was never written, or nothing of a virtual dataset is mapped to it,
@@ -229,13 +232,13 @@ typedef struct airy_stack_place {
 AIRY_API airy_status airy_stack_get_place(const airy_stack *stack, size_t frame,
                                           airy_stack_place *place);
 
-/** Where a frame is stored: "FILE::DATASET frame 12", for messages. */
+/** Describe a frame: "FILE::DATASET frame 12", for messages. */
 AIRY_API airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text,
                                       size_t size);
 
 /**
- * True if frames come from the file PATH (by device and inode), be it through a link or a virtual
- * dataset.
+ * Return whether frames come from the file PATH (by device and inode), be it through a link or a
+ * virtual dataset.
  */
 AIRY_API bool airy_stack_uses(const airy_stack *stack, const char *path);
 
@@ -249,7 +252,7 @@ typedef enum airy_geometry_part {
 } airy_geometry_part;
 
 /**
- * What the first file itself says about the experiment; found fields only. CBF and TIFF of
+ * Read what the first file itself contains about the experiment; found fields only. CBF and TIFF of
  * DECTRIS detectors ("# Detector_distance", "# Beam_xy", ...), EDF (SampleDistance, Center_1,
  * PSize_1, WaveLength, Dummy, ...).
  */
@@ -261,8 +264,8 @@ typedef struct airy_stack_meta {
     double saturation;
     bool has_dummy; /**< pixels of this value, within delta_dummy, are none */
     double dummy, delta_dummy;
-    size_t frames; /**< of the series, as the detector was told (nimages of each of ntrigger), be
-                        they there or not; 0: the file does not say */
+    size_t frames; /**< of the series, as the detector was configured (nimages of each of ntrigger),
+                        be they there or not; 0: not in the file */
     unsigned geometry_parts; /**< airy_geometry_part: those parts of the geometry that the file
                                   states; the others are 0 in it */
     double center[2];        /**< row and column of the beam in pixels, where it is stated */
@@ -323,7 +326,9 @@ AIRY_API airy_status airy_stack_hold_geometry(airy_stack *stack, unsigned parts,
  */
 AIRY_API airy_status airy_stack_hold_like(airy_stack *stack, const airy_stack *first,
                                           unsigned parts, unsigned *differs);
-/** The file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none. */
+/**
+ * Read the file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none.
+ */
 AIRY_API airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask);
 /** One of the planes of an image, or of the frames of a stack. */
 typedef struct airy_image_plane {
@@ -345,8 +350,8 @@ AIRY_API airy_status airy_image_read_plane(airy_image *image, airy_image_plane *
                                            const char *path, const char *channel);
 
 /**
- * One number per frame from a dataset (a monitor, timestamps) of the first file, which has all, or
- * of every file, as in airy_stack_values. AIRY_ERR_SHAPE when it has not frames elements.
+ * Read one number per frame from a dataset (a monitor, timestamps) of the first file, which has
+ * all, or of every file, as in airy_stack_values. AIRY_ERR_SHAPE when it has not frames elements.
  */
 AIRY_API airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset,
                                         double *values);
@@ -355,7 +360,7 @@ AIRY_API airy_status airy_stack_monitor(const airy_stack *stack, const char *dat
 typedef struct airy_frame_values {
     char name[64];    /**< what it is: the last part of the path that is no "value" or "data" */
     char path[512];   /**< of the dataset */
-    char units[32];   /**< "" where the file does not say */
+    char units[32];   /**< "" where the file has none */
     airy_dtype dtype; /**< AIRY_DTYPE_F64, I64 or U64; U8 of text */
     size_t text;      /**< bytes of a text, filled up with 0; 0: numbers */
     void *values;     /**< [frames of the stack] */
@@ -390,16 +395,16 @@ typedef struct airy_hdf5_entry {
     char path[256];
     char dtype[32];
     char filters[96];
-    int ndim;                     /**< -1: cannot be opened; filters says why, or where the link
+    int ndim;                    /**< -1: cannot be opened; filters is the reason, or where the link
                                        points */
-    uint64_t shape[8], chunk[8];  /**< chunk[0] = 0: not chunked */
+    uint64_t shape[8], chunk[8]; /**< chunk[0] = 0: not chunked */
     uint64_t stored_bytes, bytes; /**< stored_bytes 0 also for shapes of more than 2^22 chunks:
                                        they are not counted */
 } airy_hdf5_entry;
 AIRY_API airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char *path);
 AIRY_API void airy_hdf5_list_free(airy_hdf5_entry *entries);
 /**
- * One string of a file: a scalar string dataset ("/entry/title") or a string attribute
+ * Read one string of a file: a scalar string dataset ("/entry/title") or a string attribute
  * ("/entry/data@signal").
  * @param text  out, released with free()
  * Errors: AIRY_ERR_IO, AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, not one string).
@@ -428,8 +433,8 @@ typedef struct airy_stack_writer_params {
 } airy_stack_writer_params;
 
 /**
- * The file appears under its name when airy_stack_writer_finish has succeeded; before, it is
- * PATH.XXXXXXXX.partial with digits of its own.
+ * Create a file of frames. It appears under its name when airy_stack_writer_finish has succeeded;
+ * before, it is PATH.XXXXXXXX.partial with digits of its own.
  *
  * With frames_per_file, PATH is a master as an Eiger's: /entry/data/data_000001 and its siblings
  * are links to the files beside it that airy_stack_data_path names;
@@ -457,7 +462,7 @@ typedef struct airy_frame_place {
 } airy_frame_place;
 
 /**
- * airy_stack_writer_add in two steps, for several threads: frames lie in the file in the order in
+ * Add a frame in two steps, for several threads: frames lie in the file in the order in
  * which they are placed, which takes microseconds; the bytes follow by airy_stack_writer_put, from
  * as many threads as there are. chunk and size are the same in both. A frame is placed once:
  * AIRY_ERR_PARAM the second time.
@@ -474,22 +479,22 @@ AIRY_API airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy
  */
 AIRY_API airy_status airy_stack_writer_skip(airy_stack_writer *writer, size_t frame);
 /**
- * All frames must have been added or left out: AIRY_ERR_PARAM names the first that was not, and the
- * writer stays open. Others as above.
+ * Finish the file. All frames must have been added or left out: AIRY_ERR_PARAM names the first that
+ * was not, and the writer stays open. Other errors as above.
  */
 AIRY_API airy_status airy_stack_writer_finish(airy_stack_writer *writer);
-/** Without finish the partial files are removed. */
+/** Close the writer; without finish the partial files are removed. */
 AIRY_API void airy_stack_writer_destroy(airy_stack_writer **writer);
 /**
- * The data file of this number, from 1, of a stack in several files: of run_master.h5
- * run_data_000001.h5, of run.h5 the same.
+ * Return the path of the data file of this number, from 1, of a stack in several files: of
+ * run_master.h5 run_data_000001.h5, of run.h5 the same.
  * @param path  out, released with free()
  * Errors: AIRY_ERR_PARAM (number above 100,000), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_stack_data_path(char **path, const char *master, size_t number);
 /**
- * How many data files a master links to under the names of airy_stack_data_path, from number 1 on
- * without a gap. Whether they are there is not looked at.
+ * Count the data files that a master links to under the names of airy_stack_data_path, from number
+ * 1 on without a gap. Whether they are there is not looked at.
  * @param count  out; 0 where there is no such master, or the name is a symbolic link
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
  */

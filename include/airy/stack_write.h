@@ -29,8 +29,8 @@ extern "C" {
  * @param source  the pointer that was given with the function
  * @param frame   number of the frame, from 0
  * @param pixels  out: height * width elements
- * Return a failure with airy_error_restore, or just its status: airy_status_is_of_frame tells which
- * ones are those of a bad frame.
+ * Return a failure with airy_error_restore, or just its status: airy_status_is_of_frame returns
+ * whether a status is that of a bad frame.
  */
 typedef airy_status (*airy_frame_make_fn)(void *source, size_t frame, void *pixels);
 
@@ -46,7 +46,7 @@ typedef struct airy_stack_fill_params {
     const airy_stack *stack; /**< frames of the writer's shape and element type */
     airy_frame_make_fn make;
     airy_frame_lend_fn lend;
-    void *source; /**< of make and lend */
+    void *source; /**< handed to the function */
     /**
      * Frames of the source, [first, last) by step, as many as the writer has. step 0: 1. last 0:
      * all from first on of a stack, else as many as are needed.

@@ -2,8 +2,8 @@
  * Status codes, the last error, version.
  *
  * Every fallible function returns airy_status: 0 for success, a negative code otherwise. Results go
- * through pointers and are written on success only. The sentence that says which parameter, which
- * value and which limit is kept per thread and returned by airy_last_error(); airy/error.h has the
+ * through pointers and are written on success only. The sentence that names the parameter, the
+ * value and the limit is kept per thread and returned by airy_last_error(); airy/error.h has the
  * whole record of a failure, with its subject and what to do next.
  */
 #ifndef AIRY_STATUS_H
@@ -53,26 +53,29 @@ typedef enum airy_status {
     AIRY_ERR_ENDED = -16       /**< a pipe has ended: no more frames come */
 } airy_status;
 
-/** The code's name, such as "AIRY_ERR_SHAPE"; never NULL. Any thread. */
+/** Return the code's name, such as "AIRY_ERR_SHAPE"; never NULL. Any thread. */
 AIRY_API const char *airy_status_name(airy_status status);
 
 /**
- * Whether a failure is that of one frame, which cannot be read or decoded or was never written, and
- * not that of the device, the memory or the call: a run with skip_bad leaves such frames out and
- * goes on. Any thread.
+ * Return whether a failure is that of one frame, which cannot be read or decoded or was never
+ * written, and not that of the device, the memory or the call: a run with skip_bad leaves such
+ * frames out and goes on. Any thread.
  */
 AIRY_API bool airy_status_is_of_frame(airy_status status);
 
 /**
- * The sentence of the last failure in the calling thread: parameter, value, limit.
+ * Return the sentence of the last failure in the calling thread: parameter, value, limit.
  * Valid until the next Airy call of this thread; "" when nothing has failed. Any thread.
  */
 AIRY_API const char *airy_last_error(void);
 
-/** "0.1.0". Any thread. */
+/** Return the version, "0.1.0". Any thread. */
 AIRY_API const char *airy_version(void);
 
-/** Features of this build and machine on several lines (back ends, SIMD, filters, libraries). */
+/**
+ * Describe the features of this build and machine on several lines (back ends, SIMD, filters,
+ * libraries).
+ */
 AIRY_API const char *airy_build_info(void);
 
 #ifdef __cplusplus

@@ -29,7 +29,7 @@ enum {
     AIRY_STREAM_NAME_BYTES = 64,   /**< bytes of a channel's name, with the 0 at its end */
     AIRY_STREAM_PEER_BYTES = 64,   /**< of an address or a key, with the 0 at its end */
     AIRY_STREAM_TEXT_MAX = 128,    /**< bytes of other texts */
-    AIRY_STREAM_IMAGES_MAX = 10000000 /**< of a series, unless the handler says otherwise */
+    AIRY_STREAM_IMAGES_MAX = 10000000 /**< of a series, unless the handler sets another */
 };
 
 typedef enum airy_stream_type {
@@ -51,10 +51,10 @@ typedef struct airy_stream_pixels {
     airy_codec_params codec;
 } airy_stream_pixels;
 
-/** What a series begins with. Zero, or has_... false: the message does not say. */
+/** What a series begins with. Zero, or has_... false: not in the message. */
 typedef struct airy_stream_start_message {
     uint64_t number_of_images;
-    size_t height, width; /**< always said */
+    size_t height, width; /**< always given */
     bool has_dtype;
     airy_dtype dtype;                    /**< image_dtype */
     char detector[AIRY_STREAM_TEXT_MAX]; /**< detector_description; cut */
@@ -92,12 +92,12 @@ typedef struct airy_stream_message {
 } airy_stream_message;
 
 /**
- * Read one message. Bytes are hostile: nothing outside is read, whatever they say; depth is bounded
+ * Read one message. Bytes are hostile: nothing outside is read, whatever they are; depth is bounded
  * (16), and nothing is allocated. Keys that are not known are passed over, arrays and maps of
  * indefinite length are read.
  *
- * @param message  out, points into bytes; after a failure what was read so far, so that it may be
- *                 told which image is lost
+ * @param message  out, points into bytes; after a failure what was read so far, which may show
+ *                 which image is missing
  * Errors: AIRY_ERR_FORMAT (no CBOR, cut, keys twice, missing or of another type, texts that are not
  *         UTF-8, bytes behind the end), AIRY_ERR_SHAPE (bytes that do not fit the shape),
  *         AIRY_ERR_UNSUPPORTED (strings of indefinite length, other compressions and typed arrays,
@@ -108,21 +108,21 @@ AIRY_API airy_status airy_stream_parse(airy_stream_message *message, const void 
                                        size_t size);
 
 /**
- * The same fields as a file has: geometry, saturation, has_mask for the channel ("": any). Of
- * incident_wavelength and incident_energy that differ by more than a thousandth the first is used,
- * with a warning.
+ * Get the metadata of a series as of a file: geometry, saturation, has_mask for the channel ("":
+ * any). Of incident_wavelength and incident_energy that differ by more than a thousandth the first
+ * is used, with a warning.
  */
 AIRY_API void airy_stream_meta(airy_stack_meta *meta, const airy_stream_start_message *start,
                                const char *channel);
 /**
- * A channel's pixel mask, or, where there is one only and the channel is "", that:
+ * Read a channel's pixel mask, or, where there is one only and the channel is "", that:
  * out[height * width], 1 = bad.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_SHAPE (not the image's), AIRY_ERR_DTYPE, AIRY_ERR_CORRUPT.
  */
 AIRY_API airy_status airy_stream_mask(uint8_t *mask, const airy_stream_start_message *start,
                                       const char *channel);
 /**
- * Pixels of a channel of an image; "": the only one.
+ * Find the pixels of a channel of an image; "": the only one.
  * Errors: AIRY_ERR_NOT_FOUND and, several and none named, AIRY_ERR_PARAM: lists those that are
  *         there.
  */
@@ -161,7 +161,9 @@ typedef struct airy_stream_receiver_params {
                                        public key that began it; NULL: they are not */
 } airy_stream_receiver_params;
 
-/** Errors: AIRY_ERR_PARAM, AIRY_ERR_IO (address, by name), AIRY_ERR_UNSUPPORTED. */
+/**
+ * Open the sockets. Errors: AIRY_ERR_PARAM, AIRY_ERR_IO (address, by name), AIRY_ERR_UNSUPPORTED.
+ */
 AIRY_API airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
                                                  const airy_stream_receiver_params *params);
 AIRY_API void airy_stream_receiver_destroy(airy_stream_receiver **receiver);
@@ -170,13 +172,13 @@ AIRY_API void airy_stream_receiver_destroy(airy_stream_receiver **receiver);
 typedef struct airy_stream_report {
     uint64_t id;
     char unique_id[AIRY_STREAM_TEXT_MAX];
-    uint64_t expected;    /**< number_of_images; 0: not said */
+    uint64_t expected;    /**< number_of_images; 0: not given */
     uint64_t received;    /**< images, each counted once; also those of a series that failed */
     uint64_t duplicates;  /**< came again */
-    uint64_t beyond;      /**< image_id >= number_of_images; where that is not said, one that is
+    uint64_t beyond;      /**< image_id >= number_of_images; where that is not given, one that is
                               4096 or more beyond the largest so far and stands alone */
     uint64_t broken;      /**< messages that do not parse */
-    uint64_t stray;       /**< messages of no series that is at work; left out, said once */
+    uint64_t stray;       /**< messages of no series that is at work; left out, reported once */
     uint64_t bytes;       /**< of the series' messages */
     bool ended;           /**< by its end message */
     double seconds;       /**< from the first image to the last message */
@@ -201,13 +203,13 @@ typedef struct airy_stream_handler {
     /** A series begins; set up what does not depend on the kind of pixels. */
     airy_status (*start)(void *user, const airy_stream_message *start);
     /**
-     * Its first image is here; `image` gets it as well. AIRY_ERR_CORRUPT: this image is not what the
-     * start message says; it is handed to `broken`, and the next one is the first.
+     * Its first image is here; `image` gets it as well. AIRY_ERR_CORRUPT: this image is not as the
+     * start message describes it; it is handed to `broken`, and the next one is the first.
      */
     airy_status (*first)(void *user, const airy_stream_message *image);
     /** One image, never one twice; valid during the call. It may wait: then the sender does. */
     airy_status (*image)(void *user, const airy_stream_message *image, uint64_t received_ns);
-    /** A message of this series and image that could not be read: the image is lost. */
+    /** A message of this series and image that could not be read: the image is missing. */
     void (*broken)(void *user, uint64_t image_id, const char *sentence);
     /**
      * Another image of this number came, with other pixels than the one that was taken, or NULL.
@@ -226,21 +228,21 @@ typedef struct airy_stream_handler {
                          images or without; 0: 300; infinity: never */
     double idle;    /**< s without a message, while no series is at work, after which serving ends;
                          it counts once anything has come. 0: never */
-    uint64_t max_images; /**< of a series whose start message does not say how many come: images
+    uint64_t max_images; /**< of a series whose start message does not give how many come: images
                               from this number on are beyond the end; 0: AIRY_STREAM_IMAGES_MAX.
                               `start` decides about a number that is announced */
 } airy_stream_handler;
 
 /**
- * Serve series one after another until a handler says stop. Messages come over several sockets, so
- * that an image may overtake its start message and the end message an image: they wait for each
+ * Serve series one after another until a handler asks to stop. Messages come over several sockets,
+ * so that an image may overtake its start message and the end message an image: they wait for each
  * other. A series is over with its end message and all its images, or `grace` after the end
- * message; when the next one begins; after `timeout`; or when stop is said. A message that cannot
- * be read, a series that fails: said, and the next series is served.
- * The next one begins with a start message of a series_id that is not smaller (detectors count up;
- * of any series_id when nothing came for `grace`). Other messages of another series are stray: they
- * end nothing.
- * Errors: AIRY_ERR_CANCELLED (stop was said), AIRY_ERR_NOT_FOUND (handler->idle is over),
+ * message; when the next one begins; after `timeout`; or when stop is asked for. A message that
+ * cannot be read and a series that fails are reported, and the next series is served. The next one
+ * begins with a start message of a series_id that is not smaller (detectors count up; of any
+ * series_id when nothing came for `grace`). Other messages of another series are stray: they end
+ * nothing.
+ * Errors: AIRY_ERR_CANCELLED (stop was asked for), AIRY_ERR_NOT_FOUND (handler->idle is over),
  *         AIRY_ERR_MEMORY, AIRY_ERR_IO (sockets).
  */
 AIRY_API airy_status airy_stream_serve(airy_stream_receiver *receiver,
@@ -296,20 +298,21 @@ AIRY_API airy_status airy_publisher_open(airy_publisher **publisher,
 AIRY_API airy_status airy_publisher_create(airy_publisher **publisher, const char *endpoint,
                                            size_t queue);
 AIRY_API void airy_publisher_destroy(airy_publisher **publisher);
-/** A series begins; values are copied. Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY, AIRY_ERR_IO. */
+/** Begin a series; values are copied. Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY, AIRY_ERR_IO. */
 AIRY_API airy_status airy_publisher_start(airy_publisher *publisher,
                                           const airy_publisher_series *series);
-/** Errors: AIRY_ERR_PARAM (no series was begun), AIRY_ERR_IO. */
+/** Publish a pattern. Errors: AIRY_ERR_PARAM (no series was begun), AIRY_ERR_IO. */
 AIRY_API airy_status airy_publisher_send(airy_publisher *publisher,
                                          const airy_publisher_pattern *pattern);
 /**
+ * End a series.
  * @param patterns  out, sent of this series; or NULL
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_IO.
  */
 AIRY_API airy_status airy_publisher_end(airy_publisher *publisher, uint64_t *patterns);
 /**
- * Instead of airy_publisher_end for a series that failed, also one for which airy_publisher_start
- * was not called: nobody is to wait for it.
+ * End a series that failed, instead of airy_publisher_end, also one for which airy_publisher_start
+ * was not called, so that no subscriber waits for it.
  *
  * @param unique_id  or NULL
  * @param message    why

@@ -1,5 +1,5 @@
 /**
- * Keys that encrypt a stream and say who may take part in it: ZeroMQ's CURVE (RFC 25 and 26).
+ * Keys that encrypt a stream and define who may take part in it: ZeroMQ's CURVE (RFC 25 and 26).
  *
  * Each side has a pair of keys. Its secret key stays where it was made; its public key is given to the
  * other side. Keys are texts of 40 characters (Z85, RFC 32). The side that binds its address lists
@@ -43,7 +43,9 @@ typedef struct airy_stream_keys {
  */
 AIRY_API airy_status airy_stream_keys_make(char public_key[AIRY_STREAM_KEY_BYTES],
                                            char secret_key[AIRY_STREAM_KEY_BYTES]);
-/** Errors: AIRY_ERR_PARAM (no key), AIRY_ERR_UNSUPPORTED. */
+/**
+ * Compute the public key of a secret key. Errors: AIRY_ERR_PARAM (no key), AIRY_ERR_UNSUPPORTED.
+ */
 AIRY_API airy_status airy_stream_key_public(char public_key[AIRY_STREAM_KEY_BYTES],
                                             const char *secret_key);
 

@@ -34,7 +34,7 @@ enum {
     AIRY_STREAM_UNIQUE_MAX = 127 /**< bytes of a series' unique id */
 };
 
-/** What a start message says; the zero value is the default. */
+/** What a start message contains; the zero value is the default. */
 typedef enum airy_stream_detail {
     AIRY_STREAM_DETAIL_ALL = 0, /**< what is known */
     AIRY_STREAM_DETAIL_BASIC,   /**< without the pixel mask */
@@ -55,8 +55,9 @@ typedef struct airy_stream_series {
     double frame_time;           /**< s between exposures; 0: not known */
     /**
      * NULL: not known. Distance and beam centre are sent where the detector faces the beam and has
-     * orientation 0 or 3, as detectors say them; all of it in a map "poni" of Airy's own: detector,
-     * orientation, pixel1, pixel2, dist, poni1, poni2, rot1, rot2, rot3, wavelength (m, rad).
+     * orientation 0 or 3, as detectors send them; all of it in a map "poni" of Airy's own:
+     * detector, orientation, pixel1, pixel2, dist, poni1, poni2, rot1, rot2, rot3, wavelength (m,
+     * rad).
      */
     const airy_geometry *geometry;
     const uint8_t *mask; /**< [height * width], not 0 = bad, sent as 32-bit words; NULL: none */
@@ -78,6 +79,7 @@ typedef struct airy_stream_exposure {
 typedef struct airy_stream_image airy_stream_image;
 
 /**
+ * Create an image message.
  * @param image  out
  * @param codec  NONE: plain little-endian elements; BSLZ4 (elem_size as the payload has it) or LZ4:
  *               payloads are encoded as the HDF5 filters do
@@ -89,11 +91,11 @@ typedef struct airy_stream_image airy_stream_image;
 AIRY_API airy_status airy_stream_image_create(airy_stream_image **image,
                                               const airy_stream_series *series,
                                               const airy_codec_params *codec, const size_t *sizes);
-/** Where a channel's bytes go; not to be written while airy_stream_image_busy. */
+/** Return where a channel's bytes go; they must not be written while airy_stream_image_busy. */
 AIRY_API void *airy_stream_image_data(airy_stream_image *image, size_t channel);
-/** It is on its way: ZeroMQ has its bytes. */
+/** Return whether it is on its way: ZeroMQ has its bytes. */
 AIRY_API bool airy_stream_image_busy(const airy_stream_image *image);
-/** At any time; sets *image to NULL. */
+/** Destroy it, at any time, and set *image to NULL. */
 AIRY_API void airy_stream_image_destroy(airy_stream_image **image);
 
 typedef struct airy_stream_sender_params {
@@ -107,12 +109,13 @@ typedef struct airy_stream_sender_params {
 typedef struct airy_stream_sender airy_stream_sender;
 
 /**
+ * Open a socket.
  * Errors: AIRY_ERR_PARAM (no such URL), AIRY_ERR_IO (port in use, no such interface),
  *         AIRY_ERR_UNSUPPORTED (a build without ZeroMQ), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_stream_sender_create(airy_stream_sender **sender,
                                                const airy_stream_sender_params *params);
-/** Where it is bound, with the port that was chosen; with connect the URL itself. */
+/** Return the URL where it is bound, with the port that was chosen; with connect the URL itself. */
 AIRY_API const char *airy_stream_sender_url(const airy_stream_sender *sender);
 
 /**
@@ -127,7 +130,7 @@ AIRY_API airy_status airy_stream_send_end(airy_stream_sender *sender,
                                           const airy_stream_series *series, uint64_t timeout_ns,
                                           bool *sent);
 /**
- * The same of an image, whose payload is not copied unless it is still on its way from an earlier
+ * Send an image, whose payload is not copied unless it is still on its way from an earlier
  * call: then a copy is sent.
  */
 AIRY_API airy_status airy_stream_send_image(airy_stream_sender *sender, airy_stream_image *image,
@@ -135,7 +138,7 @@ AIRY_API airy_status airy_stream_send_image(airy_stream_sender *sender, airy_str
                                             const airy_stream_exposure *exposure,
                                             uint64_t timeout_ns, bool *sent);
 /**
- * Images handed over that ZeroMQ still holds; at 0 the system has all of them.
+ * Return the number of images handed over that ZeroMQ still holds; at 0 the system has all of them.
  * @param left_ns  out, CLOCK_MONOTONIC when one of them left last, 0: none has; may be NULL
  * Thread-safety: any thread.
  */

@@ -28,7 +28,7 @@ typedef struct airy_column {
     int64_t null;
 } airy_column;
 
-/** Something said about the whole table: a keyword of FITS, a PARAM of a VOTable. */
+/** A property of the whole table: a keyword of FITS, a PARAM of a VOTable. */
 typedef struct airy_note {
     const char *key;     /**< 1 to 8 of A-Z, 0-9, '-' and '_'; none that FITS has for a table's
                               structure (NAXIS, TFORM1, END, ...) */
@@ -69,7 +69,7 @@ typedef struct airy_table {
  * Source: FITS Standard 4.0 (IAU FITS Working Group, 2018), section 7.3; VOTable 1.4 (IVOA, 2019).
  */
 AIRY_API airy_status airy_table_write(const airy_table *table, const char *path, bool force);
-/** Whether the name is that of a format that airy_table_write knows. Any thread. */
+/** Return whether the name is that of a format that airy_table_write knows. Any thread. */
 AIRY_API bool airy_table_has_format(const char *path);
 
 /** An ellipse in pixels, from 0 at the centre of the first one. */

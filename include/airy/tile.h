@@ -2,7 +2,7 @@
  * Operations on images in host memory that need not fit on the device: tile by tile.
  *
  * A tile's result is made from its part of the image and what overlaps it, so that it is the result
- * of the whole image, bit for bit unless the operation says otherwise. Two tiles are on their way
+ * of the whole image, bit for bit unless the operation states otherwise. Two tiles are on their way
  * at a time: one computes while the other is copied; one on the CPU, which computes in its own
  * memory, and if it is the only one, in that of the images themselves.
  */
@@ -38,7 +38,7 @@ typedef struct airy_tile_params {
     uint64_t memory;       /**< bytes on the device; 0: what its limit and others leave */
 } airy_tile_params;
 
-/** The operation: dst from src, queued on `queue`; dst is longer than src by `grow`. */
+/** Run the operation: dst from src, queued on `queue`; dst is longer than src by `grow`. */
 typedef airy_status (*airy_tile_fn)(void *user, airy_queue *queue, airy_array *dst,
                                     const airy_array *src);
 
@@ -50,7 +50,7 @@ typedef airy_status (*airy_tile_fn)(void *user, airy_queue *queue, airy_array *d
  * @param src   its header is not copied
  * @param plan  out, or NULL
  * Errors: AIRY_ERR_MEMORY where not even one element with its surroundings has room (the sentence
- *         says what it needs), AIRY_ERR_PARAM, AIRY_ERR_SHAPE, and those of fn.
+ *         gives what it needs), AIRY_ERR_PARAM, AIRY_ERR_SHAPE, and those of fn.
  */
 AIRY_API airy_status airy_tile_run(airy_queue *queue, airy_image *dst, const airy_image *src,
                                    const airy_tile_params *params, airy_tile_fn fn, void *user,
@@ -62,25 +62,25 @@ typedef struct airy_tile_target {
     uint64_t memory;  /**< as of airy_tile_params */
 } airy_tile_target;
 
-/** airy_convolve of an image in host memory. A method FFT keeps its accuracy, not its bits. */
+/** Run airy_convolve on an image in host memory. A method FFT keeps its accuracy, not its bits. */
 AIRY_API airy_status airy_tile_convolve(airy_queue *queue, airy_image *dst, const airy_image *src,
                                         const airy_tile_target *target, const double *kernel,
                                         int kernel_ndim, const size_t *kernel_shape,
                                         const airy_convolve_params *params,
                                         airy_convolve_info *info, airy_tile_plan *plan);
-/** airy_gaussian_blur of an image in host memory. */
+/** Run airy_gaussian_blur on an image in host memory. */
 AIRY_API airy_status airy_tile_blur(airy_queue *queue, airy_image *dst, const airy_image *src,
                                     const airy_tile_target *target, const airy_blur_params *params,
                                     airy_tile_plan *plan);
-/** airy_stencil_run of an image in host memory. */
+/** Run airy_stencil_run on an image in host memory. */
 AIRY_API airy_status airy_tile_stencil(airy_queue *queue, airy_image *dst, const airy_image *src,
                                        const airy_tile_target *target,
                                        const airy_stencil_params *params, airy_tile_plan *plan);
-/** airy_rank_filter_run of an image in host memory; the result has the image's dtype. */
+/** Run airy_rank_filter_run on an image in host memory; the result has the image's dtype. */
 AIRY_API airy_status airy_tile_rank(airy_queue *queue, airy_image *dst, const airy_image *src,
                                     uint64_t memory, const airy_rank_params *params,
                                     airy_tile_plan *plan);
-/** airy_hampel_run of an image in host memory; the result has the image's dtype. */
+/** Run airy_hampel_run on an image in host memory; the result has the image's dtype. */
 AIRY_API airy_status airy_tile_hampel(airy_queue *queue, airy_image *dst, const airy_image *src,
                                       uint64_t memory, const airy_hampel_params *params,
                                       airy_tile_plan *plan);

@@ -40,7 +40,7 @@ typedef struct airy_tunable {
                           and an underscore; "": the whole run */
     char unit[48];   /**< of the values: "blocks a work-group" */
     char what[96];   /**< one line */
-    uint32_t smallest, largest, standard, current; /**< standard: the default on this device */
+    uint32_t smallest, largest, standard, current; /**< standard: the default value here */
     uint32_t items; /**< work-group = items * current; 0: no work-group depends on it */
     airy_tuning_source source;
     /** Values worth a measurement, ascending, the default among them. */
@@ -52,7 +52,7 @@ typedef struct airy_tunable {
 } airy_tunable;
 
 /**
- * The sizes of a device that has a choice of them.
+ * List the sizes of a device that has a choice of them.
  * @param list   out; freed with airy_tuning_list_free
  * @param count  out
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
@@ -64,17 +64,17 @@ AIRY_API void airy_tuning_list_free(airy_tunable *list);
 /**
  * Use another value from the next call on. Not while another thread works with the device.
  * @param name    of the size, or of a kernel: then the size of its work-group
- * @param value   0: the default, whatever source says
- * @param source  what airy_tuning_list will say
+ * @param value   0: the default, whatever source is
+ * @param source  what airy_tuning_list will return
  * Errors: AIRY_ERR_NOT_FOUND for a name that the device does not have, AIRY_ERR_PARAM.
  */
 AIRY_API airy_status airy_tuning_set(airy_device *device, const char *name, uint32_t value,
                                      airy_tuning_source source);
 
 /**
- * Say that the measured value of a size was found with frames of so many pixels: it will hold for
- * frames of half to twice as many, as batches and readers that suit large frames do not suit small
- * ones. airy_tuning_set forgets it.
+ * Record that the measured value of a size was found with frames of so many pixels: it will hold
+ * for frames of half to twice as many, as batches and readers that suit large frames do not suit
+ * small ones. airy_tuning_set forgets it.
  * @param pixels  0: it holds for all
  * Errors: as airy_tuning_set.
  */
@@ -87,7 +87,7 @@ AIRY_API airy_status airy_tuning_set_frame(airy_device *device, const char *name
  */
 AIRY_API airy_status airy_tuning_save(const airy_device *device);
 
-/** The table's file, whether there is one or not; "" without a cache folder. */
+/** Return the table's file, whether there is one or not; "" without a cache folder. */
 AIRY_API void airy_tuning_path(const airy_device *device, char *path, size_t size);
 
 #ifdef __cplusplus

@@ -136,8 +136,8 @@ airy_status airy_fingerprint_compare(struct airy_fingerprint_of before,
     static const char absent[] = "not recorded";
     struct line line, other;
     const char *at = now.text;
-    AIRY_FAIL_IF(!before.text[0], AIRY_ERR_FORMAT,
-                 "no fingerprint says which parameters %s was made with", before.owner);
+    AIRY_FAIL_IF(!before.text[0], AIRY_ERR_FORMAT, "no fingerprint records the parameters of %s",
+                 before.owner);
     while (take_line(&line, &at))
         if (counts(&line, rows))
             AIRY_TRY(compare_values(

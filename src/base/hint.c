@@ -42,7 +42,7 @@ static const char *const templates[AIRY_HINT_COUNT] = {
     [AIRY_HINT_DATA_FRAMES] = "put the whole file beside its master|"
                               "&{on-error=skip} goes on without such frames",
     [AIRY_HINT_FRAMES] = "{frames} chooses others|?choose others",
-    [AIRY_HINT_RAW] = "check the file|say by {raw} what its frames are",
+    [AIRY_HINT_RAW] = "check the file|describe its frames by {raw}",
     [AIRY_HINT_MASK] = "{mask-only=FILE} takes another mask instead|"
                        "?{convert()} writes the frames without it|?use another mask",
     [AIRY_HINT_WAVELENGTH] = "give {wavelength=L} or {energy=E}|?give the geometry a wavelength",

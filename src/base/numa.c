@@ -65,7 +65,7 @@ int airy_numa_of_pci(const char *root, const char *pci)
         return AIRY_NUMA_NONE;
     snprintf(path, sizeof(path), "bus/pci/devices/%.32s/numa_node", pci);
     if (!read_line(root, path, text, sizeof(text))) {
-        airy_log(AIRY_LOG_DEBUG, "numa: the system does not tell the node of PCI device %s", pci);
+        airy_log(AIRY_LOG_DEBUG, "numa: the system does not report the node of PCI device %s", pci);
         return AIRY_NUMA_NONE;
     }
     char *end;

@@ -17,9 +17,9 @@
 size_t airy_word_distance(const char *a, const char *b);
 
 /*
- * Return the closest of so many words to a mistyped one: it begins with all letters of that, three
- * at least, or at most (letters + 1) / 3, rounded down, differ; case is ignored. A number type is
- * no suggestion for another one. NULL where none is near.
+ * Return the closest match to a mistyped word, or NULL. A match begins with all letters of the word,
+ * three at least, or differs from it in at most (letters + 1) / 3, rounded down; case is ignored. A
+ * number type is no suggestion for another one.
  */
 const char *airy_suggest_word(const char *word, const char *const *words, size_t count);
 

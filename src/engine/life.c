@@ -161,7 +161,7 @@ airy_status airy_run_execute(struct airy_run *run)
     /* What failed and was not told by joining was given up. */
     run->out->stopped = run->stopped && (run->failed || run->out->frames < run->row_count ||
                                          (claimed && !run->exhausted));
-    AIRY_FAIL_IF(run->out->stopped, AIRY_ERR_CANCELLED, "stopped after %zu of %zu frames",
+    AIRY_FAIL_IF(run->out->stopped, AIRY_ERR_CANCELLED, "cancelled after %zu of %zu frames",
                  run->resumed + run->out->frames, run->resumed + run->row_count);
     return AIRY_OK;
 }

@@ -383,7 +383,7 @@ static airy_status do_work(struct airy_run *run)
     if (run->failed || run->bad_batch != SIZE_MAX)
         return airy_error_restore(&run->error);
     AIRY_FAIL_IF(run->out->frames < fill->rows, AIRY_ERR_CANCELLED,
-                 "stopped after %zu of %zu frames", run->out->frames, fill->rows);
+                 "cancelled after %zu of %zu frames", run->out->frames, fill->rows);
     return AIRY_OK;
 }
 

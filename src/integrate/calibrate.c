@@ -207,7 +207,7 @@ static airy_status too_few(const struct work *w)
                  w->params->calibrant->name);
     AIRY_FAIL_IF(
         apart == 0 && w->rounds == 0, AIRY_ERR_PARAM,
-        "the rings of %.63s cannot be told apart: the largest distance between two is %.3g "
+        "the rings of %.63s cannot be distinguished: the largest distance between two is %.3g "
         "pixels, expected %.2g or more",
         w->params->calibrant->name, gap, NEAREST / 0.45);
     return airy_hinted(
@@ -227,7 +227,7 @@ static airy_status indistinct(const struct work *w)
     return airy_hinted(
         AIRY_HINT_STATED,
         airy_fail(AIRY_ERR_NOT_FOUND,
-                  "%zu points do not tell %s apart; hold some of them, the tilts first",
+                  "%zu points do not distinguish %s; hold some of them, the tilts first",
                   w->points.count, list));
 }
 

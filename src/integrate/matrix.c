@@ -337,7 +337,7 @@ static airy_status check_azimuth(const airy_geometry *geometry,
                     "unit", airy_unit_name(params->unit));
     AIRY_FAIL_ON_IF(
         params->azimuth_bins > 0 && params->unit == second, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-        "%s '%s' is that of the radial axis, too: expected another", "azimuth_unit", name);
+        "%s '%s' is also the unit of the radial axis: expected another", "azimuth_unit", name);
     AIRY_FAIL_HINT_IF(airy_unit_needs_wavelength(second) && geometry->wavelength == 0,
                       AIRY_ERR_PARAM, AIRY_HINT_WAVELENGTH, AIRY_SUBJECT_PARAMETER,
                       "%s '%s' needs a wavelength, the geometry has none", "azimuth_unit", name);

@@ -130,7 +130,7 @@ static airy_status check_axes(const airy_integrator_params *p)
                     AIRY_SUBJECT_PARAMETER, "%s %s: expected a radial unit in two dimensions",
                     "unit", airy_unit_name(p->unit));
     AIRY_FAIL_ON_IF(p->azimuth_bins && second == p->unit, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s %s is the unit of the first axis, too: give another", "azimuthal",
+                    "%s %s is also the unit of the first axis: give another", "azimuthal",
                     airy_unit_name(second));
     AIRY_FAIL_ON_IF(p->chi_zero && airy_unit_turn(second) == 0, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER,

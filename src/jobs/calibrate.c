@@ -49,20 +49,22 @@ static const struct airy_job_row rows[] = {
         .unit = "percent", .argument = "P", .fallback = "10",
         .help = "sets how far the guess of the distance may be off"),
     ROW(no_search, .name = "no-search", .type = AIRY_PARAMETER_FLAG,
-        .help = "takes the guess as good to a few pixels"),
+        .help = "does not search, because the guess is good to a few pixels"),
     ROW(fix, .name = "fix", .type = AIRY_PARAMETER_TEXT, .list = true, .argument = "NAME,...",
         .fallback = "rot3,wavelength", .computed = true,
-        .help = "holds these as well: dist, poni1, poni2, rot1, rot2", .section = "Refinement"),
+        .help = "keeps these values of the guess fixed: dist, poni1, poni2, rot1, rot2",
+        .section = "Refinement"),
     ROW(free, .name = "free", .type = AIRY_PARAMETER_TEXT, .list = true, .argument = "wavelength",
-        .help = "refines the wavelength as well"),
+        .help = "also refines the wavelength"),
     ROW(rings, .name = "rings", .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = AIRY_CALIBRANT_RINGS,
         .fallback = "all that stand apart", .computed = true,
         .help = "uses the innermost N rings of the calibrant"),
     ROW(sectors, .name = "sectors", .type = AIRY_PARAMETER_WHOLE, .lo = 8, .hi = 3600,
-        .fallback = "180", .help = "looks for so many points along a whole ring, at most"),
+        .fallback = "180", .help = "sets the largest number of points along a whole ring"),
     ROW(max_residual, .name = "max-residual", .type = AIRY_PARAMETER_REAL, .lo = 1e-3, .hi = 1000,
         .unit = "pixels", .argument = "PX", .fallback = "1",
-        .help = "fails where the points lie farther (rms) off their rings"),
+        .help =
+            "fails where the root mean square distance of the points from their rings is larger"),
     ROW(frame, .name = "frame", .type = AIRY_PARAMETER_WHOLE, .hi = 1e12, .fallback = "0",
         .help = "takes this frame of a stack", .section = "Image"),
     ROW(mask, .name = "mask", .type = AIRY_PARAMETER_PATH, .array = true, .role = AIRY_ROLE_READ,
@@ -70,7 +72,7 @@ static const struct airy_job_row rows[] = {
             "leaves out the pixels where this image is not 0, beside those that the detector and "
             "the file mask"),
     ROW(saturation, .name = "saturation", .type = AIRY_PARAMETER_REAL, .argument = "V",
-        .fallback = "what the file says, or none", .computed = true,
+        .fallback = "the file's, or none", .computed = true,
         .help = "leaves out pixels of this value and more"),
     ROW(output, .name = "output", .type = AIRY_PARAMETER_PATH, .letter = 'o',
         .role = AIRY_ROLE_WRITTEN, .affects = AIRY_AFFECTS_WHERE, .argument = "OUT.poni",
@@ -98,7 +100,7 @@ static const airy_job_result results[] = {
     {"points", AIRY_JOB_NUMBER, NULL, "points that were found"},
     {"used", AIRY_JOB_NUMBER, NULL, "points of the last fit"},
     {"rounds", AIRY_JOB_NUMBER, NULL, "rounds of the fit"},
-    {"doubts", AIRY_JOB_JSON, NULL, "what the image tells poorly"},
+    {"doubts", AIRY_JOB_JSON, NULL, "warnings: what the image determines poorly"},
     {"rings", AIRY_JOB_JSON, NULL, "each ring that was looked for"},
     {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
@@ -349,7 +351,7 @@ static void report_wavelength(const struct calibration *k, const airy_geometry_p
         snprintf(from, sizeof(from), "%s=%.400s", k->v->guess ? "guess" : "poni",
                  k->v->guess ? k->v->guess : k->v->geometry.poni);
     airy_job_message(k->job, AIRY_LOG_WARN,
-                     "%s gives a wavelength of %.6g m, the file says %.6g m; %.6g m is used", from,
+                     "%s gives a wavelength of %.6g m, the file gives %.6g m; %.6g m is used", from,
                      used, stated, used);
 }
 
@@ -448,7 +450,7 @@ static const struct {
      "the rings hardly show the tilts (above 0.5 degree of error); fix=rot1,rot2 holds them",
      "tilt"},
     {AIRY_CALIBRATE_SCALE,
-     "distance and wavelength cannot be told apart at these angles; hold one of them", "scale"},
+     "distance and wavelength cannot be distinguished at these angles; hold one of them", "scale"},
     {AIRY_CALIBRATE_ARC, "the points lie on less than a third of the turn about the beam", "arc"},
     {AIRY_CALIBRATE_DISTANCE, "the distance is uncertain by more than 1 percent", "distance"},
     {AIRY_CALIBRATE_OTHERS,

@@ -27,9 +27,10 @@ static const struct airy_job_row rows[] = {
         .help = "sets the distances of the bounds from the center, below and above, in spreads",
         .section = "Clip"),
     ROW(center, .name = "center", .type = AIRY_PARAMETER_WORD, .words = centers,
-        .fallback = "median", .help = "takes this of what is left as the center"),
+        .fallback = "median", .help = "sets the center: this measure of the values that are left"),
     ROW(spread, .name = "spread", .type = AIRY_PARAMETER_WORD, .words = spreads, .fallback = "std",
-        .help = "takes this of what is left as the spread; mad: 1.482602218505602 times the median "
+        .help = "sets the spread: this measure of the values that are left; mad: 1.482602218505602 "
+                "times the median "
                 "distance from the median, which is the standard deviation of normal values"),
     ROW(iterations, .name = "iterations", .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = 1e9,
         .fallback = "until nothing is removed", .computed = true,

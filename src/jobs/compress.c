@@ -97,7 +97,7 @@ static void warn_left_out(const struct copy *c)
     }
     if (left)
         airy_job_message(c->job, AIRY_LOG_WARN,
-                         "only the frames, geometry and pixel mask are carried over; %zu other "
+                         "only the frames, geometry and pixel mask are copied; %zu other "
                          "array%s %s (%s%s)",
                          left, left > 1 ? "s" : "", left > 1 ? "are not" : "is not", first,
                          left > 1 ? ", ..." : "");
@@ -167,8 +167,8 @@ static airy_status check(airy_job *job)
 }
 
 #define CARRIED                                                                                    \
-    "Pixels are kept exactly, frame by frame, with the geometry and the pixel mask that the file " \
-    "says; other datasets are not carried over. A frame that on-error skip leaves out is never "   \
+    "Pixels are kept exactly, frame by frame, with the geometry and the pixel mask of the "        \
+    "file; other datasets are not copied. A frame that on-error skip leaves out is never "         \
     "written."
 
 extern const struct airy_job_kind airy_job_compress, airy_job_decompress;

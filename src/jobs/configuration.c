@@ -170,8 +170,8 @@ bool airy_job_may_be_complete(const char *output, bool resume, bool force)
 airy_status airy_job_partial_path(char partial[AIRY_PARTIAL_PATH], const char *output)
 {
     const int n = snprintf(partial, AIRY_PARTIAL_PATH, "%s.partial", output);
-    AIRY_FAIL_IF(n >= AIRY_PARTIAL_PATH, AIRY_ERR_PARAM,
-                 "the output's name is longer than %d bytes", AIRY_PARTIAL_PATH - 1);
+    AIRY_FAIL_ON_IF(n >= AIRY_PARTIAL_PATH, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s: the name is longer than %d bytes", "output", AIRY_PARTIAL_PATH - 1);
     return AIRY_OK;
 }
 
@@ -199,11 +199,11 @@ airy_status airy_job_stopped(const char *output, size_t done, size_t total, bool
 {
     char of[32] = "";
     AIRY_FAIL_IF(!output || (done == 0 && !is_resumed), AIRY_ERR_CANCELLED,
-                 "stopped before the first frame");
+                 "cancelled before the first frame");
     if (total)
         snprintf(of, sizeof(of), " of %zu", total);
     return airy_hinted(AIRY_HINT_INTERRUPTED,
                        airy_fail(AIRY_ERR_CANCELLED,
-                                 "stopped after %zu%s frames, which are in %s.partial", done, of,
+                                 "cancelled after %zu%s frames, which are in %s.partial", done, of,
                                  output));
 }

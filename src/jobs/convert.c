@@ -285,7 +285,7 @@ static airy_status load(struct conversion *c)
                         image->ndim > 2 && image->shape[0] > 1));
     const size_t frames = count_of(image->shape, image->ndim > 2 ? image->ndim - 2 : 0);
     AIRY_FAIL_IF(!airy_job_step(c->job, frames, frames), AIRY_ERR_CANCELLED,
-                 "%s: stopped after reading", c->v->output ? c->v->output : c->name);
+                 "%s: cancelled after reading", c->v->output ? c->v->output : c->name);
     return AIRY_OK;
 }
 
@@ -456,7 +456,7 @@ const struct airy_job_kind airy_job_convert = {
         "dimensions, or a kernel of SExtractor (.conv), in either byte order. Element type, shape "
         "and values are kept, but booleans of NPY become uint8 (0 and 1). What the format of the "
         "output cannot hold is an error. NPY and HDF5 hold complex numbers; complex-as-pairs "
-        "writes them to other formats, too. Values of FITS are physical (BSCALE, BZERO, BLANK). "
+        "also writes them to other formats. Values of FITS are physical (BSCALE, BZERO, BLANK). "
         "The header goes along from FITS to FITS, also with chosen frames: their axis keeps its "
         "coordinates, and a single one has an axis of length 1. The whole image is in memory: one "
         "that is larger than memory-limit is refused. Chosen frames are those of a stack, or "

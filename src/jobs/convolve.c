@@ -45,7 +45,7 @@ static const struct airy_job_row convolve_rows[] = {
             "computes in this way; separable: the kernel is a sum of up to 4 products of lines; "
             "fft: transforms of tiles"),
     ROW(correlate, .name = "correlate", .type = AIRY_PARAMETER_FLAG,
-        .help = "does not turn the kernel round"),
+        .help = "correlates instead: the kernel is not flipped"),
     AIRY_NORMALIZE_ROW(struct values, normalize),
     {{0}, 0, NULL}};
 

@@ -241,9 +241,16 @@ static bool hook_takes(const airy_job *job, airy_job_event_kind kind)
     return job->hooks.event && (!wanted || (wanted & 1u << kind));
 }
 
+/* Of a run that was started without the hook the mask says what airy_job_next gives. */
+static bool queue_takes(const airy_job *job, airy_job_event_kind kind)
+{
+    const unsigned wanted = job->hooks.events;
+    return job->hooks.event || !wanted || (wanted & 1u << kind);
+}
+
 bool airy_job_takes(const airy_job *job, airy_job_event_kind kind)
 {
-    return job->events || hook_takes(job, kind);
+    return job->events ? queue_takes(job, kind) : hook_takes(job, kind);
 }
 
 void airy_job_set_lossy(airy_job *job, bool is_lossy)
@@ -255,7 +262,7 @@ bool airy_job_emit(airy_job *job, const airy_job_event *event)
 {
     if (!job->events)
         return !hook_takes(job, event->kind) || job->hooks.event(job->hooks.user, event);
-    if (put(job, new_item(event)) != AIRY_OK)
+    if (queue_takes(job, event->kind) && put(job, new_item(event)) != AIRY_OK)
         airy_job_cancel(job); /* airy_job_finish returns the failure */
     return !atomic_load(&job->cancelled);
 }

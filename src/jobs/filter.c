@@ -87,7 +87,8 @@ static const struct airy_job_row rows[] = {
         .only_with = {"filter", of_rank}),
     ROW(kappa, .name = "kappa", .type = AIRY_PARAMETER_REAL, .lo = 1e-6, .hi = 1e6, .argument = "K",
         .fallback = "3",
-        .help = "lets elements be off the median by so many robust standard deviations",
+        .help = "replaces elements that are farther from the median than so many robust standard "
+                "deviations",
         .only_with = {"filter", of_hampel}),
     ROW(axis, .name = "axis", .type = AIRY_PARAMETER_WHOLE, .hi = 2, .fallback = "the last, x",
         .computed = true, .help = "takes the derivative along this axis, 0 the slowest",

@@ -12,10 +12,10 @@ struct airy_border_value {
 };
 extern const struct airy_job_record airy_border_record;
 #define AIRY_BORDER_ROW(values, member, usual)                                                     \
-    AIRY_JOB_RECORD_ROW(                                                                           \
-        values, member, &airy_border_record, .name = "border", .type = AIRY_PARAMETER_RECORD,      \
-        .argument = "zero|value=V|nearest|reflect|mirror|wrap", .fallback = (usual),               \
-        .help = "takes this for what lies outside of the image")
+    AIRY_JOB_RECORD_ROW(values, member, &airy_border_record, .name = "border",                     \
+                        .type = AIRY_PARAMETER_RECORD,                                             \
+                        .argument = "zero|value=V|nearest|reflect|mirror|wrap",                    \
+                        .fallback = (usual), .help = "selects the values outside of the image")
 #define AIRY_NORMALIZE_ROW(values, member)                                                         \
     AIRY_JOB_ROW(values, member, .name = "normalize", .type = AIRY_PARAMETER_FLAG,                 \
                  .help = "leaves out bad pixels and what is not finite: the result is the sum "    \

@@ -10,48 +10,9 @@
 #include "io/stack/source.h"
 #include "jobs/configuration.h"
 
-static bool parse_size(uint64_t *size, const char *text, size_t length, uint64_t least)
-{
-    char digits[24];
-    if (length == 0 || length >= sizeof(digits) || strspn(text, "0123456789") < length)
-        return false;
-    memcpy(digits, text, length);
-    digits[length] = 0;
-    *size = strtoull(digits, NULL, 10);
-    return *size >= least && *size < UINT64_MAX;
-}
-
 static const char *parse_raw(void *field, const char *text)
 {
-    static const char wrong[] = "expected WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big], such as "
-                                "2070x2167,uint32,512";
-    const char *parts[5] = {text};
-    size_t lengths[5], count = 1;
-    uint64_t width, height, offset = 0;
-    char name[32];
-    for (const char *at = text; count < 5 && (at = strchr(at, ',')); count++)
-        parts[count] = ++at;
-    for (size_t i = 0; i < count; i++)
-        lengths[i] = strcspn(parts[i], ",");
-    const char *x = memchr(text, 'x', lengths[0]);
-    if (count < 2 || count > 4 || !x || lengths[1] >= sizeof(name) ||
-        !parse_size(&width, text, (size_t)(x - text), 1) ||
-        !parse_size(&height, x + 1, lengths[0] - (size_t)(x + 1 - text), 1))
-        return wrong;
-    airy_raw_frames raw = {.height = (size_t)height, .width = (size_t)width};
-    snprintf(name, sizeof(name), "%.*s", (int)lengths[1], parts[1]);
-    if (airy_dtype_parse(&raw.dtype, name) != AIRY_OK)
-        return airy_last_error();
-    const char *order = parts[count - 1];
-    if (count > 2 && (strcmp(order, "big") == 0 || strcmp(order, "little") == 0)) {
-        raw.big_endian = order[0] == 'b';
-        count--;
-    }
-    if (count > 3 || (count == 3 && !parse_size(&offset, parts[2], lengths[2], 0)))
-        return wrong;
-    raw.offset = offset;
-    *(airy_raw_frames *)field = raw;
-    return NULL;
+    return airy_raw_frames_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 
 static void print_raw(char *text, size_t size, const void *field)
@@ -433,23 +394,4 @@ airy_status airy_job_keep_stack(const airy_stack *stack, const char *output)
     AIRY_TRY(airy_job_partial_path(partial, output));
     AIRY_TRY(airy_stack_keep(stack, output));
     return airy_stack_keep(stack, partial);
-}
-
-airy_status airy_job_keep_inputs(const airy_job *job, const char *output)
-{
-    for (size_t i = 0; i < job->row_count; i++) {
-        const airy_parameter *p = &job->rows[i]->p;
-        const struct airy_job_list *list = job->fields[i];
-        char *path = NULL;
-        if (p->type != AIRY_PARAMETER_PATH || p->role == AIRY_ROLE_WRITTEN)
-            continue;
-        for (size_t k = 0; p->list && k < list->count; k++)
-            AIRY_TRY(airy_file_keep(list->items[k], output));
-        if (!p->list)
-            AIRY_TRY(airy_job_get(job, p->name, &path));
-        const airy_status status = path ? airy_file_keep(path, output) : AIRY_OK;
-        free(path);
-        AIRY_TRY(status);
-    }
-    return AIRY_OK;
 }

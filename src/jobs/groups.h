@@ -121,8 +121,6 @@ void airy_job_warn_header(const airy_job *job, const char *output, const char *i
 airy_status airy_job_load_image(airy_image *image, const struct airy_job_source *source);
 void airy_job_unload_image(airy_image *image, const struct airy_job_source *source);
 
-/* An output must be none of the files that parameters name as inputs. */
-airy_status airy_job_keep_inputs(const airy_job *job, const char *output);
 /* An output must be none of the files that frames are read from. */
 airy_status airy_job_keep_stack(const airy_stack *stack, const char *output);
 

@@ -75,11 +75,18 @@ static airy_status run_state(airy_job *job)
     return airy_files_let_go(&held, job->kind->run(job, job->state));
 }
 
+bool airy_job_has_ranks(const airy_job *job)
+{
+    return job->hooks.ranks && job->hooks.ranks->size > 1;
+}
+
 /* The run, after which all is closed; the record of a failure outlives that. */
 static airy_status run_kind(airy_job *job)
 {
     airy_error error = {.status = AIRY_OK};
-    airy_status status = open_kind(job);
+    airy_status status = airy_job_has_ranks(job) ? AIRY_OK : airy_job_keep_outputs(job);
+    if (status == AIRY_OK)
+        status = open_kind(job);
     if (status == AIRY_OK && !job->state)
         status = airy_memory_calloc(&job->state, 1, job->kind->state_size, "a job");
     if (status == AIRY_OK)
@@ -104,11 +111,6 @@ static void drop_failed(const airy_job *job, airy_status status)
 {
     if (status == AIRY_ERR_DEVICE && job->device)
         airy_context_drop_device(job->context, job->device);
-}
-
-bool airy_job_has_ranks(const airy_job *job)
-{
-    return job->hooks.ranks && job->hooks.ranks->size > 1;
 }
 
 airy_status airy_job_run_once(airy_job *job)

@@ -264,6 +264,13 @@ void airy_job_work_ends(airy_job *job);
 /* The sentence about the result. */
 void airy_job_sum_up(airy_job *job, const char *format, ...) AIRY_PRINTF(2, 3);
 
+/* ---- inputs are kept (keep.c) ---- */
+
+/* An output must be none of the files that parameters name as inputs. */
+airy_status airy_job_keep_inputs(const airy_job *job, const char *output);
+/* No output that a parameter names is such a file. */
+airy_status airy_job_keep_outputs(const airy_job *job);
+
 /* ---- context (context.c) ---- */
 
 /* The device of these parameters, opened when it is first asked for. It is the context's. */

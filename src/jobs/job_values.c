@@ -156,9 +156,10 @@ static airy_status set_value(airy_job *job, const char *name, json_t *json)
 {
     size_t row = 0;
     char *text = NULL;
-    airy_status status =
-        json ? row_of(job, name, &row)
-             : airy_fail(AIRY_ERR_PARAM, "%.64s: not a finite number", name ? name : "a parameter");
+    airy_status status = row_of(job, name, &row);
+    if (status == AIRY_OK && !json)
+        status = airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s: not a finite number",
+                              job->rows[row]->p.name);
     if (status == AIRY_OK)
         status = airy_value_from_json(job->rows[row], json, &text);
     if (status == AIRY_OK)

@@ -129,7 +129,7 @@ const struct airy_job_row airy_pattern_rows[] = {
     ROW(azimuth_range, .name = "azimuth-range", .type = AIRY_PARAMETER_TUPLE, .least = 2, .most = 2,
         .fallback = "all", .computed = true,
         .help =
-            "limits chi in degrees (also of chi_rad), where B <= A wraps around; where azimuthal "
+            "limits chi in degrees (also of chi_rad), where B <= A wraps around; where {azimuthal} "
             "is no angle about the beam, in its unit"),
     ROW(chi_zero, .name = "chi-zero", .type = AIRY_PARAMETER_FLAG,
         .help = "lets chi run from 0 to 360 degrees, not from -180 to 180"),

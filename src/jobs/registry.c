@@ -53,12 +53,33 @@ static const struct airy_job_kind *find_kind(const char *name)
     return NULL;
 }
 
+static airy_status check_ranks(const airy_job_ranks *ranks)
+{
+    if (!ranks || ranks->size <= 1)
+        return AIRY_OK;
+    AIRY_FAIL_IF(ranks->rank < 0 || ranks->rank >= ranks->size, AIRY_ERR_PARAM,
+                 "airy_job_create: rank %d of %d, expected 0 to %d", ranks->rank, ranks->size,
+                 ranks->size - 1);
+    AIRY_FAIL_IF(ranks->local_rank < 0 || ranks->local_rank >= ranks->local_size, AIRY_ERR_PARAM,
+                 "airy_job_create: local rank %d of %d on this machine, numbered from 0",
+                 ranks->local_rank, ranks->local_size);
+    AIRY_FAIL_IF(!ranks->add || !ranks->gather, AIRY_ERR_PARAM,
+                 "airy_job_create: add or gather of the ranks is NULL");
+    AIRY_FAIL_IF(ranks->counters < AIRY_JOB_RANKS_COUNTERS, AIRY_ERR_PARAM,
+                 "airy_job_create: ranks with %zu counters, expected at least %d", ranks->counters,
+                 AIRY_JOB_RANKS_COUNTERS);
+    return AIRY_OK;
+}
+
 airy_status airy_job_create(airy_job **job, const char *name, airy_context *context,
                             const airy_job_hooks *hooks)
 {
     AIRY_FAIL_IF(!job || !name, AIRY_ERR_PARAM, "airy_job_create: job or name is NULL");
     const struct airy_job_kind *kind = find_kind(name);
-    return kind ? airy_job_make(job, kind, context, hooks) : AIRY_ERR_NOT_FOUND;
+    if (!kind)
+        return AIRY_ERR_NOT_FOUND;
+    AIRY_TRY(check_ranks(hooks ? hooks->ranks : NULL));
+    return airy_job_make(job, kind, context, hooks);
 }
 
 size_t airy_job_count(void)

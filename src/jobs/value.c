@@ -514,6 +514,12 @@ static bool is_number(airy_parameter_type type)
            type == AIRY_PARAMETER_SEED || type == AIRY_PARAMETER_BYTES;
 }
 
+/* "frames": 5 and "bins": 500 are what a person writes who means one number. */
+static bool may_be_whole(airy_parameter_type type)
+{
+    return type == AIRY_PARAMETER_RANGE || type == AIRY_PARAMETER_RECORD;
+}
+
 /* SEED and BYTES go beyond what JSON's integers hold, and JSON has no NaN. */
 static bool may_be_text(const airy_parameter *p)
 {
@@ -567,7 +573,8 @@ airy_status airy_value_from_json(const struct airy_job_row *row, const json_t *j
         from = json_is_true(json) ? "on" : json_is_false(json) ? "off" : NULL;
     else if (type == AIRY_PARAMETER_TUPLE)
         from = json_is_array(json) && add_numbers(room, json) ? room : NULL;
-    else if (is_number(type) && json_is_number(json))
+    else if ((is_number(type) && json_is_number(json)) ||
+             (may_be_whole(type) && json_is_integer(json)))
         from = add_number(room, &n, json) ? room : NULL;
     else if (may_be_text(&row->p) && json_is_string(json) &&
              strlen(json_string_value(json)) == json_string_length(json))

@@ -154,7 +154,7 @@ static airy_status check_result(airy_oct_params *p)
                     AIRY_ERR_DTYPE, AIRY_SUBJECT_PARAMETER,
                     "%s = %s, expected float32, uint8 or uint16", "to", airy_dtype_name(p->to));
     AIRY_FAIL_ON_IF(p->to != AIRY_DTYPE_F32 && !p->display, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s = %s without display, whose limits say what its numbers are", "to",
+                    "%s = %s without display, whose limits define its numbers", "to",
                     airy_dtype_name(p->to));
     AIRY_FAIL_IF(p->post_background && !p->display, AIRY_ERR_PARAM,
                  "post_background without display");

@@ -778,9 +778,9 @@ static airy_status check_params(const airy_oct_calibrate_params *p)
                     "%s = %zu, expected 1 or 2", "mirrors", p->mirrors);
     AIRY_FAIL_ON_IF((unsigned)p->fit >= AIRY_OCT_FIT_COUNT, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %d, expected 0 to %d", "fit", (int)p->fit, AIRY_OCT_FIT_COUNT - 1);
-    AIRY_FAIL_IF(
-        p->fit == AIRY_OCT_FIT_BOTH && p->mirrors == 1, AIRY_ERR_PARAM,
-        "one mirror cannot tell the axis from dispersion; expected two, or fit one of them");
+    AIRY_FAIL_IF(p->fit == AIRY_OCT_FIT_BOTH && p->mirrors == 1, AIRY_ERR_PARAM,
+                 "one mirror cannot distinguish the axis from dispersion; expected two, or fit "
+                 "one of them");
     AIRY_FAIL_ON_IF(p->degree != 0 && (p->degree < AIRY_OCT_CALIBRATE_MIN_DEGREE ||
                                        p->degree > AIRY_OCT_CALIBRATE_MAX_DEGREE),
                     AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s = %d, expected 0 or %d to %d",

@@ -106,11 +106,11 @@ static void judge(const struct airy_cl_api *cl, cl_device_id id, char why[256])
     device_text(cl, id, CL_DEVICE_VERSION, sizeof(version), version);
     why[0] = 0;
     if (sscanf(version, "OpenCL %d.%d", &major, &minor) != 2)
-        snprintf(why, 256, "the driver does not tell its OpenCL version");
+        snprintf(why, 256, "the driver does not report its OpenCL version");
     else if (major < 1 || (major == 1 && minor < 2))
         snprintf(why, 256, "OpenCL %d.%d is older than 1.2", major, minor);
     else if (!device_number(cl, id, CL_DEVICE_AVAILABLE))
-        snprintf(why, 256, "the driver says that the device is not available");
+        snprintf(why, 256, "the driver reports that the device is not available");
     else if (!device_number(cl, id, CL_DEVICE_COMPILER_AVAILABLE))
         snprintf(why, 256, "the driver has no compiler for OpenCL C");
     else if (!device_number(cl, id, CL_DEVICE_ENDIAN_LITTLE))
@@ -179,7 +179,7 @@ static void describe(airy_device_info *info, const struct device_place *place, b
                           : !info->max_group ? "its largest work-group"
                                              : NULL;
     if (!info->why[0] && unknown) /* plans divide by these */
-        snprintf(info->why, sizeof(info->why), "the driver does not tell %s", unknown);
+        snprintf(info->why, sizeof(info->why), "the driver does not report %s", unknown);
     info->usable = info->why[0] == 0;
 }
 
@@ -300,7 +300,7 @@ static void CL_CALLBACK note_context(const char *text, const void *data, size_t 
     (void)data;
     (void)size;
     (void)user;
-    airy_log(AIRY_LOG_DEBUG, "opencl: the driver says: %s", text ? text : "");
+    airy_log(AIRY_LOG_DEBUG, "opencl: the driver reports: %s", text ? text : "");
 }
 
 static void fill_traits(struct airy_cl_device *impl, const struct device_place *place)

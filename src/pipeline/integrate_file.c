@@ -128,7 +128,8 @@ static airy_status make_column(struct columns *columns, const struct airy_run *r
         snprintf(name, sizeof(columns->names[0]), "%s%s", prefixes[i], v->name);
         taken = is_taken(columns, name);
     }
-    AIRY_FAIL_IF(taken, AIRY_ERR_PARAM, "carried values: several are called '%s'", v->name);
+    AIRY_FAIL_IF(taken, AIRY_ERR_PARAM, "per-frame metadata: several datasets are called '%s'",
+                 v->name);
     AIRY_TRY(airy_memory_calloc((void **)&values, groups, size, "values of frames"));
     for (size_t i = 0; i < groups; i++)
         fill_value(values, run, v, size, i);

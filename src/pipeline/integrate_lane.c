@@ -230,7 +230,7 @@ static airy_status check_regions(const airy_integrator *integrator, const airy_r
     AIRY_FAIL_IF(params->roi_count > AIRY_PATTERN_ROIS, AIRY_ERR_PARAM,
                  "%zu regions, expected at most %d", params->roi_count, (int)AIRY_PATTERN_ROIS);
     AIRY_FAIL_IF(params->carried_count > 4 * AIRY_FRAME_VALUES_MAX, AIRY_ERR_PARAM,
-                 "%zu carried values a frame, expected at most %d", params->carried_count,
+                 "%zu values of per-frame metadata, expected at most %d", params->carried_count,
                  4 * AIRY_FRAME_VALUES_MAX);
     AIRY_FAIL_IF((params->grid[0] == 0) != (params->grid[1] == 0), AIRY_ERR_PARAM,
                  "grid of %zu x %zu, expected at least 1 x 1", params->grid[0], params->grid[1]);

@@ -30,7 +30,7 @@ static airy_status integrate_alone(struct airy_run *run)
                  "airy_run_work",
                  run->params->parts);
     AIRY_FAIL_IF(run->params->claim, AIRY_ERR_PARAM,
-                 "airy_integrate_stack: rows are claimed in airy_run_work only");
+                 "airy_integrate_stack: a work queue (claim) is for airy_run_work only");
     /* What cannot be done for all rows fails before a file is made. */
     AIRY_TRY(airy_run_plan_make(&run->plan, run, NULL, run->total_rows, NULL));
     if (job->path)

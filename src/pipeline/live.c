@@ -110,7 +110,7 @@ static airy_status check_live(const airy_live_params *p, airy_integrator *const 
     AIRY_FAIL_IF(!p->frames && (p->run.monitor || p->run.grid[0] || p->run.grid[1] ||
                                 p->run.carried_count || p->run.nxazint),
                  AIRY_ERR_UNSUPPORTED,
-                 "monitor, grid, carried values and NXazint need the number of frames");
+                 "monitor, grid, per-frame metadata and NXazint need the number of frames");
     AIRY_FAIL_ON_IF(p->frames > MOST_ROWS, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s = %llu, expected at most %zu", "frames", (unsigned long long)p->frames,
                     MOST_ROWS);
@@ -546,7 +546,7 @@ static airy_status check_open(const airy_live *live, const struct wish *wish)
     const struct airy_run *run = &live->job.run;
     if (run->failed || run->bad_batch != SIZE_MAX)
         return airy_error_restore(&run->error);
-    AIRY_FAIL_IF(run->stopped, AIRY_ERR_CANCELLED, "the live run was stopped");
+    AIRY_FAIL_IF(run->stopped, AIRY_ERR_CANCELLED, "the live run was cancelled");
     AIRY_FAIL_IF(live->feed.closed || (live->ending && !wish->own), AIRY_ERR_CANCELLED,
                  "the live run is being finished");
     return AIRY_OK;
@@ -868,7 +868,7 @@ static airy_status finish_live(airy_live *live)
     const airy_status lost = fill ? lose_missing(live) : AIRY_OK;
     AIRY_TRY(end_feed(live)); /* a failed run says why by itself */
     AIRY_TRY(lost);
-    AIRY_FAIL_IF(live->job.run.stopped, AIRY_ERR_CANCELLED, "stopped after %zu frames",
+    AIRY_FAIL_IF(live->job.run.stopped, AIRY_ERR_CANCELLED, "cancelled after %zu frames",
                  live->job.run.resumed + live->job.run.out->frames);
     AIRY_FAIL_IF(live->spoils, AIRY_ERR_CORRUPT, "%zu rows are of two frames each", live->spoils);
     AIRY_TRY(check_whole(live));

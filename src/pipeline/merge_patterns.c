@@ -255,7 +255,7 @@ static airy_status take_rows(struct merging *m)
         for (size_t row = 0; row < m->parts[i].rows; row++) {
             AIRY_TRY(take_row(m, i, row, to++));
             AIRY_FAIL_IF(params->progress && !params->progress(params->user, to, m->rows),
-                         AIRY_ERR_CANCELLED, "stopped after %zu of %zu rows", to, m->rows);
+                         AIRY_ERR_CANCELLED, "cancelled after %zu of %zu rows", to, m->rows);
         }
     }
     if (!m->params->join)

@@ -322,7 +322,7 @@ static airy_status write_kept(struct job *job, size_t before)
         if (count % SHOWN == 0)
             airy_run_show(&job->run);
         AIRY_FAIL_IF(count % SHOWN == 0 && is_stopped(&job->run), AIRY_ERR_CANCELLED,
-                     "stopped while rows of an earlier run were copied");
+                     "cancelled while rows of an earlier run were copied");
     }
 }
 

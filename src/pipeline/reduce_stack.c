@@ -435,8 +435,8 @@ static airy_status read_strips(struct job *job, airy_reduce_run_info *info)
         AIRY_TRY(status);
         /* Asked to stop when the last frame of a pass was done. */
         AIRY_FAIL_IF(job->run.stopped && job->first_row + job->rows < height, AIRY_ERR_CANCELLED,
-                     "pass %zu of %zu: stopped after %zu of %zu frames", job->pass + 1, job->passes,
-                     job->frames, job->frames);
+                     "pass %zu of %zu: cancelled after %zu of %zu frames", job->pass + 1,
+                     job->passes, job->frames, job->frames);
         AIRY_TRY(check_taken(job, &info->run));
         assert(job->pass == 0 || job->taken == info->taken);
         info->taken = job->taken;

@@ -844,7 +844,7 @@ static void begin_series(struct serve *s)
 /* Another image decides what the images are like; this one is bad. */
 static void reject_first(struct serve *s, const airy_stream_message *m)
 {
-    static const char *const why = "its size, type or channel is not what the start message says";
+    static const char *const why = "its size, type or channel is not that of the start message";
     const uint64_t id = m->image.id;
     say(s, "series %llu, image %llu: %s", (unsigned long long)s->series.id, (unsigned long long)id,
         why);
@@ -989,6 +989,6 @@ airy_status airy_stream_serve(airy_stream_receiver *receiver, const airy_stream_
     airy_stream_seen_clear(&s.seen);
     free(s.receivers);
     if (s.error.status == AIRY_ERR_CANCELLED)
-        return airy_fail(AIRY_ERR_CANCELLED, "stopped");
+        return airy_fail(AIRY_ERR_CANCELLED, "cancelled");
     return s.error.status == AIRY_OK ? AIRY_OK : airy_error_restore(&s.error);
 }

@@ -263,7 +263,7 @@ static void check_same_names(struct check *c)
             }
         snprintf(s.values[2].name, sizeof(s.values[2].name), "index");
         CHECK_FAILS(c, airy_integrate_stack(s.out, s.stack, &s.integrator, 1, &params, &info),
-                    AIRY_ERR_PARAM, "several are called 'index'");
+                    AIRY_ERR_PARAM, "several datasets are called 'index'");
     }
     close_scene(&s);
 }

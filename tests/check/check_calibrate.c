@@ -535,7 +535,7 @@ static void check_params(struct check *c)
     for (int k = 0; k < 200; k++)
         close[k] = (airy_calibrant_ring){.spacing = 0.5e-10 / (2 * sin(0.5 * (0.01 + 0.001 * k)))};
     const airy_calibrant dense = {.count = 200, .rings = close, .name = "dense"};
-    REFUSES(AIRY_ERR_PARAM, "cannot be told apart", p.calibrant = &dense);
+    REFUSES(AIRY_ERR_PARAM, "cannot be distinguished", p.calibrant = &dense);
 #undef REFUSES
     CHECK_FAILS(c, airy_calibrate(NULL, NULL), AIRY_ERR_PARAM, "out is NULL");
     airy_calibration_free(NULL);

@@ -147,7 +147,7 @@ void check_cl_reasons(struct check *c)
     driver.version = "OpenCL 1.1 old";
     expect_why(c, "OpenCL 1.1 is older than 1.2");
     driver.version = "3.0";
-    expect_why(c, "does not tell its OpenCL version");
+    expect_why(c, "does not report its OpenCL version");
     driver = good;
     driver.available = CL_FALSE;
     expect_why(c, "not available");
@@ -159,13 +159,13 @@ void check_cl_reasons(struct check *c)
     expect_why(c, "big-endian");
     driver = good;
     driver.silent = CL_DEVICE_GLOBAL_MEM_SIZE;
-    expect_why(c, "does not tell its memory");
+    expect_why(c, "does not report its memory");
     driver.silent = CL_DEVICE_LOCAL_MEM_SIZE;
-    expect_why(c, "does not tell its local memory");
+    expect_why(c, "does not report its local memory");
     driver.silent = CL_DEVICE_MAX_COMPUTE_UNITS;
-    expect_why(c, "does not tell its units");
+    expect_why(c, "does not report its units");
     driver.silent = CL_DEVICE_MAX_WORK_GROUP_SIZE;
-    expect_why(c, "does not tell its largest work-group");
+    expect_why(c, "does not report its largest work-group");
     driver = good;
     driver.devices_code = CL_DEVICE_NOT_FOUND;
     expect_why(c, "the platform has no device");

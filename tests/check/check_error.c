@@ -329,7 +329,7 @@ static void check_hints(struct check *c)
     HINT(AIRY_HINT_SKIP, airy_hint_c, NULL, "skip_bad = true goes on without such frames");
     HINT(AIRY_HINT_SKIP_RESUME, airy_hint_keyword, skips, "fetch the file again");
     HINT(AIRY_HINT_RAW, airy_hint_c, NULL,
-         "check the file, or say by airy_stack_params.raw what its frames are");
+         "check the file, or describe its frames by airy_stack_params.raw");
     HINT(AIRY_HINT_MEMORY, airy_hint_c, NULL,
          "raise memory_limit, lower batch or threads, or choose another device");
     HINT(

@@ -249,6 +249,9 @@ static void check_bad_calls(struct check *c)
     CHECK(c, !strstr(airy_last_error(), "JSON"));
     CHECK_FAILS(c, airy_job_set_number(job, "hot", NAN), AIRY_ERR_PARAM,
                 "hot: not a finite number");
+    airy_error error;
+    airy_error_get(&error);
+    CHECK(c, error.subject == AIRY_SUBJECT_PARAMETER && strcmp(error.name, "hot") == 0);
     CHECK_FAILS(c, airy_job_set_number(job, "threads", 1.5), AIRY_ERR_PARAM, "threads 1.5:");
     CHECK_FAILS(c, airy_job_set_flag(job, "hot", true), AIRY_ERR_DTYPE, "hot: expected a number");
     CHECK_FAILS(c, airy_job_set_numbers(job, "hot", (double[]){1, 2}, 2), AIRY_ERR_DTYPE, "hot:");
@@ -269,6 +272,11 @@ static void check_bad_calls(struct check *c)
     CHECK_FAILS(c, airy_job_want(job, "picture"), AIRY_ERR_NOT_FOUND, "no result");
     CHECK_OK(c, airy_job_set(job, "stack", "nowhere.h5"));
     CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_NOT_FOUND, "nowhere.h5");
+    CHECK_FAILS(c, airy_job_set_number(job, "frames", 2.5), AIRY_ERR_DTYPE, "frames: expected");
+    CHECK_OK(c, airy_job_set_number(job, "frames", 3));
+    CHECK_OK(c, airy_job_get(job, "frames", &text));
+    CHECK(c, text && strcmp(text, "3") == 0);
+    airy_job_text_free(text);
     airy_job_cancel(job);
     CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "cancelled before the run");
     airy_job_cancel(NULL);
@@ -1006,7 +1014,7 @@ static void check_compress_ends(struct check *c)
     CHECK_OK(c, airy_job_get_number(job, "bad", &bad));
     CHECK(c, bad == 1 && airy_job_device(job) != NULL);
     heard.job = job;
-    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "out.h5: stopped after ");
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "out.h5: cancelled after ");
     CHECK_OK(c, airy_job_results_json(job, &json));
     CHECK(c, strcmp(json, "{}") == 0 && !*airy_job_summary(job));
     airy_job_text_free(json);

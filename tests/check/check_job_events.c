@@ -162,12 +162,23 @@ static bool take_ends(void *user, const airy_job_event *event)
     return true;
 }
 
-/* A hook that takes some kinds of events, during airy_job_run and of a run that was started. */
+/* A hook that takes some kinds of events, during airy_job_run and of a run that was started; without
+ * the hook these are what airy_job_next gives. */
 static void check_kinds(struct check *c)
 {
     if (!check_case(c, "job_events_kinds"))
         return;
     const char *path = make_stack(c, FRAMES, SOUND);
+    const airy_job_hooks ends = {.events = 1u << AIRY_JOB_EVENT_SERIES_ENDS};
+    const airy_job_event *one = NULL;
+    airy_job *without = open_integration(c, path, &ends);
+    CHECK_OK(c, airy_job_start(without));
+    CHECK_OK(c, airy_job_next(without, &one, INFINITY));
+    CHECK(c, one && one->kind == AIRY_JOB_EVENT_SERIES_ENDS);
+    CHECK_OK(c, airy_job_next(without, &one, INFINITY));
+    CHECK(c, !one);
+    CHECK_OK(c, airy_job_finish(without));
+    airy_job_destroy(&without);
     for (int started = 0; started < 2; started++) {
         size_t taken[AIRY_JOB_EVENT_COUNT] = {0}, fetched = 0;
         const airy_job_hooks hooks = {.event = take_ends,

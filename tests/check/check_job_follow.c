@@ -333,7 +333,7 @@ static void check_replaced(struct check *c)
         CHECK_OK(c, airy_job_set_flag(job, "resume", turn > 0));
         seen->stop_at = turn == 0;
         if (turn == 0)
-            CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "stopped after ");
+            CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "cancelled after ");
         else if (turn == 1)
             CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_FORMAT, "is another one than when");
         else
@@ -353,11 +353,11 @@ static void check_refused(struct check *c)
     } bad[] = {
         {"follow-timeout", "0.01", "follow-timeout 0.01: expected"},
         {"poll", "0", "poll 0: expected"},
-        {"average", "2", "average needs all frames at once"},
-        {"sum", "all", "sum needs all frames at once"},
-        {"monitor", "/x", "monitor needs all frames at once"},
-        {"carry", "/x", "carry needs all frames at once"},
-        {"layout", "serial", "layout needs all frames at once"},
+        {"average", "2", "average does not go with follow=on"},
+        {"sum", "all", "sum does not go with follow=on"},
+        {"monitor", "/x", "monitor does not go with follow=on"},
+        {"carry", "/x", "carry does not go with follow=on"},
+        {"layout", "serial", "layout does not go with follow=on"},
         {"carry", "none", NULL},
     };
     if (!check_case(c, "job_follow_refused"))
@@ -392,6 +392,19 @@ static void check_refused(struct check *c)
     airy_job_destroy(&job);
 }
 
+static int64_t add_nothing(void *user, size_t counter, int64_t amount)
+{
+    (void)user, (void)counter, (void)amount;
+    return 0;
+}
+
+static int gather_nothing(void *user, const void *mine, size_t bytes, void *all,
+                          void (*wait)(void *), void *wait_user)
+{
+    (void)user, (void)mine, (void)bytes, (void)all, (void)wait, (void)wait_user;
+    return 1;
+}
+
 /* An array does not grow; several ranks do not share what comes. */
 static void check_alone(struct check *c)
 {
@@ -400,7 +413,8 @@ static void check_alone(struct check *c)
     static const uint32_t frame[RUN_PIXELS];
     const airy_host_view view = {
         .data = frame, .dtype = AIRY_DTYPE_U32, .ndim = 2, .shape = {RUN_HEIGHT, RUN_WIDTH}};
-    const airy_job_ranks ranks = {.size = 2};
+    const airy_job_ranks ranks = {
+        .size = 2, .local_size = 2, .counters = 8, .add = add_nothing, .gather = gather_nothing};
     const airy_job_hooks hooks = {.ranks = &ranks};
     airy_job *job = NULL;
     for (int array = 0; array < 2; array++) {
@@ -415,8 +429,31 @@ static void check_alone(struct check *c)
     }
 }
 
+/* A run that waits for its first file is destroyed, or cancelled and finished; there is no output. */
+static void check_waiting(struct check *c)
+{
+    if (!check_case(c, "job_follow_waiting"))
+        return;
+    const airy_job_event *event = NULL;
+    struct seen *seen = check_alloc(c, sizeof(*seen));
+    for (int cancels = 0; cancels < 2; cancels++) {
+        const char *output = check_run_path(c, "x.h5");
+        airy_job *job = open_job(c, seen, check_run_path(c, "none.h5"), output);
+        set_follow(c, job, "60", NULL);
+        CHECK_OK(c, airy_job_start(job));
+        CHECK(c, airy_job_next(job, &event, 0.1) == AIRY_ERR_TIMED_OUT && !event);
+        if (cancels) {
+            airy_job_cancel(job);
+            CHECK_FAILS(c, airy_job_finish(job), AIRY_ERR_CANCELLED, "");
+        }
+        airy_job_destroy(&job);
+        CHECK(c, !job && access(output, F_OK) != 0);
+    }
+}
+
 void check_job_follow(struct check *c)
 {
+    check_waiting(c);
     check_grows(c);
     check_started(c);
     check_files(c);

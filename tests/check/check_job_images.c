@@ -461,7 +461,7 @@ static void check_refusals(struct check *c)
     }
     airy_job *job = open_job(c, "stats", cube, NULL);
     CHECK_FAILS(c, airy_job_set(job, "quantiles", "50,101"), AIRY_ERR_PARAM,
-                "quantiles 50,101: expected one number from 0 to 100, or up");
+                "quantiles 50,101: expected A,B,...: one number from 0 to 100, or up");
     airy_job_destroy(&job);
 }
 

@@ -372,7 +372,7 @@ static void check_resume(struct check *c)
         CHECK_OK(c, airy_job_set(job, "output", output));
         CHECK_OK(c, airy_job_set_flag(job, "resume", other > 0));
         if (other == 0)
-            CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "stopped after ");
+            CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "cancelled after ");
         else if (other == 1)
             CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_FORMAT, "mask");
         else

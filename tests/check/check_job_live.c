@@ -291,7 +291,7 @@ static void check_failures(struct check *c)
     d.series = 1;
     d.announced = 0;
     g->stop_after = 2;
-    CHECK_FAILS(c, play(c, &d, g, &job, one), AIRY_ERR_CANCELLED, "series 7: stopped after");
+    CHECK_FAILS(c, play(c, &d, g, &job, one), AIRY_ERR_CANCELLED, "series 7: cancelled after");
     CHECK(c, g->ends == 1 && g->status == AIRY_ERR_CANCELLED);
     airy_job_destroy(&job);
 }
@@ -337,8 +337,32 @@ static void check_refused(struct check *c)
     airy_job_destroy(&job);
 }
 
+/* Nobody sends: a run that waits for its first message is destroyed, or cancelled, which ends a service. */
+static void check_waiting(struct check *c)
+{
+    if (!check_case(c, "job_live_waiting"))
+        return;
+    const airy_job_event *event = NULL;
+    for (int way = 0; way < 3; way++) {
+        airy_job *job = open_job(c, "tcp://127.0.0.1:1", NULL);
+        if (way == 2)
+            CHECK_OK(c, airy_job_set(job, "output", check_run_path(c, "x.h5")));
+        CHECK_OK(c, airy_job_start(job));
+        CHECK(c, airy_job_next(job, &event, 0.1) == AIRY_ERR_TIMED_OUT && !event);
+        if (way > 0)
+            airy_job_cancel(job);
+        if (way == 1)
+            CHECK_OK(c, airy_job_finish(job));
+        if (way == 2)
+            CHECK_FAILS(c, airy_job_finish(job), AIRY_ERR_CANCELLED, "before a series came");
+        airy_job_destroy(&job);
+        CHECK(c, !job);
+    }
+}
+
 void check_job_live(struct check *c)
 {
+    check_waiting(c);
     check_events(c, false);
     check_events(c, true);
     check_files(c);

@@ -315,7 +315,7 @@ static void check_resume(struct check *c)
                 team.seats[1].stop_at = 0;
             const airy_status status = run_team(c, &team);
             const airy_error *error = &team.seats[0].error;
-            CHECK(c, status == AIRY_ERR_CANCELLED && strncmp(error->text, "stopped ", 8) == 0);
+            CHECK(c, status == AIRY_ERR_CANCELLED && strncmp(error->text, "cancelled ", 10) == 0);
             close_team(&team);
             CHECK(c, !is_there(wish.output, ".h5") && is_there(wish.output, ".h5.partial"));
             wish.resume = true;
@@ -454,8 +454,108 @@ static void check_refused(struct check *c)
     close_team(&team);
 }
 
+/* A table that is none is refused before a rank waits for others. */
+static void check_rank_tables(struct check *c)
+{
+    static const struct {
+        int rank, local_rank, local_size;
+        size_t counters;
+        bool no_add, no_gather;
+        const char *sentence;
+    } bad[] = {{2, 0, 2, 4, false, false, "rank 2 of 2"},
+               {-1, 0, 2, 4, false, false, "rank -1 of 2"},
+               {0, 0, 0, 4, false, false, "local rank 0 of 0"},
+               {0, -1, 2, 4, false, false, "local rank -1 of 2"},
+               {0, 0, 2, 3, false, false, "3 counters, expected at least 4"},
+               {0, 0, 2, 4, true, false, "add or gather"},
+               {0, 0, 2, 4, false, true, "add or gather"}};
+    if (!check_case(c, "job_ranks_tables"))
+        return;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const airy_job_ranks ranks = {.rank = bad[i].rank,
+                                      .size = 2,
+                                      .local_rank = bad[i].local_rank,
+                                      .local_size = bad[i].local_size,
+                                      .counters = bad[i].counters,
+                                      .add = bad[i].no_add ? NULL : add,
+                                      .gather = bad[i].no_gather ? NULL : gather};
+        const airy_job_hooks hooks = {.ranks = &ranks};
+        airy_job *job = NULL;
+        CHECK_FAILS(c, airy_job_create(&job, "integrate", NULL, &hooks), AIRY_ERR_PARAM,
+                    bad[i].sentence);
+        CHECK(c, !job);
+    }
+}
+
+/* What a rank that does not exist says: the same as this one, or bytes that are no answer. */
+struct alone {
+    int64_t counters[COUNTERS];
+    bool stuck, garbles;
+};
+
+static int64_t add_alone(void *user, size_t counter, int64_t amount)
+{
+    struct alone *a = user;
+    const int64_t before = a->counters[counter];
+    a->counters[counter] += a->stuck && counter >= CLAIMS ? 0 : amount;
+    return before;
+}
+
+static int gather_alone(void *user, const void *mine, size_t bytes, void *all, void (*wait)(void *),
+                        void *wait_user)
+{
+    const struct alone *a = user;
+    if (wait)
+        wait(wait_user);
+    memcpy(all, mine, bytes);
+    memset((char *)all + bytes, 'A', bytes);
+    if (!a->garbles)
+        memcpy((char *)all + bytes, mine, bytes);
+    return 0;
+}
+
+/* A counter that stands still gives no rows for ever, and an answer that is none is a failure. */
+static void check_lies(struct check *c)
+{
+    for (int garbles = 0; garbles < 2; garbles++) {
+        if (!check_case(c, "job_ranks_lies_%s", garbles ? "answer" : "counter"))
+            continue;
+        const struct wish wish = {
+            .stack = make_stack(c, SOUND), .output = check_run_path(c, "got.h5"), .force = true};
+        struct alone a = {.stuck = !garbles, .garbles = garbles};
+        const airy_job_ranks ranks = {.size = 2,
+                                      .local_size = 2,
+                                      .add = add_alone,
+                                      .counters = COUNTERS,
+                                      .gather = gather_alone,
+                                      .user = &a};
+        const airy_job_hooks hooks = {.ranks = &ranks};
+        airy_job *job = open_job(c, &wish, &hooks);
+        CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_IO,
+                    garbles ? "rank 1 of 2" : "the counter of rows that the ranks share went back");
+        airy_job_destroy(&job);
+        CHECK(c, !is_there(wish.output, ".h5"));
+    }
+}
+
+/* A file that a parameter reads is not replaced, also with force; without the command's own look. */
+static void check_input_kept(struct check *c)
+{
+    if (!check_case(c, "job_ranks_input_kept"))
+        return;
+    const char *path = make_stack(c, SOUND);
+    const struct wish wish = {.stack = "none.h5", .output = path, .force = true};
+    airy_job *job = open_job(c, &wish, NULL);
+    CHECK_OK(c, airy_job_set(job, "dark", path));
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_PARAM, "is the same file as the input");
+    airy_job_destroy(&job);
+}
+
 void check_job_ranks(struct check *c)
 {
+    check_input_kept(c);
+    check_rank_tables(c);
+    check_lies(c);
     check_same(c);
     check_per_rank(c);
     check_resume(c);

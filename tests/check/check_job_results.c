@@ -140,7 +140,7 @@ static void check_merge_memory(struct check *c)
     const airy_job_hooks hooks = {.progress = stop_soon};
     CHECK_OK(c, airy_job_create(&job, "merge", NULL, &hooks));
     CHECK_OK(c, airy_job_set(job, "results", parts[0]));
-    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "stopped after 2 of 6 rows");
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "cancelled after 2 of 6 rows");
     airy_job_destroy(&job);
 }
 

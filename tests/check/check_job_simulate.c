@@ -248,6 +248,7 @@ static void check_bad(struct check *c)
          "expected 1e-9 to 1e-3"},
         {oct, VALUES("wavelengths", "nowhere.txt"), AIRY_ERR_NOT_FOUND, "wavelengths", "nowhere"},
         {oct, VALUES("spectrum", "-1,2"), AIRY_ERR_PARAM, "spectrum", "above 0"},
+        {oct, VALUES("output", "x.png"), AIRY_ERR_PARAM, "output", "expected .h5"},
         {oct, VALUES("truth", "x.csv"), AIRY_ERR_PARAM, "truth", "truth goes with reflectors"},
         {oct, VALUES("memory-limit", "1000"), AIRY_ERR_MEMORY, "memory-limit", "name an output"},
         {sky, VALUES("amplitude", "0,1"), AIRY_ERR_PARAM, "amplitude", "MIN at most MAX"},

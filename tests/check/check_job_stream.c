@@ -263,9 +263,9 @@ static void check_stopped(struct check *c)
     CHECK_OK(c, airy_job_set(job, "loop", "1000000"));
     CHECK_OK(c, airy_job_set(job, "rate", "200"));
     r->stop_at = 20;
-    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "the stream was stopped after ");
+    CHECK_FAILS(c, airy_job_run(job), AIRY_ERR_CANCELLED, "the stream was cancelled after ");
     const double images = number_of(c, job, "images");
-    snprintf(sentence, sizeof(sentence), "the stream was stopped after %.0f images", images);
+    snprintf(sentence, sizeof(sentence), "the stream was cancelled after %.0f images", images);
     CHECK(c, strcmp(airy_last_error(), sentence) == 0);
     CHECK(c, images >= 20 && images < 5e6);
     check_text(c, job, "stopped", "true");

@@ -196,7 +196,7 @@ static void check_refused(struct check *c)
         {"{\"one-table\": true}", "one-table goes with output"},
         {"{\"output\": \"a.dat\", \"resume\": true}", "resume: text files are complete"},
         {"{\"output\": \"a.dat\", \"format\": \"nxazint\"}", "format nxazint: output 'a.dat'"},
-        {"{\"output\": \"a.dat\", \"grid\": \"2x4\"}", "grid: text files hold patterns only"},
+        {"{\"output\": \"a.dat\", \"grid\": \"2x4\"}", "grid: text files hold patterns alone"},
         {"{\"output\": \".dat\"}", "output '.dat': expected a name"},
     };
     if (!check_case(c, "job_text_refused"))

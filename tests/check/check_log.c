@@ -372,7 +372,7 @@ static void check_hook_cancel(struct check *c)
     if (open_run(c, &r, FRAMES, heard)) {
         r.params.batch = 1;
         r.params.progress = stop_early;
-        CHECK_FAILS(c, run(&r, &info), AIRY_ERR_CANCELLED, "stopped after");
+        CHECK_FAILS(c, run(&r, &info), AIRY_ERR_CANCELLED, "cancelled after");
         CHECK(c, info.bad > 0 && info.bad < FRAMES);
         CHECK_COUNT(c, heard->count, info.bad);
         CHECK_COUNT(c, heard->errors, 0);

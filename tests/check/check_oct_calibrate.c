@@ -400,7 +400,7 @@ static void check_refused(struct check *c)
     REFUSED(AIRY_ERR_PARAM, "mirrors = 3");
     p.mirrors = 1;
     p.fit = AIRY_OCT_FIT_BOTH;
-    REFUSED(AIRY_ERR_PARAM, "one mirror cannot tell");
+    REFUSED(AIRY_ERR_PARAM, "one mirror cannot distinguish");
     p.fit = AIRY_OCT_FIT_COUNT;
     REFUSED(AIRY_ERR_PARAM, "fit = 4");
     p.fit = AIRY_OCT_FIT_AUTO;

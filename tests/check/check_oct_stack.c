@@ -246,7 +246,7 @@ static void check_stopped(struct check *c)
         struct kept kept = {.values = check_alloc(c, FRAMES * s.info.result_bytes),
                             .room = s.info.result_bytes};
         CHECK_FAILS(c, airy_oct_stack(s.stack, octs, 1, &params, keep, &kept, &info),
-                    AIRY_ERR_CANCELLED, "stopped after ");
+                    AIRY_ERR_CANCELLED, "cancelled after ");
         CHECK(c, info.run.stopped && info.results >= 3 && info.results < FRAMES / 2 &&
                      kept.bytes == info.results * s.info.result_bytes &&
                      memcmp(kept.values, want, kept.bytes) == 0);

@@ -511,7 +511,7 @@ static void check_room(struct check *c)
     stopped.owner.user = &calls;
     calls = 2; /* the next one ends it */
     CHECK_FAILS(c, airy_pattern_file_create(&file, path, &stopped, false, false),
-                AIRY_ERR_CANCELLED, "stopped");
+                AIRY_ERR_CANCELLED, "cancelled");
     CHECK(c, access(path, F_OK) != 0 && access(partial_of(c, path), F_OK) != 0);
     calls = 0;
     if (CHECK_OK(c, airy_pattern_file_create(&file, path, &stopped, false, false)))

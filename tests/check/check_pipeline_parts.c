@@ -382,7 +382,7 @@ static void check_claims(struct check *c, size_t count, size_t batch, size_t ste
         check_run_same(c, set.out, set.want);
         params = (airy_run_params){.claim = claim, .claim_user = &rest};
         CHECK_FAILS(c, airy_integrate_stack(set.out, set.stack, its, 1, &params, NULL),
-                    AIRY_ERR_PARAM, "claimed");
+                    AIRY_ERR_PARAM, "a work queue (claim)");
     }
     close_set(&set);
 }

@@ -327,7 +327,7 @@ static void check_cancelled(struct check *c)
             c,
             airy_stack_reduce(image, PIXELS * sizeof(double), stack, strips ? small : c->device,
                               strips ? AIRY_PROJECT_MEDIAN : AIRY_PROJECT_MEAN, &params, &info),
-            AIRY_ERR_CANCELLED, strips ? "pass 2 of 4: stopped after " : "stopped after ");
+            AIRY_ERR_CANCELLED, strips ? "pass 2 of 4: cancelled after " : "cancelled after ");
         CHECK(c, info.run.stopped && heard.most >= heard.stop_at && heard.most < heard.total);
     }
     airy_stack_destroy(&stack);

@@ -57,7 +57,7 @@ static void check_params(struct check *c)
     refused(c, &g,
             (airy_integrator_params){
                 .azimuth_bins = 2, .unit = AIRY_UNIT_QX_NM, .azimuth_unit = AIRY_UNIT_QX_NM},
-            AIRY_ERR_PARAM, "that of the radial axis, too");
+            AIRY_ERR_PARAM, "also the unit of the radial axis");
     refused(c, &g,
             (airy_integrator_params){
                 .azimuth_bins = 2, .azimuth_unit = AIRY_UNIT_QY_NM, .compat = AIRY_COMPAT_PYFAI},

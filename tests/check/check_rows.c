@@ -236,7 +236,7 @@ static void check_failing_last(struct check *c)
     const airy_run_params params = {
         .batch = FRAMES, .row = fail_silently, .row_user = &failing, .force = true};
     CHECK_FAILS(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info),
-                AIRY_ERR_CANCELLED, "stopped");
+                AIRY_ERR_CANCELLED, "cancelled");
     CHECK(c, info.stopped && access(out, F_OK) != 0);
     failing.status = AIRY_ERR_IO;
     failing.at = 7;
@@ -292,7 +292,7 @@ static void check_failing(struct check *c)
         const airy_run_params params = {.batch = 4, .row = fail_at, .row_user = &failing};
         if (ends[k] == AIRY_ERR_CANCELLED) {
             CHECK_FAILS(c, airy_integrate_stack(NULL, stack, &integrator, 1, &params, &info),
-                        AIRY_ERR_CANCELLED, "stopped after");
+                        AIRY_ERR_CANCELLED, "cancelled after");
             CHECK(c, info.stopped && info.frames < FRAMES);
         } else {
             CHECK_FAILS(c, airy_integrate_stack(NULL, stack, &integrator, 1, &params, &info),

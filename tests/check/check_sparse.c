@@ -358,7 +358,7 @@ static void check_hostile(struct check *c)
     } rows[] = {
         {"frame_ptr", 0, 1, {4}, down, AIRY_ERR_CORRUPT, "frame_ptr[2] = 3, expected ascending"},
         {"frame_ptr", 0, 1, {4}, low, AIRY_ERR_CORRUPT, "expected ascending from 0"},
-        {"frame_ptr", 0, 1, {4}, far, AIRY_ERR_SHAPE, "frame_ptr says 1000000"},
+        {"frame_ptr", 0, 1, {4}, far, AIRY_ERR_SHAPE, "frame_ptr gives 1000000"},
         {"frame_ptr", 0, 1, {1}, far, AIRY_ERR_SHAPE, "expected 2 to 2^28"},
         {"frame_ptr", 0, 2, {2, 2}, far, AIRY_ERR_SHAPE, "in 2 dimensions"},
         {"frame_ptr", 0, 0, {0}, NULL, AIRY_ERR_FORMAT, "frame_ptr is not there"},
@@ -375,8 +375,8 @@ static void check_hostile(struct check *c)
          AIRY_ERR_SHAPE,
          "is 23 x 30, mask is 23 x 31"},
         {"index", 2, 1, {COUNT}, zeros, AIRY_ERR_FORMAT, "index is float32, expected integers"},
-        {"index", 3, 1, {1}, indices, AIRY_ERR_SHAPE, "frame_ptr says"},
-        {"intensity", 0, 1, {4}, down, AIRY_ERR_SHAPE, "frame_ptr says"},
+        {"index", 3, 1, {1}, indices, AIRY_ERR_SHAPE, "frame_ptr gives"},
+        {"intensity", 0, 1, {4}, down, AIRY_ERR_SHAPE, "frame_ptr gives"},
         {"background_avg", 2, 1, {COUNT}, zeros, AIRY_ERR_SHAPE, "expected [3, 7]"},
         {"dummy", 0, 1, {4}, down, AIRY_ERR_SHAPE, "expected one number"},
     };
@@ -657,7 +657,7 @@ static void check_run_failures(struct check *c)
             run_stack(&r, NULL,
                       &(airy_run_params){.progress = stop_at_once, .batch = 1, .skip_bad = true},
                       &info),
-            AIRY_ERR_CANCELLED, "stopped after");
+            AIRY_ERR_CANCELLED, "cancelled after");
         CHECK_FAILS(c, airy_peaks_stack(NULL, r.stack, NULL, 1, NULL, NULL), AIRY_ERR_PARAM,
                     "finders is missing");
         const airy_peak_params little = {.max_pixels = 3};
@@ -746,7 +746,7 @@ static void check_resumed(struct check *c, struct run *r, const char *path, cons
                   &(airy_run_params){
                       .resume = true, .skip_bad = true, .progress = stop_in_the_middle, .batch = 1},
                   &info),
-        AIRY_ERR_CANCELLED, "stopped after");
+        AIRY_ERR_CANCELLED, "cancelled after");
     CHECK_OK(c, run_stack(r, path, &resume, &info));
     compare_good(c, path, whole);
     CHECK(c, unlink(path) == 0 && copy_changed(c, partial, kept, 0, 0));

@@ -298,7 +298,7 @@ static void check_claims(struct check *c)
         airy_stack_destroy(&stack);
     CHECK(c, truncate(path, 1 << 15) == 0);
     CHECK_FAILS(c, stack_open(&stack, path), AIRY_ERR_FORMAT,
-                "claims 1048576 chunks, the file has 32768 bytes");
+                "lists 1048576 chunks, the file has 32768 bytes");
     /* One chunk of 2^40: libhdf5 would look at all of them to sum up their bytes. */
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR);
     file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);

@@ -343,7 +343,7 @@ static void check_refused(struct check *c)
     refuse(c, stack_spill(c, "junk.h5", "not HDF5", 8), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
     refuse(c, stack_spill(c, "empty.h5", "", 0), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
     refuse(c, stack_spill(c, "short.h5", "\211HDF\r\n\032\n", 8), NULL, AIRY_ERR_FORMAT,
-           "shorter than its index says");
+           "shorter than its index states");
 }
 
 static void check_found(struct check *c)

@@ -435,7 +435,7 @@ static void check_deserted(struct check *c)
     }
 }
 
-/* The first image is not what the start message says: the next one is the first. */
+/* The first image is not that of the start message: the next one is the first. */
 static void check_rejected(struct check *c)
 {
     struct loop l;
@@ -458,7 +458,7 @@ static void check_stopped(struct check *c)
     if (!check_case(c, "stream_series_stopped") || !loop_open(&l, c, 1))
         return;
     l.stop = true;
-    CHECK_FAILS(c, loop_serve(&l), AIRY_ERR_CANCELLED, "stopped");
+    CHECK_FAILS(c, loop_serve(&l), AIRY_ERR_CANCELLED, "cancelled");
     loop_close(&l);
 }
 

@@ -90,7 +90,7 @@ judge() {
     case $1 in
     0) same_files "$2" "$3" ;;
     1)
-        [ "$lines" = 1 ] || echo "it failed and said nothing"
+        [ "$lines" = 1 ] || echo "it failed without a message"
         for file in "$2"/*; do
             [ -e "$file" ] || continue
             case $file in
@@ -367,7 +367,7 @@ judge_stop() {
     case $1 in
     0 | 137) ;;
     1)
-        [ "$lines" = 1 ] && grep -q "^airy $2: .*stopped" "$top/err" || echo "it did not say that it was stopped"
+        [ "$lines" = 1 ] && grep -q "^airy $2: .*cancelled" "$top/err" || echo "it did not say that it was stopped"
         ;;
     130 | 143) [ "$lines" = 0 ] || echo "$lines lines on standard error" ;;
     *) echo "exit code $1" ;;
@@ -389,10 +389,10 @@ judge_stop() {
 
 # Where a text series says how it goes on, it does, and the first files without a gap are there.
 go_on_with() {
-    rest=$(sed -n 's/.*go on with --frames //p' "$top/err")
+    rest=$(sed -n 's/.*go on with --frames[= ]/--frames=/p' "$top/err")
     [ -n "$rest" ] || return 0
-    (cd "$top/ran" && eval "set -- $arguments" && exec timeout 180 "$airy" "$@" --frames $rest) >/dev/null 2>"$top/again" ||
-        echo "--frames $rest afterwards: $(head -n 1 "$top/again")"
+    (cd "$top/ran" && eval "set -- $arguments" && exec timeout 180 "$airy" "$@" $rest) >/dev/null 2>"$top/again" ||
+        echo "$rest afterwards: $(head -n 1 "$top/again")"
     same_files "$top/ran" "$top/want" | sed 's/^/after --frames: /'
 }
 
@@ -562,7 +562,7 @@ slow_texts() {
         [ $code = 0 ] || break
     done
     why=$(judge $code "$top/ran" "$top/want" integrate)
-    grep -q 'stopped after 20 of 40 frames; go on with --frames 50:90:2 -o out_000050[.]dat$' "$top/err" || why="$why
+    grep -q 'cancelled after 20 of 40 frames; go on with --frames=50:90:2 --output=out_000050[.]dat$' "$top/err" || why="$why
 $(head -n 1 "$top/err")"
     why=$why$(go_on_with)
     faults=$((faults + 1))

@@ -52,7 +52,11 @@ static const char *const texts[] = {"0",
                                     "a.tif",
                                     "18446744073709551614x2,uint8",
                                     "Si,1e-300",
-                                    "tcp://[::1]:1"};
+                                    "tcp://[::1]:1",
+                                    "a.xye",
+                                    "a.dat",
+                                    "{series}.h5",
+                                    "2th_deg"};
 enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
 
 /* A text that is the fuzzer's, or one of those above. */
@@ -70,17 +74,39 @@ static const char *take_text(struct input *in, char text[MOST])
     return text;
 }
 
+/* Also a word that the parameter has. */
+static const char *take_value(struct input *in, char text[MOST], const airy_parameter *p)
+{
+    size_t words = 0;
+    while (p->words && p->words[words])
+        words++;
+    return words && take(in) & 1 ? p->words[take(in) % words] : take_text(in, text);
+}
+
+/* What is refused names its parameter, or a file. */
+static void check_refusal(airy_status status)
+{
+    airy_error error;
+    airy_error_get(&error);
+    if (status >= AIRY_OK || status == AIRY_ERR_MEMORY ||
+        (error.status == status && error.text[0] && error.name[0] &&
+         error.subject != AIRY_SUBJECT_NONE))
+        return;
+    (void)fprintf(stderr, "nothing is named: %s\n", error.text);
+    abort();
+}
+
 static const airy_parameter *take_parameter(struct input *in, const airy_job_info *info)
 {
     return airy_job_parameter_at(info->name, take(in) % info->parameters);
 }
 
 /* A value as JSON: a string, a number as it stands, a list of some, or nested arrays. */
-static size_t add_value(char *json, size_t size, struct input *in)
+static size_t add_value(char *json, size_t size, struct input *in, const airy_parameter *p)
 {
     char text[MOST];
     const unsigned form = take(in) % 6;
-    const char *value = take_text(in, text);
+    const char *value = take_value(in, text, p);
     int n = form == 0   ? snprintf(json, size, "\"%s\"", value)
             : form == 1 ? snprintf(json, size, "%s", value)
             : form == 2 ? snprintf(json, size, "[%s, %s]", value, value)
@@ -94,9 +120,9 @@ static void make_json(char *json, size_t size, struct input *in, const airy_job_
 {
     size_t n = (size_t)snprintf(json, size, "{");
     for (unsigned k = take(in) % 8; k > 0 && n + 128 < size; k--) {
-        n += (size_t)snprintf(json + n, size - n, "%s\"%s\": ", n > 1 ? "," : "",
-                              take_parameter(in, info)->name);
-        n += add_value(json + n, size - n - 2, in);
+        const airy_parameter *p = take_parameter(in, info);
+        n += (size_t)snprintf(json + n, size - n, "%s\"%s\": ", n > 1 ? "," : "", p->name);
+        n += add_value(json + n, size - n - 2, in, p);
     }
     snprintf(json + n, size - n, "}");
 }
@@ -109,7 +135,7 @@ static void make_configuration(char *json, size_t size, struct input *in, const 
         const airy_parameter *p = take_parameter(in, info);
         const bool bare = take(in) & 1;
         n += (size_t)snprintf(json + n, size - n, "\"--%s%s%.1000s\"%s", p->name, bare ? "" : "=",
-                              bare ? "" : take_text(in, text), k > 1 ? ", " : "");
+                              bare ? "" : take_value(in, text, p), k > 1 ? ", " : "");
         n = n < size ? n : size - 1;
     }
     n += (size_t)snprintf(json + n, size - n, "], \"geometry\": {\"dist\": %s, \"detector\": %s}}",
@@ -140,21 +166,21 @@ static void step(airy_job *job, const airy_job_info *info, struct input *in)
         (void)airy_job_set_configuration(job, json);
         break;
     case 4:
-        (void)airy_job_set_number(job, p->name, numbers[take(in) % NUMBERS]);
+        check_refusal(airy_job_set_number(job, p->name, numbers[take(in) % NUMBERS]));
         break;
     case 5:
         for (size_t i = 0; i < 80; i++)
             many[i] = numbers[take(in) % NUMBERS];
-        (void)airy_job_set_numbers(job, p->name, many, take(in) % 80);
+        check_refusal(airy_job_set_numbers(job, p->name, many, take(in) % 80));
         break;
     case 6:
-        (void)airy_job_set_flag(job, p->name, take(in) & 1);
+        check_refusal(airy_job_set_flag(job, p->name, take(in) & 1));
         break;
     case 7:
         (void)airy_job_reset(job, p->name);
         break;
     default:
-        (void)airy_job_set(job, p->name, take_text(in, text));
+        check_refusal(airy_job_set(job, p->name, take_value(in, text, p)));
     }
     if (airy_job_get(job, p->name, &value) == AIRY_OK)
         airy_job_text_free(value);
@@ -185,7 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(airy_job_create(&job, info.name, NULL, NULL) == AIRY_OK);
     for (int i = 0; i < STEPS && in.left > 0; i++)
         step(job, &info, &in);
-    (void)airy_job_check(job);
+    check_refusal(airy_job_check(job));
     set_again(job, info.name);
     airy_job_destroy(&job);
     return 0;

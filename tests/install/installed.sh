@@ -1,7 +1,8 @@
 #!/bin/sh
 # usage: installed.sh BUILD SOURCE CC
 # Installs into a scratch folder, builds every example against what lies there by pkg-config alone, runs one, and compares the
-# library's symbols with the functions that the headers declare and with those that it has had (debian/libairy0.1.symbols).
+# library's symbols with the functions that the headers declare and with those that it has had (debian/libairy0.1.symbols). The pages
+# and the pictures that they show are installed.
 # Exit 77: something that this needs is not here.
 set -eu
 build=$1 source=$2 cc=$3
@@ -16,6 +17,10 @@ for file in "$source"/examples/*.c; do
     echo "built $(basename "$file")"
 done
 LD_LIBRARY_PATH=$(dirname "$library") "$there/arrays" cpu >/dev/null
+
+(cd "$source" && ls README.md NEWS.md docs/*.md docs/pictures/* docs/gallery/*) | while read -r file; do
+    cmp -s "$source/$file" "$prefix/share/doc/airy/$file" || { echo "$file is not installed"; exit 1; }
+done
 
 cat "$prefix"/include/airy/*.h | tr '\n' ' ' | grep -o 'AIRY_API [^;(]*(' | grep -o 'airy_[a-z0-9_]*($' | tr -d '(' | sort -u >"$there/declared"
 nm -D --defined-only "$library" | awk '{print $3}' | sort -u >"$there/exported"

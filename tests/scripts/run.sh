@@ -1,8 +1,9 @@
 #!/bin/sh
 # usage: run.sh BUILD SOURCE
 # Runs each script of the repository once, in small, so that none stops unnoticed: TAP, a case a script. Run elsewhere, in full:
-# api, deps, fuzz, symbols, test (with count and failures) by .ci/run, options by tests/cli, gallery by tests/install, layers by the
-# test layers, embed_kernels by the build. What takes minutes or a network (coverage, deb, oclgrind, walk) is only parsed here.
+# api, deps, fuzz, symbols, test (with count and failures) by .ci/run, options by tests/cli, gallery by tests/install, layers, words and
+# pages (with pictures) by the tests of these names, embed_kernels by the build. What takes minutes or a network (coverage, deb,
+# oclgrind, walk) is only parsed here.
 build=$1
 source=$2
 airy=$build/tools/airy/airy
@@ -40,7 +41,7 @@ skip() { # WHY
 }
 
 parse() {
-    for script in "$source"/scripts/* "$source/bench/compare.py"; do
+    for script in "$source"/scripts/* "$source"/bench/*.py; do
         case $(head -n 1 "$script") in
         *bash) bash -n "$script" ;;
         *sh) sh -n "$script" ;;
@@ -57,6 +58,10 @@ detector_table() {
 
 layers_self_test() {
     "$python" "$source/scripts/layers.py" --self-test "$build"
+}
+
+words_self_test() {
+    "$python" "$source/scripts/words.py" --self-test
 }
 
 # The command of the demo, with fewer frames.
@@ -226,6 +231,7 @@ one cli_assertions cli_assertions
 one cli_update cli_update
 one detector_table detector_table
 one layers_self_test layers_self_test
+one words_self_test words_self_test
 one dist dist
 one demo demo
 one soak soak

@@ -205,7 +205,7 @@ static AIRY_ALWAYS_INLINE doubles group_values(const struct group *group, unsign
 #define SCAN_U8        FAST(scan, u8)
 #define SCAN_U16       FAST(scan, u16)
 #define KERNELS        airy_integrate_neon
-#define ENGINE         "by pixel, 8 frames in lanes (NEON)"
+#define ENGINE         "by pixel, 8 frames a vector (NEON)"
 #define WORTH          3
 #define FEWER          NULL
 #include "cpu/tmpl/integrate_fast_tmpl.c"

@@ -353,7 +353,7 @@ static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pix
 #define SCAN_U8        FAST(scan, u8)
 #define SCAN_U16       scan_words
 #define KERNELS        airy_integrate_avx2
-#define ENGINE         "by pixel, 8 frames in lanes (AVX2)"
+#define ENGINE         "by pixel, 8 frames a vector (AVX2)"
 #define WORTH          3
 #define FEWER          NULL
 #include "cpu/tmpl/integrate_fast_tmpl.c"

@@ -365,7 +365,7 @@ static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pix
 #define SCAN_U8        scan_bytes
 #define SCAN_U16       scan_words
 #define KERNELS        airy_integrate_avx512
-#define ENGINE         "by pixel, 16 frames in lanes (AVX-512)"
+#define ENGINE         "by pixel, 16 frames a vector (AVX-512)"
 #define WORTH          9
 #define FEWER          &airy_integrate_avx2
 #include "cpu/tmpl/integrate_fast_tmpl.c"

@@ -61,7 +61,7 @@ airy_status airy_disk_reserve(int fd, uint64_t size, const struct airy_disk_owne
     for (uint64_t done = 0; done < size;) {
         const uint64_t piece = size - done < PIECE_MB * MB ? size - done : PIECE_MB * MB;
         AIRY_FAIL_IF(owner->go_on && !owner->go_on(owner->user, 0, 0), AIRY_ERR_CANCELLED,
-                     "stopped");
+                     "cancelled");
         const int failed = fallocate(fd, 0, (off_t)done, (off_t)piece) != 0 ? errno : 0;
         if (failed == EINTR)
             continue;

@@ -171,7 +171,7 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset,
      * Each chunk takes a byte at least, and so does its entry in an index that cannot be counted.
      */
     AIRY_FAIL_ON_IF(known && written > w.probe->size, AIRY_ERR_FORMAT, AIRY_SUBJECT_DATASET,
-                    "%s: the index claims %zu chunks, the file has %llu bytes", what, written,
+                    "%s: the index lists %zu chunks, the file has %llu bytes", what, written,
                     (unsigned long long)w.probe->size);
     AIRY_FAIL_ON_IF(!known && frames > FREE_LOOKUPS && frames > w.probe->size, AIRY_ERR_FORMAT,
                     AIRY_SUBJECT_DATASET, "%s: the index of its chunks cannot be read", what);

@@ -209,7 +209,8 @@ static hid_t open_checked(hid_t from, const char *name, hid_t access, bool sourc
         H5Pclose(creation);
     hid_t result = dataset;
     if (look ? look->why[0] != 0 : count != 0) {
-        airy_hdf5_refuse(dataset, look ? look->why : "where its external data lie cannot be told");
+        airy_hdf5_refuse(dataset,
+                         look ? look->why : "the place of its external data cannot be determined");
         result = -1;
     }
     free(look);

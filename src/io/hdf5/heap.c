@@ -48,7 +48,7 @@ const char *airy_heap_fault(const void *bytes, int fd, uint64_t address, uint64_
     *unread = false;
     const unsigned width = length_bytes(fd, file_bytes, unread);
     if (width != 2 && width != 4 && width != 8)
-        return "the bytes of its lengths cannot be told";
+        return "the size of its lengths in bytes cannot be determined";
     const uint64_t size = little(first + 8, width);
     if (size < AIRY_HEAP_FIRST || size > MAX_COLLECTION)
         return "its size is not from 4096 bytes to 64 MiB";

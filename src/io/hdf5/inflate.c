@@ -264,7 +264,7 @@ static airy_status undo(struct buffer *b, const struct reading *r, const struct 
         else
             return airy_fail(AIRY_ERR_UNSUPPORTED,
                              "its chunks have filter %d behind deflate, and how far that unpacks "
-                             "cannot be told; write them with deflate as the last filter",
+                             "cannot be determined; write them with deflate as the last filter",
                              (int)f->number);
     }
     AIRY_FAIL_IF(r->ours && b->size != r->bytes, AIRY_ERR_CORRUPT,

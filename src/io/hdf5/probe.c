@@ -176,7 +176,7 @@ static herr_t probe_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t 
     if (address > probe->size || size > probe->size - address) {
         PUSH_AS(H5E_TRUNCATED,
                 "%zu bytes at %llu lie behind the end of '%s' (%llu bytes), which is "
-                "shorter than its index says",
+                "shorter than its index states",
                 size, (unsigned long long)address, probe->path, (unsigned long long)probe->size);
         return -1;
     }

@@ -755,7 +755,7 @@ static airy_status check_written(const struct walk *w, const struct source *sour
     AIRY_FAIL_ON_IF(
         missing && !known, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_FILE,
         "%s::%s, a source of the virtual dataset %s, was not written everywhere, and its "
-        "mapping has too many parts to tell whether it lacks what is asked for; copy what "
+        "mapping has too many parts to determine whether it lacks what is asked for; copy what "
         "is wanted into a dataset of its own",
         source->file, source->name, w->what);
     AIRY_FAIL_ON_IF(missing, AIRY_ERR_UNWRITTEN, AIRY_SUBJECT_FILE,

@@ -471,7 +471,7 @@ static airy_status verify_sums(const struct fits_open *f, const char *path)
     if (edited)
         airy_log(AIRY_LOG_WARN,
                  "'%s': CHECKSUM is not that of its header, which was changed; its "
-                 "data are what DATASUM says",
+                 "data agree with DATASUM",
                  path);
     return AIRY_OK;
 }

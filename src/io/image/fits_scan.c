@@ -176,7 +176,7 @@ static airy_status keep_text(char kept[16], const char *name, const char *text)
 
 static airy_status note_card(struct hdu *h, const char *card, const char *name)
 {
-    _Static_assert(MAX_DIGITS == 18, "a message says so");
+    _Static_assert(MAX_DIGITS == 18, "a message names this number");
     static const char *const wanted[] = {[WHOLE] = "an integer of at most 18 digits",
                                          [BRIEF] = "a number",
                                          [TEXT] = "a text in quotes",

@@ -198,8 +198,8 @@ static airy_status read_table(double **table, struct plan *plan, const char *key
     }
     name_table(name, key, value);
     AIRY_FAIL_ON_IF(count != plan->p->samples, AIRY_ERR_SHAPE, AIRY_SUBJECT_PARAMETER,
-                    "%s has %zu numbers, expected %zu as %s says", name, count, plan->p->samples,
-                    plan->config->samples_from);
+                    "%s has %zu numbers, expected %zu as given by %s", name, count,
+                    plan->p->samples, plan->config->samples_from);
     plan->tables++;
     *table = values;
     return AIRY_OK;
@@ -379,7 +379,7 @@ static airy_status scale_axis(struct plan *plan, double *table, double unit)
         /* Light: an X-ray is shorter, and a table in nm that says nothing is above. */
         AIRY_FAIL_IF(!(table[i] > 0) || !(wavelength >= 1e-9 && wavelength <= 1e-3), AIRY_ERR_PARAM,
                      "axis %s[%zu] = %g %s, expected wavelengths from 1e-9 to 1e-3 m; \"unit\": "
-                     "\"nm\" or \"um\" says otherwise",
+                     "\"nm\" or \"um\" names another unit",
                      is_k ? "k" : "wavelength", i, table[i], is_k ? "1/m" : "m");
     }
     if (is_k)
@@ -410,7 +410,7 @@ static airy_status read_wavelength_poly(struct plan *plan, const char *key, cons
         return unexpected(AIRY_ERR_FORMAT, key, value, "a list of 2 to 8 numbers");
     AIRY_TRY(read_list(c, &terms, key, value, TERMS));
     AIRY_FAIL_ON_IF(n == 0, AIRY_ERR_FORMAT, AIRY_SUBJECT_PARAMETER,
-                    "%s: expected samples in the plan, too", key);
+                    "%s: expected the plan to give samples also", key);
     double *table = plan->block + plan->tables++ * AIRY_OCT_MAX_SAMPLES;
     for (size_t i = 0; i < n; i++) {
         const double t = (double)i / (double)(n - 1);

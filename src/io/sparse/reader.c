@@ -191,7 +191,7 @@ static airy_status open_list(hid_t *dataset, airy_dtype *dtype, const airy_spars
     *dataset = o.dataset;
     *dtype = o.dtype;
     AIRY_FAIL_ON_IF(o.ndim != 1 || o.shape[0] < wanted, AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
-                    "%s: %llu elements in %d dimensions, frame_ptr says %llu", o.what,
+                    "%s: %llu elements in %d dimensions, frame_ptr gives %llu", o.what,
                     (unsigned long long)(o.ndim > 0 ? o.shape[0] : 0), o.ndim,
                     (unsigned long long)wanted);
     return AIRY_OK;
@@ -273,7 +273,7 @@ static airy_status open_curves(hid_t *dataset, const airy_sparse *s, const char 
     *dataset = o.dataset;
     AIRY_FAIL_ON_IF(o.ndim != 2 || o.shape[0] < s->info.frames || o.shape[1] != s->info.bins,
                     AIRY_ERR_SHAPE, AIRY_SUBJECT_DATASET,
-                    "%s: expected [%zu, %zu] as frame_ptr and radius say", o.what, s->info.frames,
+                    "%s: expected [%zu, %zu] from frame_ptr and radius", o.what, s->info.frames,
                     s->info.bins);
     return AIRY_OK;
 }

@@ -519,7 +519,7 @@ airy_status airy_stack_header(struct airy_header *header, const char *path)
                 read_header(header, &places);
         }
         status = places.no_memory ? airy_fail_on(AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE,
-                                                 "out of memory for what '%s' says", path)
+                                                 "out of memory for the description in '%s'", path)
                                   : airy_probe_result(file);
         H5Fclose(file);
     }
@@ -601,15 +601,16 @@ static void check_promises(const airy_stack *stack, size_t promised, struct plac
     struct number width, height;
     const struct stack_part *part = &stack->parts[0];
     if (part->series && !stack->growing && promised > part->frames)
-        airy_log(AIRY_LOG_WARN, "%s: nimages and ntrigger say %zu frames, but %zu are there",
+        airy_log(AIRY_LOG_WARN, "%s: nimages and ntrigger give %zu frames, but %zu are there",
                  stack->first_path, promised, part->frames);
     if (read_field(&width, places, places->detector, "detectorSpecific/x_pixels_in_detector") &&
         read_field(&height, places, places->detector, "detectorSpecific/y_pixels_in_detector") &&
         (width.value != (double)stack->width || height.value != (double)stack->height))
-        airy_log(AIRY_LOG_WARN,
-                 "%s: x_pixels_in_detector and y_pixels_in_detector say %g x %g pixels, but frames "
-                 "have %zu x %zu (height x width)",
-                 stack->first_path, height.value, width.value, stack->height, stack->width);
+        airy_log(
+            AIRY_LOG_WARN,
+            "%s: x_pixels_in_detector and y_pixels_in_detector give %g x %g pixels, but frames "
+            "have %zu x %zu (height x width)",
+            stack->first_path, height.value, width.value, stack->height, stack->width);
 }
 
 airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
@@ -649,7 +650,7 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
             check_promises(stack, found.frames, &places);
         status = places.no_memory
                      ? airy_fail_on(AIRY_ERR_MEMORY, AIRY_SUBJECT_FILE,
-                                    "out of memory for what '%s' says", stack->first_path)
+                                    "out of memory for the description in '%s'", stack->first_path)
                      : airy_probe_result(file);
         H5Fclose(file);
     }

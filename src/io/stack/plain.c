@@ -499,3 +499,46 @@ const char *airy_plain_text(const struct stack_segment *segment)
 {
     return segment->plain->head.text;
 }
+
+static bool parse_size(uint64_t *size, const char *text, size_t length, uint64_t least)
+{
+    char digits[24];
+    if (length == 0 || length >= sizeof(digits) || strspn(text, "0123456789") < length)
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = 0;
+    *size = strtoull(digits, NULL, 10);
+    return *size >= least && *size < UINT64_MAX;
+}
+
+airy_status airy_raw_frames_parse(airy_raw_frames *raw, const char *text)
+{
+    static const char wrong[] = "expected WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big], such as "
+                                "2070x2167,uint32,512";
+    const char *parts[5] = {text};
+    size_t lengths[5], count = 1;
+    uint64_t width, height, offset = 0;
+    char name[32];
+    for (const char *at = text; count < 5 && (at = strchr(at, ',')); count++)
+        parts[count] = ++at;
+    for (size_t i = 0; i < count; i++)
+        lengths[i] = strcspn(parts[i], ",");
+    const char *x = memchr(text, 'x', lengths[0]);
+    if (count < 2 || count > 4 || !x || lengths[1] >= sizeof(name) ||
+        !parse_size(&width, text, (size_t)(x - text), 1) ||
+        !parse_size(&height, x + 1, lengths[0] - (size_t)(x + 1 - text), 1))
+        return airy_fail(AIRY_ERR_PARAM, "%s", wrong);
+    airy_raw_frames found = {.height = (size_t)height, .width = (size_t)width};
+    snprintf(name, sizeof(name), "%.*s", (int)lengths[1], parts[1]);
+    AIRY_TRY(airy_dtype_parse(&found.dtype, name));
+    const char *order = parts[count - 1];
+    if (count > 2 && (strcmp(order, "big") == 0 || strcmp(order, "little") == 0)) {
+        found.big_endian = order[0] == 'b';
+        count--;
+    }
+    if (count > 3 || (count == 3 && !parse_size(&offset, parts[2], lengths[2], 0)))
+        return airy_fail(AIRY_ERR_PARAM, "%s", wrong);
+    found.offset = offset;
+    *raw = found;
+    return AIRY_OK;
+}

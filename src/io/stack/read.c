@@ -210,7 +210,7 @@ static airy_status read_pixels(const airy_stack *stack, const struct stack_segme
         return airy_hinted(AIRY_HINT_GROWING,
                            airy_fail(AIRY_ERR_IO,
                                      "%zu bytes at %llu lie behind the end of the file (%llu "
-                                     "bytes), which is shorter than its index says",
+                                     "bytes), which is shorter than its index states",
                                      segment->places ? (size_t)place.size : stack->frame_bytes,
                                      (unsigned long long)place.offset,
                                      (unsigned long long)segment->end));

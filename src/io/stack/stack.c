@@ -99,7 +99,7 @@ static airy_status add_lost(airy_stack *stack, const struct stack_choice *choice
         return airy_hinted(
             AIRY_HINT_STATED,
             airy_fail(failed,
-                      "%s; nothing says how many frames it has, so that they cannot be left out: "
+                      "%s; its number of frames is not known, so that they cannot be left out: "
                       "put the whole file beside its master, or name the datasets whose files are "
                       "there (%s::DATASET)",
                       airy_last_error(), choice->path));
@@ -392,7 +392,8 @@ static airy_status expand_and_create(airy_stack **stack, const char *const *give
                  "a stack of %zu paths, expected at least one", count);
     if (params->pipe && count == 1 && given[0] && airy_stack_is_pipe(given[0]))
         return create_pipe(stack, given[0], params);
-    AIRY_TRY(airy_paths_expand(&paths, given, count, true));
+    /* What has not come yet is no gap, and a stack that grows is opened again and again. */
+    AIRY_TRY(airy_paths_expand(&paths, given, count, !params->growing));
     const airy_status status = create(stack, &paths, params);
     airy_paths_free(&paths);
     return status;

@@ -18,7 +18,8 @@
 const struct airy_job_row airy_follow_rows[] = {
     ROW(on, .name = "follow", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_HOW,
         .help = "takes frames, or files of a pattern, as they come, while the input is still being "
-                "written"),
+                "written",
+        .section = "Input that is still being written"),
     ROW(timeout, .name = "follow-timeout", .type = AIRY_PARAMETER_REAL, .affects = AIRY_AFFECTS_HOW,
         .lo = 0.1, .hi = 1e7, .unit = "s", .argument = "S", .fallback = "60",
         .help = "ends a run that follows its input when no frame has come for this time",
@@ -62,7 +63,7 @@ airy_status airy_follow_check(const airy_job *job)
     if (!v->follow.on)
         return AIRY_OK;
     AIRY_FAIL_ON_IF(other, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s needs all frames at once: not with follow", other);
+                    "%s does not go with follow=on, which takes frames as they come", other);
     AIRY_FAIL_ON_IF(job->hooks.ranks && job->hooks.ranks->size > 1, AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER,
                     "%s: frames are taken by one process, not by several ranks", "follow");
@@ -121,10 +122,10 @@ airy_status airy_follow_open(struct airy_integration *it)
         airy_error error;
         airy_error_get(&error);
         AIRY_FAIL_IF(!airy_job_step(it->job, 0, 0), AIRY_ERR_CANCELLED,
-                     "stopped before there was a frame");
+                     "cancelled before there was a frame");
         AIRY_FAIL_HINT_IF(airy_follow_now() - begun >= it->v->follow.timeout, error.status,
                           AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
-                          "no frame within %g s: %s; a larger follow-timeout waits longer",
+                          "no frame within %g s: %s; follow-timeout=S waits longer",
                           it->v->follow.timeout, error.text);
         if (!told)
             airy_job_message(it->job, AIRY_LOG_WARN, "waiting for the first frame: %s", error.text);

@@ -31,7 +31,7 @@ static bool number_of(const char *path, uint64_t *number, size_t *before)
         start--;
     *before = start;
     *number = strtoull(path + start, NULL, 10);
-    return end > start;
+    return end > start && *number < UINT64_MAX; /* which stands for larger ones, too */
 }
 
 /* Names of a series, and one or more between them has not come. */

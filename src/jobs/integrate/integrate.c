@@ -26,13 +26,13 @@ static const struct airy_job_row result_rows[] = {
         .help = "writes all patterns into one text file, a column each"),
     ROW(format, .name = "format", .type = AIRY_PARAMETER_WORD, .affects = AIRY_AFFECTS_BESIDE,
         .words = formats, .fallback = "airy",
-        .help = "nxazint: makes the output an NXazint1d or NXazint2d file, too"),
+        .help = "nxazint: makes the output also an NXazint1d or NXazint2d file"),
     ROW(instrument, .name = "instrument", .type = AIRY_PARAMETER_TEXT,
-        .affects = AIRY_AFFECTS_BESIDE, .argument = "NAME", .fallback = "what the input says",
+        .affects = AIRY_AFFECTS_BESIDE, .argument = "NAME", .fallback = "the input's",
         .computed = true, .help = "names the beamline in the output",
         .only_with = {"format", nxazint_words}),
     ROW(source, .name = "source", .type = AIRY_PARAMETER_TEXT, .affects = AIRY_AFFECTS_BESIDE,
-        .argument = "NAME", .fallback = "what the input says", .computed = true,
+        .argument = "NAME", .fallback = "the input's", .computed = true,
         .help = "names the facility in the output", .only_with = {"format", nxazint_words}),
     {{0}, 0, NULL}};
 
@@ -73,7 +73,7 @@ static const struct airy_job_row run_rows[] = {
         .help =
             "adds maps of the total and of regions: the frames are a scan of N rows of M points"),
     ROW(zigzag, .name = "zigzag", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_BESIDE,
-        .help = "turns every other row of the map around, as in a snake scan"),
+        .help = "reverses every other row of the map, for a snake scan"),
     ROW(carry, .name = "carry", .type = AIRY_PARAMETER_TEXT, .list = true,
         .affects = AIRY_AFFECTS_BESIDE, .argument = "DATASET|none",
         .fallback = "what the file has one of a frame", .computed = true,
@@ -85,9 +85,8 @@ static const struct airy_job_row run_rows[] = {
         .help = "processes so many frames together"),
     ROW(layout, .name = "layout", .type = AIRY_PARAMETER_WORD, .affects = AIRY_AFFECTS_HOW,
         .words = airy_integrate_layouts, .fallback = "auto",
-        .help =
-            "selects who does which part of the work: threads of a CPU, a device, or serial, one "
-            "frame at a time"),
+        .help = "selects how the work is divided: threads of a CPU, a device, or serial, one "
+                "frame at a time"),
     ROW(resume, .name = "resume", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
         .help = "continues OUT.partial of an interrupted run"),
     ROW(force, .name = "force", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
@@ -116,7 +115,7 @@ static const airy_job_result results[] = {
     {"output", AIRY_JOB_TEXT, NULL, "the file that was written, the first of several"},
     {"complete_already", AIRY_JOB_JSON, NULL, "true: resume found nothing to do"},
     {"device", AIRY_JOB_TEXT, NULL, "the devices of the run"},
-    {"layout", AIRY_JOB_TEXT, NULL, "who did which part of the work"},
+    {"layout", AIRY_JOB_TEXT, NULL, "how the work was divided"},
     {"frames", AIRY_JOB_NUMBER, NULL, "frames that were processed in this run"},
     {"bad", AIRY_JOB_NUMBER, NULL, "those of them that are NaN"},
     {"lost", AIRY_JOB_NUMBER, NULL,
@@ -359,16 +358,15 @@ static airy_status run_integration(airy_job *job, void *state)
     return airy_world_agree(&it->world, run_rank(job, it), NULL, NULL);
 }
 
-extern const struct airy_job_kind airy_job_integrate;
 const struct airy_job_kind airy_job_integrate = {
     .name = "integrate",
     .summary = "azimuthal integration: a stack of frames to radial patterns",
     .details = "The usual places of data, pixel mask and geometry are found by themselves. Without "
                "a PONI file and given values the geometry is the file's own; given values override "
-               "what a PONI file or the file says. Eiger and Pilatus detectors leave out their "
+               "those of a PONI file and of the file. Eiger and Pilatus detectors leave out their "
                "dummy values unless dummy is given. An output appears when it is complete; a run "
-               "that was cancelled leaves OUT.partial, which resume continues. Without an output "
-               "the patterns stay in memory.",
+               "that was cancelled leaves OUT.partial, which resume continues. A program "
+               "that names no output gets the patterns in memory.",
     .groups = {{airy_stack_rows, offsetof(struct airy_integrate_values, stack)},
                {airy_geometry_rows, offsetof(struct airy_integrate_values, geometry)},
                {airy_pattern_rows, offsetof(struct airy_integrate_values, pattern)},
@@ -379,11 +377,11 @@ const struct airy_job_kind airy_job_integrate = {
                {airy_frames_rows, offsetof(struct airy_integrate_values, frames)},
                {run_rows, 0},
                {airy_follow_rows, offsetof(struct airy_integrate_values, follow)},
-               {airy_ranks_rows, offsetof(struct airy_integrate_values, ranks)},
                {airy_device_rows, offsetof(struct airy_integrate_values, compute)},
                {airy_host_rows, offsetof(struct airy_integrate_values, compute)},
                {airy_series_rows, offsetof(struct airy_integrate_values, series)},
-               {airy_curve_rows, offsetof(struct airy_integrate_values, series.curve)}},
+               {airy_curve_rows, offsetof(struct airy_integrate_values, series.curve)},
+               {airy_ranks_rows, offsetof(struct airy_integrate_values, ranks)}},
     .results = results,
     .values_size = sizeof(struct airy_integrate_values),
     .state_size = sizeof(struct airy_integration),

@@ -21,6 +21,8 @@ struct airy_ranks_values {
 };
 extern const struct airy_job_row airy_ranks_rows[];
 
+extern const struct airy_job_kind airy_job_integrate;
+
 struct airy_integrate_values {
     struct airy_stack_values stack;
     struct airy_geometry_values geometry;

@@ -149,8 +149,9 @@ void airy_integration_warn_dummy_unused(const struct airy_integration *it, const
 
 void airy_integration_warn_empty(const airy_job *job, size_t frames, size_t empty, size_t first)
 {
-    static const char advice[] =
-        "saturated, dummy and masked pixels are left out (see saturation=V, dummy=V and mask=FILE)";
+    static const char advice[] = "saturated, dummy and masked pixels are left out, which "
+                                 "saturation=V, dummy=V and mask=FILE "
+                                 "decide";
     if (empty == 1)
         airy_job_message(job, AIRY_LOG_WARN, "frame %zu: no valid pixel is left; %s", first,
                          advice);

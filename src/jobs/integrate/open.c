@@ -150,8 +150,8 @@ static airy_status open_carried(struct airy_integration *it)
                    ? airy_about(AIRY_SUBJECT_PARAMETER, "carry", airy_fail_context(status, "carry"))
                    : status;
     for (size_t i = 0; i < it->carried_count; i++)
-        airy_job_message(it->job, AIRY_LOG_INFO, "carried over: %s from %s", it->carried[i].name,
-                         it->carried[i].path);
+        airy_job_message(it->job, AIRY_LOG_INFO, "per-frame metadata: %s from %s",
+                         it->carried[i].name, it->carried[i].path);
     it->run.carried = it->carried;
     it->run.carried_count = it->carried_count;
     return AIRY_OK;
@@ -198,9 +198,10 @@ static airy_status choose_layout(struct airy_integration *it)
                     "%s threads does not fit %s (%s), whose work is not done by threads: give "
                     "device or serial, or device=cpu",
                     "layout", info.spec, info.name);
-    AIRY_FAIL_ON_IF(wish == LAYOUT_DEVICE && cpu, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
-                    "%s device does not fit the CPU: give device=gpu, or threads or serial",
-                    "layout");
+    AIRY_FAIL_ON_IF(
+        wish == LAYOUT_DEVICE && cpu, AIRY_ERR_UNSUPPORTED, AIRY_SUBJECT_PARAMETER,
+        "%s device does not fit the CPU: give device=gpu, layout=threads or layout=serial",
+        "layout");
     it->layout = wish != LAYOUT_AUTO ? wish
                  : it->frames == 1   ? LAYOUT_SERIAL
                  : cpu               ? LAYOUT_THREADS

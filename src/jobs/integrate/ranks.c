@@ -13,7 +13,8 @@
 #define ROW(member, ...) AIRY_JOB_ROW(struct airy_ranks_values, member, __VA_ARGS__)
 const struct airy_job_row airy_ranks_rows[] = {
     ROW(per_rank, .name = "per-rank", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_WHERE,
-        .help = "writes a file for each process of a launcher, which the output shows as one"),
+        .help = "writes a file for each process of a launcher, which the output shows as one",
+        .section = "Several processes (mpirun, srun)"),
     {{0}, 0, NULL}};
 #undef ROW
 

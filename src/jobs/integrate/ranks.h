@@ -42,9 +42,11 @@ struct airy_ranks_run {
     size_t shown;                 /* frames done by all, as far as known */
     uint64_t time;                /* of that, in ns */
     bool stop;                    /* nobody is to go on */
+    bool went_back;               /* a counter of rows, which only grows */
 };
 
 enum { AIRY_RANKS_STOP, AIRY_RANKS_DONE, AIRY_RANKS_RESUMED, AIRY_RANKS_NEXT };
+_Static_assert((int)AIRY_RANKS_NEXT < (int)AIRY_JOB_RANKS_COUNTERS, "a counter of rows at least");
 
 /* An idle hook of airy_world_agree while others are at work; user: an airy_ranks_run. */
 void airy_ranks_wait(void *user);

@@ -88,31 +88,6 @@ static size_t count_shown(const struct airy_integration *it, const char *tail)
     return count;
 }
 
-/* A file that would be lost is none that a parameter names. */
-static airy_status keep_read(const airy_job *job, const char *path)
-{
-    struct stat is, about;
-    if (stat(path, &is) != 0)
-        return AIRY_OK;
-    for (size_t i = 0; i < job->row_count; i++) {
-        char *text = NULL;
-        if (job->rows[i]->p.role != AIRY_ROLE_READ)
-            continue;
-        AIRY_TRY(airy_job_get(job, job->rows[i]->p.name, &text));
-        char *dataset = text ? strstr(text, "::") : NULL;
-        if (dataset)
-            *dataset = 0;
-        const bool same = text && stat(text, &about) == 0 && about.st_dev == is.st_dev &&
-                          about.st_ino == is.st_ino;
-        airy_job_text_free(text);
-        AIRY_FAIL_HINT_IF(same, AIRY_ERR_PARAM, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
-                          "output '%s' is the same file as the input of %s, which would be lost; "
-                          "choose another name",
-                          path, job->rows[i]->p.name);
-    }
-    return AIRY_OK;
-}
-
 /*
  * With `force` an earlier result of several files may have more of them than the new one. One that the
  * new result does not replace must be no input.
@@ -127,16 +102,25 @@ static airy_status find_surplus(struct airy_integration *it)
         airy_ranks_name(name, it->v->output, i, "");
         if (!exists(name))
             continue;
-        AIRY_TRY(keep_read(it->job, name));
+        AIRY_TRY(airy_job_keep_inputs(it->job, name));
         AIRY_TRY(airy_job_keep_stack(it->stack, name));
     }
     return AIRY_OK;
 }
 
-static bool remove_regular(const char *name)
+/* Only patterns that nobody is writing: another file may have come to stand under the name. */
+static bool remove_patterns(const char *name)
 {
     struct stat is;
-    return lstat(name, &is) == 0 && S_ISREG(is.st_mode) && unlink(name) == 0;
+    airy_result *result = NULL;
+    airy_result_info info;
+    if (lstat(name, &is) != 0 || !S_ISREG(is.st_mode) || airy_result_is_written(name))
+        return false;
+    const bool is_ours = airy_result_open(&result, name) == AIRY_OK &&
+                         airy_result_get_info(result, &info) == AIRY_OK &&
+                         info.kind == AIRY_RESULT_PATTERNS;
+    airy_result_close(&result);
+    return is_ours && unlink(name) == 0;
 }
 
 void airy_ranks_remove_surplus(const struct airy_integration *it)
@@ -146,7 +130,7 @@ void airy_ranks_remove_surplus(const struct airy_integration *it)
     size_t removed = 0;
     for (size_t i = 2 * it->files; i < 2 * it->shown; i++) {
         airy_ranks_name(name, it->v->output, i / 2, tails[i % 2]);
-        if (remove_regular(name) && removed++ == 0)
+        if (remove_patterns(name) && removed++ == 0)
             memcpy(first, name, sizeof(first));
     }
     if (removed)
@@ -172,6 +156,7 @@ static airy_status choose_new(struct airy_integration *it, const char *partial)
     it->files = airy_min_size(airy_min_size(ranks, most_files(it)), airy_max_size(most, 1));
     for (size_t i = 0; i < it->files; i++) {
         airy_ranks_name(name, it->v->output, i, "");
+        AIRY_TRY(airy_job_keep_inputs(it->job, name));
         AIRY_TRY(airy_job_keep_stack(it->stack, name));
     }
     return AIRY_OK;
@@ -182,6 +167,7 @@ airy_status airy_ranks_choose_files(struct airy_integration *it)
     char partial[AIRY_PARTIAL_PATH];
     const size_t most = airy_min_size(it->rows, most_files(it));
     AIRY_TRY(airy_job_partial_path(partial, it->v->output));
+    AIRY_TRY(airy_job_keep_inputs(it->job, it->v->output));
     it->files = it->v->resume ? count_files(partial) : 0;
     AIRY_FAIL_ON_IF(it->files > most, AIRY_ERR_FORMAT, AIRY_SUBJECT_FILE,
                     "%s is spread over %zu files, expected at most %zu", partial, it->files, most);

@@ -22,23 +22,29 @@ static size_t claim_size(size_t least, size_t total, size_t taken, size_t ranks)
     return share < least ? least : share < MOST * least ? share : MOST * least;
 }
 
-/* An airy_claim_fn. */
-static bool claim(void *user, size_t least, size_t *first, size_t *count)
-{
-    struct airy_ranks_run *run = user;
-    *count = claim_size(least, run->rows, run->seen, airy_world_size(run->world));
-    *first = (size_t)airy_world_add(run->world, run->counter, (int64_t)*count);
-    run->seen = *first + *count;
-    return !atomic_load(&run->it->job->cancelled) &&
-           airy_world_add(run->world, AIRY_RANKS_STOP, 0) == 0;
-}
-
 /* This rank has failed, or was cancelled: nobody starts anything more. */
 static void stop(struct airy_ranks_run *run)
 {
     if (!run->stop)
         airy_world_add(run->world, AIRY_RANKS_STOP, 1);
     run->stop = true;
+}
+
+/* An airy_claim_fn. */
+static bool claim(void *user, size_t least, size_t *first, size_t *count)
+{
+    struct airy_ranks_run *run = user;
+    *count = claim_size(least, run->rows, run->seen, airy_world_size(run->world));
+    const int64_t before = airy_world_add(run->world, run->counter, (int64_t)*count);
+    if (before < 0 || (size_t)before < run->seen) { /* the same rows would be claimed for ever */
+        run->went_back = true;
+        stop(run);
+        return false;
+    }
+    *first = (size_t)before;
+    run->seen = *first + *count;
+    return !atomic_load(&run->it->job->cancelled) &&
+           airy_world_add(run->world, AIRY_RANKS_STOP, 0) == 0;
 }
 
 /* Tell the others of frames that were done since, at times; whether it is time. */
@@ -191,11 +197,13 @@ airy_status airy_ranks_gather(struct airy_ranks_run *run, airy_run_info *info, a
     if (info->frames > run->posted)
         airy_world_add(run->world, AIRY_RANKS_DONE, (int64_t)(info->frames - run->posted));
     run->posted = info->frames;
+    if (status == AIRY_OK && run->went_back)
+        status = airy_fail(AIRY_ERR_IO, "the counter of rows that the ranks share went back");
     status = airy_world_agree(run->world, status, airy_ranks_wait, run);
     if (status == AIRY_OK)
         status = add_up(run, info);
     if (status == AIRY_OK && info->stopped)
-        status = airy_fail(AIRY_ERR_CANCELLED, "stopped"); /* the same on all */
+        status = airy_fail(AIRY_ERR_CANCELLED, "cancelled"); /* the same on all */
     if (status != AIRY_OK)
         remove_empty(run);
     return status;

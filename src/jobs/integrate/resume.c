@@ -114,14 +114,15 @@ static airy_status check_follow(const struct airy_integration *it, const char *p
     const bool open = is_open_ended(before), open_now = is_open_ended(it->configuration);
     AIRY_FAIL_HINT_IF(open && !open_now && follows, AIRY_ERR_FORMAT, AIRY_HINT_ANEW,
                       AIRY_SUBJECT_FILE,
-                      "%s was begun when the file did not say how many frames it should have, "
-                      "which it says now: it is another file",
+                      "%s was begun when the file did not state how many frames it should have, "
+                      "which it states now: it is another file",
                       partial);
-    AIRY_FAIL_HINT_IF(open && !open_now, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
-                      "%s was begun with follow=on, when the number of frames was not known: give "
-                      "follow=on, too; the run takes what is there, and ends when nothing new has "
-                      "come for the time of follow-timeout",
-                      partial);
+    AIRY_FAIL_HINT_IF(
+        open && !open_now, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
+        "%s was begun with follow=on, when the number of frames was not known: give "
+        "follow=on also now; the run takes what is there, and ends when nothing new has "
+        "come for follow-timeout=S seconds",
+        partial);
     AIRY_FAIL_HINT_IF(
         !open && open_now, AIRY_ERR_FORMAT, AIRY_HINT_STATED, AIRY_SUBJECT_FILE,
         "%s was begun without follow=on, for a number of frames that was known: leave "
@@ -151,7 +152,7 @@ static airy_status check_rows(const struct airy_integration *it, struct airy_kep
     if (status == AIRY_ERR_CANCELLED)
         return airy_hinted(
             AIRY_HINT_INTERRUPTED,
-            airy_fail(status, "stopped before the first frame; %s is as it was", partial));
+            airy_fail(status, "cancelled before the first frame; %s is as it was", partial));
     if (airy_status_is_of_frame(status))
         return airy_hinted(AIRY_HINT_ANEW,
                            airy_fail_context(status, "a frame that %s has a row of", partial));

@@ -69,7 +69,8 @@ static airy_status serve(struct airy_service *s, airy_stream_receiver *receiver)
     const airy_status status = airy_stream_serve(receiver, &handler);
     if (status == AIRY_ERR_CANCELLED && (s->named || s->done > 0))
         return status_so_far(s); /* cancelling is how a service ends */
-    AIRY_FAIL_IF(status == AIRY_ERR_CANCELLED, AIRY_ERR_CANCELLED, "stopped before a series came");
+    AIRY_FAIL_IF(status == AIRY_ERR_CANCELLED, AIRY_ERR_CANCELLED,
+                 "cancelled before a series came");
     if (status == AIRY_ERR_NOT_FOUND) {
         airy_error error;
         airy_error_get(&error);

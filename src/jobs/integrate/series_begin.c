@@ -20,8 +20,9 @@ static airy_status name_output(struct airy_service *s, uint64_t id)
     const int n = at ? snprintf(s->path, sizeof(s->path), "%.*s%llu%s", (int)(at - output), output,
                                 (unsigned long long)id, at + strlen("{series}"))
                      : snprintf(s->path, sizeof(s->path), "%s", output);
-    AIRY_FAIL_IF(n < 0 || (size_t)n >= sizeof(s->path), AIRY_ERR_PARAM,
-                 "the output's name is longer than %zu bytes", sizeof(s->path) - 1);
+    AIRY_FAIL_ON_IF(n < 0 || (size_t)n >= sizeof(s->path), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s: the name is longer than %zu bytes", "output", sizeof(s->path) - 1);
+    AIRY_TRY(airy_job_keep_inputs(s->job, s->path));
     return airy_job_may_be_complete(s->path, s->v->resume, s->v->force)
                ? AIRY_OK
                : airy_integration_check_place(s->v, s->path);
@@ -65,7 +66,7 @@ static airy_status check_size(const struct airy_service *s, const airy_stream_st
                    image = pixels * (start->has_dtype ? airy_dtype_size(start->dtype) : 1),
                    limit = s->v->compute.memory_limit;
     AIRY_FAIL_IF(limit && image > limit, AIRY_ERR_PARAM,
-                 "the start message says %zu x %zu pixels: an image has %s, more than the memory "
+                 "the start message gives %zu x %zu pixels: an image has %s, more than the memory "
                  "limit of %s",
                  start->height, start->width, airy_bytes_text(need, (double)image),
                  airy_bytes_text(room, (double)limit));
@@ -73,7 +74,7 @@ static airy_status check_size(const struct airy_service *s, const airy_stream_st
     uint64_t least = memory.available;
     least = memory.cgroup && memory.cgroup < least ? memory.cgroup : least;
     AIRY_FAIL_IF(least && pixels * LEAST_BYTES > least, AIRY_ERR_PARAM,
-                 "the start message says %zu x %zu pixels: that takes %s of memory at least, and "
+                 "the start message gives %zu x %zu pixels: that takes %s of memory at least, and "
                  "%s are free; check the detector's settings",
                  start->height, start->width, airy_bytes_text(need, (double)pixels * LEAST_BYTES),
                  airy_bytes_text(room, (double)least));
@@ -93,7 +94,7 @@ static airy_status check_count(const struct airy_service *s, const airy_stream_s
                         : s->v->format == FORMAT_NXAZINT  ? "format=nxazint"
                                                           : NULL;
     AIRY_FAIL_IF(start->number_of_images == 0 && unfit, AIRY_ERR_PARAM,
-                 "the detector does not say how many images will come, which %s has to know",
+                 "the detector does not state how many images will come, which %s has to know",
                  unfit);
     return AIRY_OK;
 }

@@ -131,9 +131,9 @@ static airy_status cancelled(struct airy_service *s, const struct airy_series_ou
     const char *name = airy_series_file(s, true, file);
     if (!name)
         return airy_series_fail(s, o->series->id, AIRY_ERR_CANCELLED, AIRY_HINT_NONE,
-                                "stopped after %llu images", came);
+                                "cancelled after %llu images", came);
     return airy_series_fail(s, o->series->id, AIRY_ERR_CANCELLED, AIRY_HINT_INTERRUPTED,
-                            "stopped after %llu images; %s has %llu pattern%s", came, name, good,
+                            "cancelled after %llu images; %s has %llu pattern%s", came, name, good,
                             good == 1 ? "" : "s");
 }
 

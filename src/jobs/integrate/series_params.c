@@ -33,8 +33,9 @@ const struct airy_job_row airy_series_rows[] = {
         .help = "refuses a series that announces more images"),
     ROW(timeout, .name = "timeout", .type = AIRY_PARAMETER_REAL, .lo = 0, .hi = 1e9, .unit = "s",
         .argument = "S", .fallback = "300",
-        .help = "ends a series that has begun after this time without a message; 0: never. The "
-                "first message is waited for without a limit"),
+        .help =
+            "ends a series that has begun when no message has come for this time; 0 never does. "
+            "The first message is waited for without a limit"),
     ROW(drop, .name = "drop", .type = AIRY_PARAMETER_FLAG,
         .help = "leaves out images for which there is no room, instead of making the detector "
                 "wait"),
@@ -69,7 +70,7 @@ static airy_status check_unused(const airy_job *job)
         for (const struct airy_job_row *row = tables[t]; row->p.name; row++)
             AIRY_FAIL_ON_IF(
                 airy_job_is_set(job, row->p.name), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                "%s is for streams (tcp://HOST:PORT), and the input is no such", row->p.name);
+                "%s is for streams (tcp://HOST:PORT), and no input is one", row->p.name);
     return AIRY_OK;
 }
 

@@ -49,7 +49,8 @@ airy_status airy_integration_check_output(const struct airy_integrate_values *v,
                          : v->grid[0]     ? "grid"
                          : v->carry.count ? "carry"
                                           : NULL;
-    REFUSE_IF(beside, "%s: text files hold patterns only (also average and sum); write .h5",
+    REFUSE_IF(beside,
+              "%s: text files hold patterns alone (also those of average=N and sum=N); write .h5",
               beside);
     REFUSE_IF(v->resume,
               "%s: text files are complete or not there; select what is missing by frames=A:B",
@@ -78,8 +79,8 @@ static airy_status check_names(const struct airy_integration *it)
     const size_t files = it->v->one_table ? 1 : it->rows;
     char name[NAME];
     for (size_t row = 0; row < files; row++) {
-        AIRY_FAIL_IF(!file_name(name, it, row), AIRY_ERR_PARAM,
-                     "the output's name is longer than %d bytes", NAME - 1);
+        AIRY_FAIL_ON_IF(!file_name(name, it, row), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                        "%s: the name is longer than %d bytes", "output", NAME - 1);
         if (access(name, F_OK) != 0)
             continue;
         AIRY_TRY(airy_job_keep_inputs(it->job, name));
@@ -151,11 +152,11 @@ static airy_status fail_run(const struct airy_text_run *run, airy_status status)
     const size_t frames = airy_min_size(row * airy_text_group(it), it->frames);
     remove_behind(run, row);
     AIRY_FAIL_HINT_IF(status == AIRY_ERR_CANCELLED && run->columns, status, AIRY_HINT_STATED,
-                      AIRY_SUBJECT_NONE, "stopped after %zu of %zu frames; '%s' is not written",
+                      AIRY_SUBJECT_NONE, "cancelled after %zu of %zu frames; '%s' is not written",
                       frames, it->frames, it->v->output);
     rest_of(rest, sizeof(rest), it, row);
     AIRY_FAIL_HINT_IF(status == AIRY_ERR_CANCELLED, status, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
-                      "stopped after %zu of %zu frames; go on with %s", frames, it->frames, rest);
+                      "cancelled after %zu of %zu frames; go on with %s", frames, it->frames, rest);
     if (!airy_status_is_of_frame(status) || run->refused == row)
         return status;
     return airy_hinted(AIRY_HINT_STATED,

@@ -57,11 +57,23 @@ struct verdict {
     char host[64];
 };
 
-static airy_status settle(struct airy_world *world, const struct verdict *all)
+/* Texts end, and a failure is one, whatever came. */
+static void tidy(struct verdict *v)
+{
+    v->error.text[sizeof(v->error.text) - 1] = 0;
+    v->error.name[sizeof(v->error.name) - 1] = 0;
+    v->host[sizeof(v->host) - 1] = 0;
+    if (v->error.status > AIRY_OK || v->error.status < AIRY_ERR_ENDED)
+        v->error.status = AIRY_ERR_IO;
+}
+
+static airy_status settle(struct airy_world *world, struct verdict *all)
 {
     const int size = world->ranks->size;
     int failed = 0, same = 0;
     bool partly = false;
+    for (int i = 0; i < size; i++)
+        tidy(&all[i]);
     while (failed < size && all[failed].error.status == AIRY_OK)
         partly |= all[failed++].partly;
     if (failed == size)
@@ -113,7 +125,7 @@ airy_status airy_world_tell(struct airy_world *world, void *data, size_t bytes)
     if (airy_world_is_alone(world))
         return AIRY_OK;
     airy_status status = airy_memory_calloc((void **)&all, airy_world_size(world), bytes,
-                                            "what ranks tell each other");
+                                            "what ranks send to each other");
     status = airy_world_agree(world, status, NULL, NULL);
     if (status == AIRY_OK)
         status = gather(world, data, bytes, all, NULL, NULL);

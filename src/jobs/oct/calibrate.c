@@ -217,7 +217,7 @@ static airy_status read_recording(struct calibration *c, const char *path, struc
     if (status == AIRY_ERR_PARAM && (raw.width == 0 || !config->has_dtype))
         status = airy_hinted(AIRY_HINT_STATED,
                              airy_fail(AIRY_ERR_PARAM,
-                                       "%s is headerless; a plan says what it is (samples and "
+                                       "%s is headerless; a plan describes it (samples and "
                                        "dtype are needed)",
                                        path));
     if (status == AIRY_OK)
@@ -456,13 +456,13 @@ const struct airy_job_kind airy_job_oct_calibrate = {
     .name = "oct-calibrate",
     .summary = "axis and dispersion of an OCT spectrometer from recordings of mirrors",
     .details =
-        "Two recordings of a mirror at different depths, on the same side of depth 0, tell both "
+        "Two recordings of a mirror at different depths, on the same side of depth 0, give both "
         "the places of the samples on the axis of wavenumbers and the dispersion between the arms; "
-        "one tells either of them. Files are NPY (also one line alone), HDF5, "
+        "one gives either of them. Files are NPY (also one line alone), HDF5, "
 #if AIRY_HAVE_TIFF
         "TIFF, "
 #endif
-        "or what the plan says they are; up to 4096 lines of each are taken, turned to the same "
+        "or as the plan describes them; up to 4096 lines of each are taken, turned to the same "
         "phase. The result is a plan for the job oct, with the widths of the peaks at half of "
         "their magnitude, before, after and as theory has them for the spectrum and the window.",
     .groups = {{rows, 0}},

@@ -42,7 +42,7 @@ static const struct airy_job_row rows[] = {
         .affects = AIRY_AFFECTS_ROWS, .words = on_errors, .fallback = "stop",
         .help = "skip: makes the results of a frame that cannot be read NaN (0 in integers), "
                 "reports them and ends with exit code 3; it is for files, and not for the first "
-                "frames where the plan learns from them"),
+                "frames where the plan estimates something from them"),
     ROW(compat, .name = "compat", .type = AIRY_PARAMETER_WORD, .words = compats, .argument = "NAME",
         .fallback = "the plan's, else none", .computed = true,
         .help =
@@ -55,7 +55,7 @@ static const struct airy_job_row rows[] = {
         .section = "Camera"),
     RECORD_ROW(repeat, &airy_oct_repeat_record, .name = "repeat", .type = AIRY_PARAMETER_RECORD,
                .affects = AIRY_AFFECTS_ROWS, .argument = "N|Ss",
-               .help = "brings the file's frames N times from memory, or for S seconds (60s)"),
+               .help = "repeats the file's frames from memory N times, or for S seconds (60s)"),
     ROW(batch, .name = "batch", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW, .lo = 1,
         .hi = 1e9, .argument = "N",
         .fallback =
@@ -64,7 +64,7 @@ static const struct airy_job_row rows[] = {
     ROW(buffers, .name = "buffers", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW,
         .lo = 2, .hi = AIRY_OCT_STREAM_SLOTS, .argument = "N",
         .fallback = "16 below 1 MiB, else 4; 3 of a pipe, of files as tuned", .computed = true,
-        .help = "sets the number of buffers, which is how long a camera may be ahead"),
+        .help = "sets the number of buffers, by which a camera may be ahead"),
     ROW(feed, .name = "feed", .type = AIRY_PARAMETER_TEXT, .affects = AIRY_AFFECTS_WHERE,
         .argument = "NAME",
         .help =
@@ -248,16 +248,16 @@ static airy_status peek(struct oct_run *r, const void **frames, size_t want, siz
     size_t got = 0;
     const airy_status status = airy_oct_source_peek(&r->source, frames, want, &got);
     if (r->v->frames.on_error && airy_status_is_of_frame(status))
-        return airy_hinted(
-            AIRY_HINT_STATED,
-            airy_fail(status,
-                      "%s; the plan learns from the first %zu frame%s, so that none of these may "
-                      "be bad; frames=%llu: begins behind it",
-                      airy_last_error(), want, want == 1 ? "" : "s",
-                      (unsigned long long)r->source.number + 1));
+        return airy_hinted(AIRY_HINT_STATED,
+                           airy_fail(status,
+                                     "%s; the plan's estimates come from the first %zu frame%s, so "
+                                     "that none of these may "
+                                     "be bad; frames=%llu: begins behind it",
+                                     airy_last_error(), want, want == 1 ? "" : "s",
+                                     (unsigned long long)r->source.number + 1));
     AIRY_TRY(status);
     AIRY_FAIL_IF(got < want && atomic_load(&r->patience.stopped), AIRY_ERR_CANCELLED,
-                 "stopped after %zu of the %zu frames that the plan learns from", got, want);
+                 "cancelled after %zu of the %zu frames that the plan's estimates need", got, want);
     AIRY_FAIL_HINT_IF(got < want, AIRY_ERR_SHAPE, AIRY_HINT_STATED, AIRY_SUBJECT_NONE,
                       "%s has %zu frame%s, expected %zu: fixed_pattern = %zu, %zu for a result",
                       r->source.input.name, got, got == 1 ? "" : "s", want, r->plan.fixed_pattern,
@@ -449,8 +449,8 @@ static airy_status look_up(struct oct_run *r)
     }
     const bool goes_on = airy_oct_goes_on(p);
     AIRY_FAIL_HINT_IF(!goes_on && p->total && p->done < p->total, AIRY_ERR_CANCELLED,
-                      AIRY_HINT_NONE, AIRY_SUBJECT_NONE, "stopped after %zu of %zu frames", p->done,
-                      p->total);
+                      AIRY_HINT_NONE, AIRY_SUBJECT_NONE, "cancelled after %zu of %zu frames",
+                      p->done, p->total);
     return AIRY_OK;
 }
 
@@ -751,9 +751,9 @@ const struct airy_job_kind airy_job_oct = {
 #if AIRY_HAVE_TIFF
         ", TIFF"
 #endif
-        " or HDF5 (FILE or FILE::DATASET), which say their shape themselves: [lines, samples] or "
+        " or HDF5 (FILE or FILE::DATASET), which contain their own shape:  [lines, samples] or "
         "[frames, lines, samples]. Frames stream through; files may be larger than memory. A "
-        "pipe or a camera that is stopped ends as if no more frames came.",
+        "pipe or a camera that is cancelled ends as if no more frames came.",
     .groups = {{rows, 0},
                {airy_device_rows, offsetof(struct oct_values, compute)},
                {airy_host_rows, offsetof(struct oct_values, compute)}},

@@ -90,8 +90,9 @@ struct oct_map {
 
 static const char *set_path(struct oct_map_values *map, const char *text, size_t length)
 {
-    if (length >= sizeof(map->path))
-        return "expected a shorter name";
+    /* What goes into memory alone has no name: ",4:9". */
+    if (!*text || length >= sizeof(map->path))
+        return *text ? "expected a shorter name" : "expected the name of a file";
     snprintf(map->path, sizeof(map->path), "%.*s", (int)length, text);
     return NULL;
 }
@@ -331,9 +332,10 @@ bool airy_oct_results_is_stack(const struct oct_values *v)
 airy_status airy_oct_results_check(const airy_job *job)
 {
     const struct oct_values *v = job->values;
-    AIRY_FAIL_IF(v->output && !is_png(v->output) && !airy_frame_writer_has_format(v->output),
-                 AIRY_ERR_PARAM, "output '%s': expected a name that ends in .h5, .npy%s or .png",
-                 v->output, AIRY_HAVE_TIFF ? ", .tif" : "");
+    AIRY_FAIL_ON_IF(v->output && !is_png(v->output) && !airy_frame_writer_has_format(v->output),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s': expected a name that ends in .h5, .npy%s or .png", "output",
+                    v->output, AIRY_HAVE_TIFF ? ", .tif" : "");
     AIRY_FAIL_ON_IF(
         airy_job_is_set(job, "frame") && !is_png(v->output) && !airy_job_is_wanted(job, "picture"),
         AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
@@ -347,10 +349,9 @@ airy_status airy_oct_results_adapt(const airy_job *job, airy_oct_params *plan)
     const struct oct_values *v = job->values;
     const bool drawn = is_png(v->output) || airy_job_is_wanted(job, "picture") ||
                        is_asked(job, "enface") || is_asked(job, "mip");
-    AIRY_FAIL_HINT_IF(
-        plan->output == AIRY_OCT_COMPLEX && drawn, AIRY_ERR_PARAM, AIRY_HINT_STATED,
-        AIRY_SUBJECT_NONE,
-        "complex results have no picture; \"output\" of the plan says what else there is");
+    AIRY_FAIL_HINT_IF(plan->output == AIRY_OCT_COMPLEX && drawn, AIRY_ERR_PARAM, AIRY_HINT_STATED,
+                      AIRY_SUBJECT_NONE,
+                      "complex results have no picture; choose another \"output\" in the plan");
     if (is_png(v->output) && plan->to == AIRY_DTYPE_F32) {
         plan->display = true;
         plan->to = AIRY_DTYPE_U8;

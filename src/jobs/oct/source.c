@@ -243,7 +243,7 @@ static airy_status wait_ring(struct oct_source *s)
     airy_status status = AIRY_ERR_NOT_FOUND;
     for (int i = 0; i < LOOKS && status == AIRY_ERR_NOT_FOUND; i++) {
         AIRY_FAIL_IF(airy_oct_is_stopped(s->patience), AIRY_ERR_CANCELLED,
-                     "stopped before %s was there", s->v->raw.path);
+                     "cancelled before %s was there", s->v->raw.path);
         status = airy_ring_open(&s->ring, airy_oct_ring_name(&s->v->raw), LOOK_NS);
     }
     return status;
@@ -330,7 +330,7 @@ static airy_status read_frames(struct oct_source *s, char *frames, size_t count,
     if (status == AIRY_ERR_CORRUPT && s->whole) {
         snprintf(s->cut, sizeof(s->cut),
                  "%s%s, and are kept; the part of the last frame is left out",
-                 atomic_load(&s->patience->stopped) ? "stopped: " : "", airy_last_error());
+                 atomic_load(&s->patience->stopped) ? "cancelled: " : "", airy_last_error());
         return AIRY_OK;
     }
     if (status == AIRY_ERR_ENDED || (is_pipe && *got))

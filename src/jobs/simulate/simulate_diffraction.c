@@ -67,7 +67,7 @@ static const struct airy_job_row rows[] = {
         .help = "takes one Poisson frame for all"),
     ROW(distinct, .name = "distinct", .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = 100000000,
         .fallback = "all frames", .computed = true,
-        .help = "draws so many Poisson frames and takes them in turn"),
+        .help = "draws so many Poisson frames and repeats them one after another"),
     ROW(increment, .name = "increment", .type = AIRY_PARAMETER_WHOLE, .lo = 1, .hi = 1000000000,
         .argument = "M", .fallback = "off", .computed = true,
         .help = "adds i mod M to every valid pixel of frame i"),

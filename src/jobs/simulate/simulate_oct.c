@@ -332,7 +332,7 @@ static airy_status check_packing(const airy_job *job, const struct values *v)
                     AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s %zu: such samples are unsigned, leave out dtype", "packing", packed);
     AIRY_FAIL_ON_IF(packed && bits != packed, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s %zu: expected %zu, as packing says", "bits", bits, packed);
+                    "%s %zu: expected %zu for this packing", "bits", bits, packed);
     AIRY_FAIL_ON_IF(packed && v->samples * packed % 8, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s %zu of %zu bits do not fill whole bytes", "samples", v->samples, packed);
     AIRY_FAIL_ON_IF(v->dtype == AIRY_DTYPE_U8 && !packed && bits > 8, AIRY_ERR_PARAM,
@@ -346,11 +346,11 @@ static airy_status check(airy_job *job)
                                                                                "beam", "flow",
                                                                                "repeats"};
     const struct values *v = job->values;
-    AIRY_FAIL_IF(v->output && airy_image_has_format(v->output) &&
-                     !airy_frame_writer_has_format(v->output),
-                 AIRY_ERR_PARAM,
-                 "output '%s': expected .h5, .npy%s or a suffix of no format for a headerless file",
-                 v->output, AIRY_HAVE_TIFF ? ", .tif" : "");
+    AIRY_FAIL_ON_IF(v->output && airy_image_has_format(v->output) &&
+                        !airy_frame_writer_has_format(v->output),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s': expected .h5, .npy%s or a suffix of no format for a headerless file",
+                    "output", v->output, AIRY_HAVE_TIFF ? ", .tif" : "");
     AIRY_TRY(check_packing(job, v));
     AIRY_FAIL_ON_IF(v->spectrum.count && airy_job_is_set(job, "spectrum-file"), AIRY_ERR_PARAM,
                     AIRY_SUBJECT_PARAMETER, "%s and spectrum-file=FILE: give one of them",

@@ -41,7 +41,7 @@ airy_status airy_job_make_parts(airy_job *job, airy_pool *pool, const struct air
     pthread_mutex_destroy(&making.lock);
     if (making.error.status != AIRY_OK)
         return airy_error_restore(&making.error);
-    AIRY_FAIL_IF(making.done < p->last, AIRY_ERR_CANCELLED, "%s: stopped", p->name);
+    AIRY_FAIL_IF(making.done < p->last, AIRY_ERR_CANCELLED, "%s: cancelled", p->name);
     return AIRY_OK;
 }
 

@@ -194,7 +194,7 @@ static airy_status keep_all(struct keeping *k, airy_pool *pool)
     if (atomic_load(&k->failed_at) < SIZE_MAX)
         return airy_error_restore(&k->error);
     AIRY_FAIL_IF(atomic_load(&k->stopped), AIRY_ERR_CANCELLED,
-                 "the stream was stopped before its first image");
+                 "the stream was cancelled before its first image");
     return AIRY_OK;
 }
 

@@ -438,7 +438,7 @@ airy_status airy_play_series(struct airy_play_report *report, struct airy_play_s
         add_lane(report, &play->lanes[i]);
     if (report->stopped)
         (void)keep_failure(
-            play, airy_fail(AIRY_ERR_CANCELLED, "the stream was stopped after %llu image%s",
+            play, airy_fail(AIRY_ERR_CANCELLED, "the stream was cancelled after %llu image%s",
                             (unsigned long long)report->sent, report->sent == 1 ? "" : "s"));
     close_sockets(play, play->error.status != AIRY_OK ? 0.5 : source->v->linger);
     const airy_status status = airy_error_restore(&play->error);

@@ -79,13 +79,14 @@ static const struct airy_job_row stream_rows[] = {
         .help = "connects to receivers that are bound; without it receivers connect"),
     ROW(rate, .name = "rate", .type = AIRY_PARAMETER_REAL, .affects = AIRY_AFFECTS_HOW, .lo = 1e-6,
         .hi = 1e7, .unit = "images/s", .fallback = "as fast as they are taken", .computed = true,
-        .help = "makes up for what comes late and sends images at this rate"),
+        .help = "sends images at this rate; after a delay it sends faster until it has caught up"),
     ROW(frames.frames, .name = "frames", .type = AIRY_PARAMETER_RANGE, .affects = AIRY_AFFECTS_ROWS,
         .argument = "A:B[:S]", .fallback = "all", .computed = true,
         .help = "plays the frames from A up to, not including, B in steps of S; one number plays "
                 "that frame"),
     ROW(loop, .name = "loop", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_ROWS, .lo = 1,
-        .hi = 1e12, .fallback = "1", .help = "plays the frames N times; numbers of images go on"),
+        .hi = 1e12, .fallback = "1",
+        .help = "plays the frames N times; image numbers keep counting"),
     ROW(channels, .name = "channels", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_ROWS,
         .lo = 1, .hi = AIRY_STREAM_CHANNELS, .fallback = "1",
         .help = "makes N frames in turn the channels threshold_1, ... of one image"),
@@ -93,7 +94,8 @@ static const struct airy_job_row stream_rows[] = {
         .words = filters, .argument = "NAME", .fallback = "as stored", .computed = true,
         .help = "encodes images by none, bslz4 or lz4; frames stored so are sent without decoding"),
     ROW(series, .name = "series", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_BESIDE,
-        .hi = 1e15, .argument = "ID", .fallback = "1", .help = "numbers the first series"),
+        .hi = 1e15, .argument = "ID", .fallback = "1",
+        .help = "sets the number (series_id) of the first series"),
     ROW(series_count, .name = "series-count", .type = AIRY_PARAMETER_WHOLE,
         .affects = AIRY_AFFECTS_ROWS, .lo = 1, .hi = 1e6, .fallback = "1",
         .help = "plays N series one after another"),
@@ -104,7 +106,7 @@ static const struct airy_job_row stream_rows[] = {
         .unit = "s", .argument = "T", .fallback = "0", .help = "waits between two series"),
     ROW(detail, .name = "detail", .type = AIRY_PARAMETER_WORD, .affects = AIRY_AFFECTS_BESIDE,
         .words = details, .argument = "WHAT", .fallback = "all",
-        .help = "chooses what start messages say: all, basic (no pixel mask) or none (size and "
+        .help = "chooses what start messages contain: all, basic (no pixel mask) or none (size and "
                 "number of images)"),
     {{0}, 0, NULL}};
 
@@ -114,7 +116,7 @@ static const struct airy_job_row buffer_rows[] = {
         .help = "reads images of up to so many bytes in all ahead of the stream",
         .section = "Buffers"),
     ROW(no_preload, .name = "no-preload", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_HOW,
-        .help = "reads images as they are played"),
+        .help = "reads each image when it is sent, not in advance"),
     ROW(high_water, .name = "hwm", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_HOW,
         .lo = 1, .hi = 1e6, .fallback = "128",
         .help = "limits the messages that wait for one receiver"),
@@ -135,7 +137,7 @@ static const struct airy_job_row fault_rows[] = {
     ROW(shuffle, .name = "shuffle", .type = AIRY_PARAMETER_WHOLE, .affects = AIRY_AFFECTS_ROWS,
         .lo = 2, .hi = AIRY_PLAY_SHUFFLE, .help = "sends every N images in random order"),
     ROW(seed, .name = "seed", .type = AIRY_PARAMETER_SEED, .affects = AIRY_AFFECTS_ROWS,
-        .fallback = "0", .help = "begins the random order"),
+        .fallback = "0", .help = "sets the seed of the random order"),
     ROW(no_end, .name = "no-end", .type = AIRY_PARAMETER_FLAG, .affects = AIRY_AFFECTS_ROWS,
         .help = "sends no end message"),
     {{0}, 0, NULL}};
@@ -315,7 +317,7 @@ static airy_status put_results(const struct airy_play_source *s, const struct ai
                     "%.3f s blocked, %llu lost on purpose%s",
                     (unsigned long long)r->sent, r->sent == 1 ? "" : "s", r->seconds, rate,
                     bytes * 1e-6, (unsigned long long)r->late, r->latest * 1e3, r->blocked,
-                    (unsigned long long)r->lost, r->stopped ? "; stopped" : "");
+                    (unsigned long long)r->lost, r->stopped ? "; cancelled" : "");
     AIRY_TRY(airy_job_put_json(job, "preloaded", json_boolean(s->kept != NULL)));
     return airy_job_put_json(job, "stopped", json_boolean(r->stopped));
 }

@@ -88,8 +88,9 @@ void tool_name_values(const struct common *common, char *to, size_t size, const 
 {
     size_t used = 0;
     for (const char *at = text; *at && used + 3 < size;) {
-        const struct opt *option = at == text || at[-1] == ' ' ? named_by(common, at) : NULL;
-        const size_t word = option ? strcspn(at, " ;,") : 1;
+        const struct opt *option = at == text || strchr(" ('", at[-1]) ? named_by(common, at)
+                                                                       : NULL;
+        const size_t word = option ? strcspn(at, " ;,)'") : 1;
         const bool flag = option && option->type == OPT_FLAG;
         const int n = snprintf(to + used, size - used, "%s%.*s", option ? "--" : "",
                                (int)(flag ? strcspn(at, "=") : word), at);

@@ -22,8 +22,10 @@ static bool step(void *user, size_t done, size_t total)
     }
     if (p->is_silent)
         return !tool_interrupted();
-    if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device"))
+    if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device")) {
+        progress_clear(&p->progress);
         tool_say_device(&p->common, airy_job_device(p->job));
+    }
     p->begun |= airy_job_device(p->job) != NULL; /* a job may wait for a pipe before it opens one */
     if (p->at_interrupt)
         tool_at_interrupt(p->at_interrupt);
@@ -50,6 +52,7 @@ static void print_message(void *user, airy_log_level level, const char *text)
     if (level > AIRY_LOG_WARN && !(level == AIRY_LOG_INFO && p->common.verbose))
         return;
     tool_name_values(&p->common, named, sizeof(named), text);
+    progress_clear(&p->progress);
     if (level == AIRY_LOG_ERROR)
         (void)tool_fail(&p->common, "%s", named);
     else
@@ -146,6 +149,8 @@ json_t *job_results(const struct job_params *p)
     json_t *json = airy_job_results_json(p->job, &text) == AIRY_OK ? json_loads(text, 0, NULL)
                                                                    : NULL;
     airy_job_text_free(text);
+    if (p->common.command->json_without)
+        json_object_del(json, p->common.command->json_without);
     return json;
 }
 
@@ -202,7 +207,7 @@ static void begin_signals(struct job_params *p)
             tool_catch_interrupts();
         return;
     }
-    snprintf(line, sizeof(line), "airy %s: stopped; nothing was written\n",
+    snprintf(line, sizeof(line), "airy %s: cancelled; nothing was written\n",
              p->common.command->name);
     tool_say_at_interrupt(line);
 }

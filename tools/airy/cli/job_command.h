@@ -28,8 +28,11 @@ struct job_params {
         *at_interrupt; /* printed at once where a run that has begun is stopped; NULL: nothing */
 };
 
-/* The options of a job but those that every command has (job_options.c). NULL: out of memory. */
-const struct opt *job_options(const char *job, bool (*is_common)(const char *name));
+/*
+ * The options of the command's job, or those that it borrows of another one, but for those that every
+ * command has (job_options.c). NULL: out of memory.
+ */
+const struct opt *job_options(const struct command *command, bool (*is_common)(const char *name));
 /* Create the job; false: it is not there, or out of memory. */
 bool job_open(struct job_params *params, const char *job);
 /* Create another job with the hooks of the command. */
@@ -63,7 +66,7 @@ int job_run(void *params);
 /* The same by the ranks that a launcher has started, where it is wished, or by one process (job_world.c). */
 int job_run_ranks(void *params, enum world_wish wish);
 
-/* The results of a run but arrays and tables; NULL: out of memory. The caller's. */
+/* The results of a run that --json prints, which arrays and tables are not; NULL: out of memory. The caller's. */
 json_t *job_results(const struct job_params *params);
 
 /* --compare (job_compare.c): look at its value, and run. The exit code is of printing. */

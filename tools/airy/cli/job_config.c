@@ -39,7 +39,7 @@ static int take_json(const struct job_params *p, const json_t *all)
     const json_t *inside = json_object_get(json_object_get(all, "result"), "configuration"),
                  *json = inside ? inside : all;
     const bool made = json_is_array(json_object_get(json, "options"));
-    char *text = json_dumps(json, JSON_REAL_PRECISION(17));
+    char *text = json_dumps(json, JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY);
     if (!text)
         return fail(p, "out of memory");
     const airy_status status = made ? airy_job_set_configuration(p->job, text)

@@ -6,7 +6,7 @@
 
 /* Tables that were made; they stay until the end. */
 struct made_table {
-    const char *job;
+    const struct command *command;
     struct opt *options;
     struct made_table *next;
 };
@@ -77,16 +77,16 @@ static char *name_references(const char *job, const airy_parameter *p)
     return text;
 }
 
-/* The help text with the unit, and what the option goes with. */
+/* The help text, with what the option goes with and its older name. */
 static const char *help_of(const char *job, const airy_parameter *p)
 {
     const airy_parameter *other;
     size_t at = 0;
     const airy_parameter_condition *with = &p->only_with;
-    char unit[64] = "", list[256] = "";
+    char older[64] = "", list[256] = "";
     size_t n = 0;
-    if (p->unit)
-        snprintf(unit, sizeof(unit), ", in %s", p->unit);
+    if (p->alias)
+        snprintf(older, sizeof(older), "; --%s is its older name", p->alias);
     for (size_t i = 0; with->words && with->words[i] && n < sizeof(list); i++)
         n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
                               i == 0               ? " "
@@ -94,17 +94,17 @@ static const char *help_of(const char *job, const airy_parameter *p)
                                                    : " or ",
                               with->words[i]);
     char *help = name_references(job, p);
-    const size_t size = 2 * strlen(p->help) + sizeof(unit) + sizeof(list) + 64;
+    const size_t size = 2 * strlen(p->help) + sizeof(older) + sizeof(list) + 64;
     char *text = help ? malloc(size) : NULL;
     while ((other = airy_job_parameter_at(job, at)) && with->parameter &&
            strcmp(other->name, with->parameter) != 0)
         at++;
     if (text && with->parameter && other && other->role == AIRY_ROLE_INPUT)
-        snprintf(text, size, "%s%s; of%s", help, unit, list);
+        snprintf(text, size, "%s; of%s%s", help, list, older);
     else if (text && with->parameter)
-        snprintf(text, size, "%s%s; it goes with --%s%s", help, unit, with->parameter, list);
+        snprintf(text, size, "%s; it goes with --%s%s%s", help, with->parameter, list, older);
     else if (text)
-        snprintf(text, size, "%s%s", help, unit);
+        snprintf(text, size, "%s%s", help, older);
     free(help);
     return text;
 }
@@ -150,18 +150,24 @@ static struct opt option_of(const char *job, const airy_parameter *p)
                         .heading = p->section};
 }
 
-static struct opt *make_options(const char *job, bool (*is_common)(const char *name))
+static struct opt *make_options(const struct command *command, bool (*is_common)(const char *name))
 {
+    const char *const job = command->job ? command->job : command->borrows;
+    const char *section = NULL, *last = NULL;
     const airy_parameter *p;
     size_t count = 0, all = 0;
     while (airy_job_parameter_at(job, all))
         all++;
     struct opt *options = calloc(all + 1, sizeof(*options));
     for (size_t i = 0; options && (p = airy_job_parameter_at(job, i)); i++) {
-        if (p->role == AIRY_ROLE_INPUT || is_common(p->name))
+        section = p->section ? p->section : section;
+        if (p->role == AIRY_ROLE_INPUT || is_common(p->name) ||
+            (command->borrows && !command->borrowed(section, p->name)))
             continue;
         struct opt *made = &options[count++];
         *made = option_of(job, p);
+        made->heading = section != last ? section : NULL;
+        last = section;
         if (!made->help || (!made->argument && made->type != OPT_FLAG)) {
             free(options);
             return NULL;
@@ -170,18 +176,18 @@ static struct opt *make_options(const char *job, bool (*is_common)(const char *n
     return options;
 }
 
-const struct opt *job_options(const char *job, bool (*is_common)(const char *name))
+const struct opt *job_options(const struct command *command, bool (*is_common)(const char *name))
 {
     for (const struct made_table *t = tables; t; t = t->next)
-        if (strcmp(t->job, job) == 0)
+        if (t->command == command)
             return t->options;
     struct made_table *made = calloc(1, sizeof(*made));
-    struct opt *options = made ? make_options(job, is_common) : NULL;
+    struct opt *options = made ? make_options(command, is_common) : NULL;
     if (!options) {
         free(made);
         return NULL;
     }
-    *made = (struct made_table){job, options, tables};
+    *made = (struct made_table){command, options, tables};
     tables = made;
     return made->options;
 }

@@ -55,7 +55,7 @@ int job_run_ranks(void *params, enum world_wish wish)
     struct job_params *p = params;
     struct world world;
     int code = world_join(&world, &p->common, wish);
-    snprintf(stopped, sizeof(stopped), "airy %s: stopped before the first frame\n",
+    snprintf(stopped, sizeof(stopped), "airy %s: cancelled before the first frame\n",
              p->common.command->name);
     if (world_alone(&world)) /* ranks: the launcher ends them, and says so */
         tool_end_at_interrupt(stopped);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "airy/job.h"
 #include "airy/calibrate.h"
 #include "cli/tool.h"
 
@@ -278,9 +279,20 @@ static bool takes_word(const struct command *command, const struct opt *opt, con
     return taken;
 }
 
+/* Whether the parameter of an option takes this text; why not is the library's last error. */
+static bool takes_text(const struct command *command, const struct opt *opt, const char *text)
+{
+    airy_job *job = NULL;
+    const char *name = command->job ? command->job : command->borrows;
+    const bool taken = airy_job_create(&job, name, NULL, NULL) == AIRY_OK &&
+                       airy_job_set(job, opt->name, text) == AIRY_OK;
+    airy_job_destroy(&job);
+    return taken;
+}
+
 /*
  * Words of text that the option takes as its value, added to the list of words between blanks. An
- * option with a parser is asked; one without names its words as A|B in lower case.
+ * option with a parser is asked, and so is a parameter; one without names its words as A|B in lower case.
  */
 static void add_words(const struct command *command, const struct opt *opt, const char *text,
                       bool numbers, char *list, size_t size)
@@ -298,8 +310,9 @@ static void add_words(const struct command *command, const struct opt *opt, cons
         if (!whole || (!numbers && strspn(word, "0123456789.-+") == used) || strstr(list, padded) ||
             have + used + 2 > size)
             continue;
-        if (opt->parse ? takes_word(command, opt, word)
-                       : strcspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == used)
+        if (opt->parameter ? takes_text(command, opt, word)
+            : opt->parse   ? takes_word(command, opt, word)
+                           : strcspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == used)
             snprintf(list + have, size - have, "%s ", word);
     }
 }
@@ -344,7 +357,14 @@ static void values_of(const struct command *command, const struct opt *opt, char
     if (add_table(opt, list, size))
         return;
     const bool choice = opt->argument && strchr(opt->argument, '|');
-    if (opt->type == OPT_PARSED && opt->parse && !takes_word(command, opt, "?")) {
+    const airy_parameter *p = opt->parameter;
+    for (size_t i = 0; p && p->words && p->words[i]; i++)
+        add_name(p->words[i], list, size);
+    if (p && p->type == AIRY_PARAMETER_RECORD && !takes_text(command, opt, "?")) {
+        add_words(command, opt, airy_last_error(), false, list, size);
+        add_words(command, opt, opt->help, false, list, size);
+    }
+    if (!p && opt->type == OPT_PARSED && opt->parse && !takes_word(command, opt, "?")) {
         char expected[1024], *params = calloc(1, command->params_size);
         const char *sentence = params ? opt->parse(params + opt->offset, "?") : NULL;
         snprintf(expected, sizeof(expected), "%s", sentence ? sentence : "");
@@ -353,7 +373,7 @@ static void values_of(const struct command *command, const struct opt *opt, char
             add_words(command, opt, opt->argument, true, list, size);
         add_words(command, opt, expected, false, list, size);
         add_words(command, opt, opt->help, false, list, size);
-    } else if (!opt->parse && choice) {
+    } else if (!p && !opt->parse && choice) {
         add_words(command, opt, opt->argument, true, list, size);
     }
     if (strcmp(list, " ") == 0)

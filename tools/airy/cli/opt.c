@@ -19,9 +19,6 @@
 
 enum { HELP_COLUMN = 30, LEAST_WIDTH = 60, MOST_WIDTH = 100 };
 
-static const char *const compats[] = {"none", "pyfai", NULL};
-_Static_assert(AIRY_COMPAT_PYFAI == 1, "compats are in the order of airy_compat");
-
 static const char *parse_device(void *field, const char *text)
 {
     if (!*text)
@@ -46,16 +43,17 @@ static const struct opt common_options[] = {
      .offset = offsetof(struct common, device),
      .argument = "SPEC",
      .fallback = "AIRY_DEVICE, else the first GPU that works, else cpu",
-     .help = "cpu, gpu, gpu:N, opencl, opencl:P:D or a part of a name; see 'airy devices'. For "
+     .help = "selects the device: cpu, gpu, gpu:N, opencl, opencl:P:D or a part of a name; see "
+             "'airy devices'. For "
              "integrate several: gpu:all, or specs with commas between"},
     {.name = "compare",
      .type = OPT_STRING,
      .takes = TAKES_COMPARE,
      .offset = offsetof(struct common, compare),
      .argument = "A,B",
-     .help =
-         "run on device A and on B; print the largest difference in units in the last place, the "
-         "largest relative one and both times as JSON. The outputs are A's"},
+     .help = "runs on device A and on B, and prints the largest difference in units in the last "
+             "place, the "
+             "largest relative one and both times as JSON. The outputs are A's"},
     {.name = "threads",
      .type = OPT_COUNT,
      .takes = TAKES_THREADS,
@@ -64,22 +62,14 @@ static const struct opt common_options[] = {
      .hi = 1024,
      .argument = "N",
      .fallback = "what affinity mask and cgroup quota allow",
-     .help = "threads of the CPU's pool"},
+     .help = "sets the number of threads of the CPU's pool"},
     {.name = "memory-limit",
      .type = OPT_BYTES,
      .takes = TAKES_MEMORY,
      .offset = offsetof(struct common, memory_limit),
      .argument = "SIZE",
      .fallback = "none",
-     .help = "bytes with K, M or G, for the host and for each device"},
-    {.name = "compat",
-     .type = OPT_WORD,
-     .takes = TAKES_COMPAT,
-     .offset = offsetof(struct common, compat),
-     .words = compats,
-     .argument = "NAME",
-     .fallback = "none",
-     .help = "pyfai: reproduce that package's quirks"},
+     .help = "sets the most memory in bytes, with K, M or G, for the host and for each device"},
     {.name = "profile",
      .type = OPT_STRING,
      .optional = true,
@@ -88,20 +78,20 @@ static const struct opt common_options[] = {
      .seen = offsetof(struct common, profile),
      .use = OPT_WRITTEN,
      .argument = "FILE",
-     .help = "table of kernels, loops and copies on stderr at the end, or JSON into FILE"},
+     .help = "prints a table of kernels, loops and copies on stderr at the end, or writes JSON "
+             "into FILE"},
     {.name = "external-folder",
      .type = OPT_PARSED,
      .parse = allow_folder,
      .argument = "DIR",
      .fallback = "the folder of the HDF5 file",
-     .help = "also read raw data that HDF5 files keep in other files (external storage) from this "
+     .help = "also reads raw data that HDF5 files keep in other files (external storage) from this "
              "folder and from folders in it; may be given several times"},
     {.name = "no-verify",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, unverified),
-     .help =
-         "do not verify the checksums that CBF and FITS files carry, to save the time that they "
-         "take"},
+     .help = "does not verify the checksums in CBF and FITS files, to save the time that this "
+             "takes"},
     {.name = "config",
      .type = OPT_STRING,
      .takes = TAKES_CONFIG,
@@ -114,33 +104,33 @@ static const struct opt common_options[] = {
     {.name = "json",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, json),
-     .help = "one JSON object on stdout"},
+     .help = "prints one JSON object on stdout"},
     {.name = "explain",
      .type = OPT_FLAG,
      .takes = TAKES_EXPLAIN,
      .offset = offsetof(struct common, explain),
-     .help = "print engine, matrix, memory and predicted rate, then stop"},
+     .help = "prints engine, matrix, memory and predicted rate, then stops"},
     {.name = "force",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, force),
-     .help = "overwrite the output"},
+     .help = "overwrites the output"},
     {.name = "quiet",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, quiet),
-     .help = "no talk on stderr but errors"},
+     .help = "prints nothing on stderr but errors"},
     {.name = "verbose",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, verbose),
-     .help = "say what was chosen and why"},
+     .help = "prints what was chosen and why"},
     {.name = "help",
      .letter = 'h',
      .type = OPT_FLAG,
      .offset = offsetof(struct common, help),
-     .help = "this text"},
+     .help = "prints this text"},
     {.name = "version",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, version),
-     .help = "version; with --verbose filters, SIMD and libraries"},
+     .help = "prints the version; with --verbose also filters, SIMD and libraries"},
     {0},
 };
 
@@ -167,10 +157,9 @@ bool opt_in_table(const struct opt *table, const char *name)
     return false;
 }
 
-/* The words of compat differ from job to job. */
 static bool is_common(const char *name)
 {
-    return opt_in_table(common_options, name) && strcmp(name, "compat") != 0;
+    return opt_in_table(common_options, name);
 }
 
 const char *opt_summary(const struct command *command)
@@ -464,8 +453,8 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
 
 const struct opt *opt_table(const struct command *command, size_t i)
 {
-    if (i == 0 && command->job)
-        return job_options(command->job, is_common);
+    if (i == 0 && (command->job || command->borrows))
+        return job_options(command, is_common);
     return i + 1 == OPT_TABLES ? common_options : command->tables[i];
 }
 
@@ -594,7 +583,7 @@ static int parse_option(const struct command *command, void *params, int argc, c
             usage_error(command, "--%s %s: %s", opt->name, *argument ? argument : "''", expected);
         return AIRY_EXIT_USAGE;
     }
-    if ((own || opt->words == compats) && !remember(params, opt, argument))
+    if (own && !remember(params, opt, argument))
         return out_of_memory(command);
     return 0;
 }
@@ -655,7 +644,8 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
     common->command = command;
     common->argc = argc;
     common->argv = argv;
-    if (command->job && (!opt_table(command, 0) || !job_open(params, command->job)))
+    const char *job = command->job ? command->job : command->borrows;
+    if (job && (!opt_table(command, 0) || !job_open(params, job)))
         return out_of_memory(command);
     bool only_inputs = false;
     for (int i = 0; i < argc; i++) {
@@ -684,7 +674,7 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
 void opt_free(const struct command *command, void *params)
 {
     struct common *common = params;
-    if (command->job)
+    if (command->job || command->borrows)
         job_close(params);
     free(common->inputs.items);
     free(common->given.items);
@@ -692,6 +682,17 @@ void opt_free(const struct command *command, void *params)
         for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt); opt++)
             if (opt->name && opt->type == OPT_LIST)
                 free(((struct opt_list *)(void *)((char *)params + opt->offset))->items);
+}
+
+const char *opt_section(const struct command *command, const char *name)
+{
+    const char *section = "";
+    for (const struct opt *opt = opt_table(command, 0); opt && !opt_ends(opt); opt++) {
+        section = opt->heading ? opt->heading : section;
+        if (opt->parameter && strcmp(opt->name, name) == 0)
+            return section;
+    }
+    return NULL;
 }
 
 bool opt_has(const struct command *command, const char *name)
@@ -762,9 +763,16 @@ void opt_help_text(char text[OPT_HELP], const struct opt *opt)
     if (opt->use == OPT_WRITTEN_IMAGE)
         tool_image_suffixes(formats, opt->holds ? (airy_dtype)(opt->holds - 1) : AIRY_DTYPE_COUNT,
                             0);
-    snprintf(text, OPT_HELP, "%s%s%s%s%s%s", opt->help, *formats ? "; " : "", formats,
-             opt->fallback ? " (default " : "", opt->fallback ? opt->fallback : "",
-             opt->fallback ? ")" : "");
+    const char *unit = opt->parameter ? opt->parameter->unit : NULL;
+    const bool is_found = opt->parameter && opt->parameter->computed;
+    char value[OPT_HELP] = "";
+    if (unit && opt->fallback && !is_found)
+        snprintf(value, sizeof(value), " (default %s %s)", opt->fallback, unit);
+    else if (unit || opt->fallback)
+        snprintf(value, sizeof(value), " (%s%s%s%s%s)", unit ? "in " : "", unit ? unit : "",
+                 unit && opt->fallback ? "; " : "", opt->fallback ? "default " : "",
+                 opt->fallback ? opt->fallback : "");
+    snprintf(text, OPT_HELP, "%s%s%s%s", opt->help, *formats ? "; " : "", formats, value);
 }
 
 static void print_option(const struct opt *opt)

@@ -47,7 +47,6 @@ enum opt_takes {
     TAKES_DEVICES = 1u << 6, /* and several of them */
     TAKES_MEMORY = 1u << 1,
     TAKES_PROFILE = 1u << 2,
-    TAKES_COMPAT = 1u << 3,
     TAKES_EXPLAIN = 1u << 4,
     TAKES_COMPARE = 1u << 7, /* of commands whose devices can be compared */
     TAKES_CONFIG = 1u << 8,  /* of jobs, which all take it */
@@ -92,11 +91,9 @@ struct common {
     const char *config;  /* a file of parameters */
     size_t threads;
     uint64_t memory_limit;
-    int compat; /* airy_compat */
     bool profile;
     const char *profile_file;
-    const char *channel; /* --channel of commands without a raw_opt; NULL: not given */
-    bool unverified;     /* --no-verify */
+    bool unverified; /* --no-verify */
     bool json, explain, force, quiet, verbose, help, version;
 };
 
@@ -112,7 +109,9 @@ struct command {
     const char *name;    /* "integrate", "simulate diffraction" */
     const char *usage;   /* what follows the name */
     const char *job;     /* of the library, which has summary, details and options; NULL: none */
-    const char *summary; /* one line */
+    const char *borrows; /* another job of the library that it has some options of; NULL: none */
+    bool (*borrowed)(const char *section, const char *name); /* which of its parameters */
+    const char *summary;                                     /* one line */
     const char *details; /* a paragraph between summary and options, wrapped when printed; NULL:
                             none. Of a job: what follows the job's own */
     const char *examples;
@@ -127,11 +126,12 @@ struct command {
     bool prints_json;  /* the answer is JSON, with --json and without */
     bool
         prints_messages; /* of a job: what it reports is the answer for people, on standard output */
-    int writes_holds;    /* 1 + the dtype of results, 0: any */
-    bool word_first;     /* the first input is no file */
-    bool reads_pipe;     /* an input may be '-', standard input */
-    bool asks;           /* of a job: it asks again and again whether to end */
-    bool own_signals;    /* from its start on it says itself what Ctrl-C and the like do */
+    const char *json_without;   /* of a job: the result that --json leaves out; NULL: none */
+    int writes_holds;           /* 1 + the dtype of results, 0: any */
+    bool word_first;            /* the first input is no file */
+    bool reads_pipe;            /* an input may be '-', standard input */
+    bool asks;                  /* of a job: it asks again and again whether to end */
+    bool own_signals;           /* from its start on it says itself what Ctrl-C and the like do */
     int (*check)(void *params); /* what the options say by themselves, before any file is looked at;
                                    exit code; NULL: nothing */
     int (*run)(void *params);
@@ -161,6 +161,8 @@ void opt_help_text(char text[OPT_HELP], const struct opt *opt);
 const struct opt *opt_table(const struct command *command, size_t i);
 /* Behind the last entry of a table. */
 bool opt_ends(const struct opt *opt);
+/* The section of an option among those of a job that the command has; NULL: it is none of them. */
+const char *opt_section(const struct command *command, const char *name);
 /* The table has an option of this name. */
 bool opt_in_table(const struct opt *table, const char *name);
 /* The line that says what a command does, and its paragraphs: the first one and the second, or NULL. */

@@ -8,7 +8,6 @@
 
 #include "airy/file.h"
 #include "airy/log.h"
-#include "cli/stack_opt.h"
 #include "cli/manual.h"
 #include "cli/words.h"
 #include "cli/tool.h"
@@ -141,8 +140,6 @@ static int check_and_run(const struct command *command, void *params)
     int code = command->check ? command->check(params) : AIRY_EXIT_OK;
     if (code == AIRY_EXIT_OK)
         code = tool_check_files(common);
-    if (code == AIRY_EXIT_OK)
-        code = stack_check_channel(common);
     if (code != AIRY_EXIT_OK)
         return code;
     if (!command->own_signals)

@@ -299,15 +299,46 @@ static void format_duration(char text[32], double seconds)
         snprintf(text, 32, "%d:%02d", (int)seconds / 60, (int)seconds % 60);
 }
 
+/* ", nothing new for 4 s" of a run that waits, such as for its input. */
+static void format_wait(char text[48], const struct progress *p, double now)
+{
+    enum { LEAST = 2 };
+    text[0] = 0;
+    if (now - p->changed >= LEAST)
+        snprintf(text, 48, ", nothing new for %.0f s", floor(now - p->changed));
+}
+
 /* Nobody knows how many come. */
-static void show_count(const struct progress *p, size_t done, double now)
+static void show_count(const struct progress *p, size_t done, const char *wait, double now)
 {
     const double elapsed = now - p->start,
                  rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
     if (p->lines)
-        tool_say(p->common, "%zu %s, %.4g/s", done, p->what, rate);
+        tool_say(p->common, "%zu %s, %.4g/s%s", done, p->what, rate, wait);
     else
-        fprintf(stderr, "\r%zu %s  %.4g/s \033[K", done, p->what, rate);
+        fprintf(stderr, "\r%zu %s  %.4g/s%s \033[K", done, p->what, rate, wait);
+    fflush(stderr);
+}
+
+static void show_part(const struct progress *p, size_t done, size_t total, const char *wait,
+                      double now)
+{
+    enum { WIDTH = 30 };
+    char bar[WIDTH + 1], left[32];
+    const size_t filled = (size_t)((double)WIDTH * (double)done / (double)total);
+    for (size_t i = 0; i < WIDTH; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[WIDTH] = 0;
+    const double elapsed = now - p->start,
+                 rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
+    format_duration(left, rate > 0 ? (double)(total - done) / rate : -1);
+    if (p->lines) {
+        tool_say(p->common, "%.0f %%, %zu of %zu %s, %.4g/s, %s left%s",
+                 100.0 * (double)done / (double)total, done, total, p->what, rate, left, wait);
+        return;
+    }
+    fprintf(stderr, "\r[%s] %3.0f %%  %zu/%zu %s  %.4g/s  %s left%s \033[K", bar,
+            100.0 * (double)done / (double)total, done, total, p->what, rate, left, wait);
     fflush(stderr);
 }
 
@@ -320,8 +351,11 @@ bool progress_step(void *user, size_t done, size_t total)
     if (!p->begun) {
         p->begun = true;
         p->first = done; /* what a resumed run found done does not count for the rate */
-        p->start = now;
+        p->start = p->changed = now;
     }
+    if (done != p->done)
+        p->changed = now;
+    p->done = done;
     /* Into a file: a line every ten seconds, none for what takes less. */
     if (p->lines && p->shown == 0)
         p->shown = now;
@@ -329,34 +363,25 @@ bool progress_step(void *user, size_t done, size_t total)
     if (now - p->shown < (p->lines ? 10 : 0.1) && (!end || p->lines))
         return !tool_interrupted();
     p->shown = now;
+    char wait[48];
+    format_wait(wait, p, now);
     if (total == 0) {
-        show_count(p, done, now);
+        show_count(p, done, wait, now);
         return !tool_interrupted();
     }
-    enum { WIDTH = 30 };
-    char bar[WIDTH + 1], left[32];
-    const size_t filled = (size_t)((double)WIDTH * (double)done / (double)total);
-    for (size_t i = 0; i < WIDTH; i++)
-        bar[i] = i < filled ? '#' : '.';
-    bar[WIDTH] = 0;
-    const double elapsed = now - p->start,
-                 rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
-    format_duration(left, rate > 0 ? (double)(total - done) / rate : -1);
-    if (p->lines) {
-        tool_say(p->common, "%.0f %%, %zu of %zu %s, %.4g/s, %s left",
-                 100.0 * (double)done / (double)total, done, total, p->what, rate, left);
-        return !tool_interrupted();
-    }
-    fprintf(stderr, "\r[%s] %3.0f %%  %zu/%zu %s  %.4g/s  %s left \033[K", bar,
-            100.0 * (double)done / (double)total, done, total, p->what, rate, left);
-    fflush(stderr);
+    show_part(p, done, total, wait, now);
     return !tool_interrupted();
+}
+
+void progress_clear(const struct progress *progress)
+{
+    if (progress->active && progress->begun && !progress->lines)
+        fputs("\r\033[K", stderr);
 }
 
 void progress_end(struct progress *progress)
 {
-    if (progress->active && progress->begun && !progress->lines)
-        fputs("\r\033[K", stderr);
+    progress_clear(progress);
     progress->active = false;
 }
 

@@ -155,14 +155,16 @@ void tool_say_at_interrupt(const char *line);
 /* A bar with rate and time left, on a terminal only. */
 struct progress {
     const struct common *common;
-    const char *what; /* "frames" */
-    double start, shown;
-    size_t first;              /* done when it began */
-    bool active, begun, lines; /* lines: not a terminal */
+    const char *what;             /* "frames" */
+    double start, shown, changed; /* changed: when `done` last grew */
+    size_t first, done;           /* first: done when it began */
+    bool active, begun, lines;    /* lines: not a terminal */
 };
 void progress_begin(struct progress *progress, const struct common *common, const char *what);
 /* An airy_progress_fn with a struct progress; false after Ctrl-C. */
 bool progress_step(void *user, size_t done, size_t total);
+/* Clear the line of a terminal, where another one is to be printed. */
+void progress_clear(const struct progress *progress);
 void progress_end(struct progress *progress);
 
 /* For lists of formats: text where this build reads FITS, or reads and writes TIFF. */

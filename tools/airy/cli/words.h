@@ -7,9 +7,9 @@
 #include "airy/dtype.h"
 
 /*
- * Return the closest of so many words to a mistyped one: it begins with all letters of that, three
- * at least, or at most (letters + 1) / 3, rounded down, differ; case is ignored. A number type is
- * no suggestion for another one. NULL where none is near. The sentences of the library follow the
+ * Return the closest match to a mistyped word, or NULL. A match begins with all letters of the word,
+ * three at least, or differs from it in at most (letters + 1) / 3, rounded down; case is ignored. A
+ * number type is no suggestion for another one. The sentences of the library follow the
  * same rule (src/base/word.c), which is not public.
  */
 const char *tool_suggest(const char *word, const char *const *words, size_t count);

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/hash.h"
-
 /* How this process was started. */
 struct launch {
     const char *by; /* NULL: by hand */
@@ -124,12 +122,13 @@ bool world_first(const struct world *world)
     return world_alone(world) || world->place.rank == 0;
 }
 
-/* Ranks of one job were given the same. */
+/* Ranks of one job were given the same: FNV-1a of the words, each with its end. */
 static uint64_t hash_words(const struct common *common)
 {
-    uint64_t hash = HASH_START;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (int i = 0; i < common->argc; i++)
-        hash = hash_text(hash, common->argv[i]);
+        for (const char *c = common->argv[i], *end = c + strlen(c); c <= end; c++)
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     return hash;
 }
 
@@ -165,7 +164,7 @@ int world_join(struct world *world, const struct common *common, enum world_wish
         return tool_fail(common,
                          "started by srun as one of %ld tasks without a PMI, so that they cannot "
                          "find each other; give srun --mpi=pmix or --mpi=pmi2 ('srun --mpi=list' "
-                         "says which it has), or airy --mpi=off for jobs side by side",
+                         "lists those that it has), or airy --mpi=off for jobs side by side",
                          launch.size);
     const struct mpi_module *module = open_module(why, sizeof(why));
     if (!module && several && wish == WORLD_AUTO)
@@ -207,7 +206,7 @@ static void print_verdict(const struct world *world, const struct verdict *all, 
     bool same = true;
     for (int i = 0; i < world->place.size; i++)
         same = same && all[i].code == all[0].code && strcmp(all[i].line, all[0].line) == 0;
-    const char *line = *all[failed].line ? all[failed].line : "failed and said nothing";
+    const char *line = *all[failed].line ? all[failed].line : "failed without a message";
     const char *command = world->common->command->name;
     if (same)
         tool_line(command, "%s", line);

@@ -4,7 +4,7 @@
 
 #include "airy/calibrate.h"
 #include "airy/table.h"
-#include "images/image_util.h"
+#include "cmd/view_image.h"
 
 struct drawn {
     struct image_frame frame;

@@ -38,7 +38,7 @@ const struct command cmd_devices = {
     .summary = "list the devices, usable or not, as JSON",
     .details = "Prints [{spec, name, backend, memory, free, units, fp64, driver, usable, why, "
                "default}]. memory and "
-               "free are bytes, null where unknown; why says the reason where something could not "
+               "free are bytes, null where unknown; why is the reason where something could not "
                "be used.",
     .examples = "  airy devices\n",
     .params_size = sizeof(struct devices_params),

@@ -14,7 +14,7 @@ static const struct opt list_options[] = {
     {.name = "list",
      .type = OPT_FLAG,
      .offset = offsetof(struct filter_params, list),
-     .help = "prints the filters' names, and stops; with --json what each takes, too"},
+     .help = "prints the filters' names, and stops; --json also prints what each takes"},
     {0},
 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "airy/info.h"
-#include "cli/stack_opt.h"
+#include "cli/job_command.h"
 
 /* An image that is not there yet. */
 struct planned {
@@ -15,10 +15,9 @@ struct planned {
 };
 
 struct info_params {
-    struct common common;
+    struct job_params job; /* reduce, for its input's options */
     bool detectors;
     struct planned planned;
-    struct raw_opt raw;
 };
 
 static const char *parse_planned(void *field, const char *text)
@@ -54,22 +53,26 @@ static const char *parse_planned(void *field, const char *text)
     return NULL;
 }
 
+static bool is_of_input(const char *section, const char *name)
+{
+    (void)section;
+    return strcmp(name, "raw") == 0 || strcmp(name, "channel") == 0;
+}
+
 static const struct opt info_options[] = {
-    {.heading = "Input"},
-    STACK_RAW_OPTION(struct info_params, raw),
-    STACK_CHANNEL_OPTION(struct info_params, raw),
     {.heading = "Instead of a file"},
     {.name = "detectors",
      .type = OPT_FLAG,
      .offset = offsetof(struct info_params, detectors),
-     .help = "list the detectors of the registry: name, shape, pixel size"},
+     .help = "lists the detectors of the registry: name, shape, pixel size"},
     {.name = "fits",
      .type = OPT_PARSED,
      .offset = offsetof(struct info_params, planned),
      .parse = parse_planned,
      .argument = "SHAPE,DTYPE",
-     .help = "how many images of this shape (slowest axis first) and type fit where, and the "
-             "largest that each device takes as one array"},
+     .help =
+         "computes how many images of this shape (slowest axis first) and type fit where, and the "
+         "largest that each device takes as one array"},
     {0},
 };
 
@@ -375,9 +378,13 @@ static void print_message(void *user, airy_log_level level, const char *text)
 /* A geometry is JSON for people, too. */
 static int info_file(const struct info_params *p)
 {
-    const struct common *common = &p->common;
-    const airy_file_info_params params = {.raw = p->raw.given ? &p->raw.frames : NULL,
-                                          .channel = p->raw.channel,
+    const struct common *common = &p->job.common;
+    const char *raw = opt_given(common, "raw", NULL);
+    airy_raw_frames frames;
+    if (raw && airy_raw_frames_parse(&frames, raw) != AIRY_OK)
+        return tool_failed(common, AIRY_ERR_PARAM);
+    const airy_file_info_params params = {.raw = raw ? &frames : NULL,
+                                          .channel = opt_given(common, "channel", NULL),
                                           .message = print_message,
                                           .user = (void *)common,
                                           .style = tool_hint_style,
@@ -386,13 +393,13 @@ static int info_file(const struct info_params *p)
     const airy_status status =
         airy_file_info(&text, common->inputs.items, common->inputs.count, &params);
     if (status != AIRY_OK)
-        return tool_failed(&p->common, status);
+        return tool_failed(&p->job.common, status);
     json_t *json = json_loads(text, 0, NULL);
     free(text);
-    if (p->common.json || json_object_get(json, "poni1"))
-        return tool_print_json(&p->common, json);
+    if (p->job.common.json || json_object_get(json, "poni1"))
+        return tool_print_json(&p->job.common, json);
     if (json_object_get(json, "datasets"))
-        print_hdf5(&p->common, json);
+        print_hdf5(&p->job.common, json);
     else if (json_object_get(json, "file"))
         print_image(json);
     else
@@ -464,14 +471,14 @@ static int run_info(void *user)
 {
     const struct info_params *p = user;
     if (p->planned.ndim)
-        return p->common.inputs.count || p->detectors
-                   ? tool_usage(&p->common, "--fits takes no file and no --detectors")
-                   : info_planned(&p->common, &p->planned);
+        return p->job.common.inputs.count || p->detectors
+                   ? tool_usage(&p->job.common, "--fits takes no file and no --detectors")
+                   : info_planned(&p->job.common, &p->planned);
     if (p->detectors)
-        return p->common.inputs.count ? tool_usage(&p->common, "--detectors takes no file")
-                                      : info_detectors(&p->common);
-    if (p->common.inputs.count == 0)
-        return tool_usage(&p->common,
+        return p->job.common.inputs.count ? tool_usage(&p->job.common, "--detectors takes no file")
+                                          : info_detectors(&p->job.common);
+    if (p->job.common.inputs.count == 0)
+        return tool_usage(&p->job.common,
                           "nothing was given to work on: give FILE, --detectors or --fits");
     return info_file(p);
 }
@@ -493,7 +500,9 @@ const struct command cmd_info = {
                 "  airy info geometry.poni\n"
                 "  airy info --detectors\n"
                 "  airy info --fits 100x1024x1024,float32\n",
-    .tables = {info_options},
+    .borrows = "reduce",
+    .borrowed = is_of_input,
+    .tables = {NULL, info_options},
     .params_size = sizeof(struct info_params),
     .min_inputs = 0,
     .max_inputs = 10000000,

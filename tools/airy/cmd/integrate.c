@@ -67,7 +67,8 @@ static void say_latency(const struct job_params *p)
 {
     const double *s;
     size_t count;
-    if (airy_job_get_numbers(p->job, "latency", &s, &count) == AIRY_OK && count == 3)
+    if (airy_job_get_numbers(p->job, "latency", &s, &count) == AIRY_OK && count == 3 &&
+        s[2] > 0) /* of good rows, of which there may be none */
         tool_say(&p->common,
                  "latency from frame to pattern: median %.3g ms, 99 %% %.3g ms, longest %.3g ms",
                  s[0] * 1e3, s[1] * 1e3, s[2] * 1e3);
@@ -140,6 +141,7 @@ const struct command cmd_integrate = {
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_EXPLAIN,
     .min_inputs = 1,
     .max_inputs = 10000000,
+    .json_without = "configuration", /* which the file has */
     .own_signals = true,
     .optional_output = true,
 };

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "images/bad_pixels.h"
+#include "cli/job_command.h"
+#include "cmd/view_image.h"
 #include "plot/colormap.h"
 #include "plot/font.h"
-#include "images/image_util.h"
 
 struct view_params {
-    struct common common;
-    struct bad_pixels bad;
+    struct job_params job; /* stats, for its input's options */
+    struct view_input input;
     const char *output;
     size_t frame, crop[4]; /* y0, y1, x0, x1 */
     double limits[2];
@@ -19,7 +19,6 @@ struct view_params {
     const struct colormap *colormap;
     bool has_frame, has_crop, log, has_limits, colorbar;
 };
-BAD_PIXELS_FIT(struct view_params);
 
 static const char *parse_crop(void *field, const char *text)
 {
@@ -60,7 +59,7 @@ static const struct opt view_options[] = {
      FIELD(output),
      .use = OPT_WRITTEN,
      .argument = "OUT.png",
-     .help = "the picture"},
+     .help = "names the picture to write"},
     {.name = "frame",
      .type = OPT_COUNT,
      FIELD(frame),
@@ -69,42 +68,42 @@ static const struct opt view_options[] = {
      .hi = 1e15,
      .argument = "N",
      .fallback = "0",
-     .help = "frame of a stack"},
+     .help = "selects a frame of a stack"},
     {.name = "crop",
      .type = OPT_PARSED,
      FIELD(crop),
      .seen = offsetof(struct view_params, has_crop),
      .parse = parse_crop,
      .argument = "y0:y1,x0:x1",
-     .help = "part of the image, in pixels, ends excluded"},
+     .help = "selects part of the image, in pixels, ends excluded"},
     {.name = "log",
      .type = OPT_FLAG,
      FIELD(log),
-     .help = "logarithmic colours; values <= 0 take the lowest colour"},
+     .help = "sets logarithmic colours; values <= 0 take the lowest colour"},
     {.name = "limits",
      .type = OPT_PAIR,
      FIELD(limits),
      .seen = offsetof(struct view_params, has_limits),
      .argument = "A,B",
      .fallback = "1st and 99.5th percentile of the good pixels",
-     .help = "values of the lowest and highest colour"},
+     .help = "sets the values of the lowest and highest colour"},
     {.name = "flip",
      .type = OPT_PARSED,
      FIELD(flip),
      .parse = parse_flip,
      .argument = "x|y",
-     .help = "mirror left and right (x) or top and bottom (y)"},
+     .help = "mirrors left and right (x) or top and bottom (y)"},
     {.name = "colormap",
      .type = OPT_PARSED,
      FIELD(colormap),
      .parse = parse_colormap,
      .argument = "NAME",
      .fallback = "viridis",
-     .help = "viridis, magma, inferno, cividis, turbo or gray"},
+     .help = "sets the colours: viridis, magma, inferno, cividis, turbo or gray"},
     {.name = "colorbar",
      .type = OPT_FLAG,
      FIELD(colorbar),
-     .help = "draw the scale beside the image, with its unit where the file says it"},
+     .help = "draws the scale beside the image, with its unit where the file names it"},
     {0},
 };
 
@@ -122,10 +121,10 @@ static int leave_out(const struct view_params *p, struct picture *picture, size_
     const size_t count = picture->height * picture->width;
     uint8_t *mask = NULL;
     int code = AIRY_EXIT_OK;
-    if (p->bad.mask) {
+    if (p->input.mask) {
         mask = malloc(count);
-        code = mask ? image_mask_plane(&p->common, p->bad.mask, &plane, mask)
-                    : tool_fail(&p->common, "out of memory for a mask of %zu values", count);
+        code = mask ? view_mask(&p->job.common, p->input.mask, &plane, mask)
+                    : tool_fail(&p->job.common, "out of memory for a mask of %zu values", count);
     }
     for (size_t i = 0; code == AIRY_EXIT_OK && i < count; i++)
         if (mask && mask[i])
@@ -140,7 +139,7 @@ static int crop(const struct view_params *p, struct picture *picture)
         return AIRY_EXIT_OK;
     const size_t *c = p->crop;
     if (c[1] > picture->height || c[3] > picture->width)
-        return tool_fail(&p->common,
+        return tool_fail(&p->job.common,
                          "--crop %zu:%zu,%zu:%zu: the image has %zu row%s and %zu column%s", c[0],
                          c[1], c[2], c[3], picture->height, tool_s(picture->height), picture->width,
                          tool_s(picture->width));
@@ -166,13 +165,14 @@ static int find_limits(const struct view_params *p, struct picture *picture)
     } else {
         size_t n = 0;
         double limits[2];
-        const int code = image_percentiles(&p->common, picture->values, count, p->log, limits, &n);
+        const int code =
+            image_percentiles(&p->job.common, picture->values, count, p->log, limits, &n);
         if (code != AIRY_EXIT_OK)
             return code;
         picture->lo = limits[0];
         picture->hi = limits[1];
         if (!n)
-            tool_say(&p->common, "no good pixel%s: the picture shows only masked ones",
+            tool_say(&p->job.common, "no good pixel%s: the picture shows only masked ones",
                      p->log ? " above 0" : "");
         if (!n && p->log)
             picture->lo = 0.1;
@@ -315,7 +315,7 @@ static void draw_bar(struct canvas *canvas, const struct view_params *p,
 
 static int draw(const struct view_params *p, const struct picture *picture)
 {
-    const struct common *common = &p->common;
+    const struct common *common = &p->job.common;
     const size_t longer = picture->height > 400 ? picture->height : 400, size = longer / 400;
     const size_t bar = p->colorbar ? bar_room(p, picture) * size : 0,
                  least = p->colorbar ? BAR_HEIGHT * size : 1;
@@ -349,15 +349,16 @@ static int draw(const struct view_params *p, const struct picture *picture)
 
 static int check_view(void *user)
 {
-    const struct view_params *p = user;
+    struct view_params *p = user;
     if (!p->output)
-        return tool_usage(&p->common, "no output: give -o OUT.png");
+        return tool_usage(&p->job.common, "no output: give -o OUT.png");
     if (!tool_has_suffix(p->output, ".png"))
-        return tool_usage(&p->common, "output '%s': expected a name that ends in .png", p->output);
+        return tool_usage(&p->job.common, "output '%s': expected a name that ends in .png",
+                          p->output);
     if (p->has_limits && (!(p->limits[0] < p->limits[1]) || (p->log && !(p->limits[0] > 0))))
-        return tool_usage(&p->common, "--limits %g,%g: expected A < B%s", p->limits[0],
+        return tool_usage(&p->job.common, "--limits %g,%g: expected A < B%s", p->limits[0],
                           p->limits[1], p->log ? " and A > 0 with --log" : "");
-    return bad_pixels_check(&p->common, &p->bad);
+    return view_take_input(&p->input, &p->job.common);
 }
 
 static int run_view(void *user)
@@ -366,12 +367,12 @@ static int run_view(void *user)
     p->colormap = p->colormap ? p->colormap : colormap_find("viridis");
     struct picture picture = {0};
     struct image_frame frame = {0};
-    int code = image_load_frame(&p->common, p->common.inputs.items[0], p->frame, p->output, &p->bad,
-                                &frame);
+    int code = view_load(&p->job.common, &p->input, p->frame, p->output, &frame);
     if (code == AIRY_EXIT_OK)
-        bad_pixels_say_none(&p->common, &p->bad, frame.dtype, frame.dummies);
+        view_say_no_dummy(&p->job.common, &p->input, &frame);
     if (code == AIRY_EXIT_OK && !p->has_frame && frame.frames > 1)
-        tool_say(&p->common, "frame 0 of %zu is drawn; --frame N chooses another", frame.frames);
+        tool_say(&p->job.common, "frame 0 of %zu is drawn; --frame N chooses another",
+                 frame.frames);
     picture.height = frame.height;
     picture.width = frame.width;
     picture.values = frame.values;
@@ -387,16 +388,16 @@ static int run_view(void *user)
     free(picture.values);
     const double lo = p->log ? pow(10, picture.lo) : picture.lo,
                  hi = p->log ? fmin(pow(10, picture.hi), DBL_MAX) : picture.hi;
-    if (code == AIRY_EXIT_OK && p->common.json)
+    if (code == AIRY_EXIT_OK && p->job.common.json)
         return tool_print_json(
-            &p->common,
+            &p->job.common,
             json_pack("{s:o, s:[I,I], s:[o,o], s:o, s:b}", "output", tool_json_string(p->output),
                       "shape", (json_int_t)picture.height, (json_int_t)picture.width, "limits",
                       tool_json_number(lo), tool_json_number(hi), "unit",
                       *frame.unit ? tool_json_string(frame.unit) : json_null(), "log", p->log));
     const int digits = tick_digits(6, lo, hi, 0.01 * (hi - lo));
     if (code == AIRY_EXIT_OK)
-        tool_say(&p->common, "%s: %zu x %zu pixels, colours from %.*g to %.*g%s", p->output,
+        tool_say(&p->job.common, "%s: %zu x %zu pixels, colours from %.*g to %.*g%s", p->output,
                  picture.height, picture.width, digits, lo, digits, hi,
                  p->log ? ", logarithmic" : "");
     return code;
@@ -413,7 +414,9 @@ const struct command cmd_view = {
     .examples =
         "  airy view series_master.h5 -o frame.png --log --colorbar\n"
         "  airy view dark.npy -o dark.png --limits 0,20 --crop 0:512,0:512 --colormap gray\n",
-    .tables = {view_options, bad_pixels_options},
+    .borrows = "stats",
+    .borrowed = view_borrows,
+    .tables = {NULL, view_options},
     .params_size = sizeof(struct view_params),
     .min_inputs = 1,
     .max_inputs = 1,

@@ -16,15 +16,16 @@ struct curve_opt {
      .type = OPT_STRING,                                                                           \
      .offset = offsetof(params, member.key),                                                       \
      .argument = "FILE",                                                                           \
-     .help = "encrypt, with the secret key of this file ('airy keys' makes one)"},                 \
+     .help = "encrypts, with the secret key of this file ('airy keys' makes one)"},                \
         {.name = "curve-server",                                                                   \
          .type = OPT_STRING,                                                                       \
          .offset = offsetof(params, member.server),                                                \
          .argument = "FILE",                                                                       \
-         .help = "public key of the side that is connected to"},                                   \
+         .help = "names the public key of the side that is connected to"},                         \
     {                                                                                              \
         .name = "curve-allow", .type = OPT_STRING, .offset = offsetof(params, member.allow),       \
-        .argument = "FILE", .help = "public keys that alone may connect to this side, one a line"  \
+        .argument = "FILE",                                                                        \
+        .help = "names the public keys that alone may connect to this side, one a line"            \
     }
 
 /* What the files hold; NULL: none is given. */

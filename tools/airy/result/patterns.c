@@ -338,7 +338,9 @@ int patterns_lacks(const struct common *common, const char *path, const char *op
     if (list_names(names, path, map ? "map/" : "frame/", map ? 2 : 0))
         return tool_fail(common, "--%s %s: %s; there are: %s", option, name, why, names);
     return tool_fail(common, "--%s %s: %s", option, name,
-                     map ? "the result has no maps, which 'airy integrate --grid' makes" : why);
+                     map && tool_exists(path)
+                         ? "the result has no maps, which 'airy integrate --grid' makes"
+                         : why);
 }
 
 struct place {

@@ -10,6 +10,6 @@ sleep 0.2
 kill -INT $id
 wait $id
 [ $? = 1 ] || exit 3
-grep -q stopped err || exit 4
+grep -q cancelled err || exit 4
 rm rows err
 [ -z "$(ls)" ]

@@ -12,7 +12,7 @@ await measures || exit 3
 sleep 0.3
 kill -INT $process
 wait $process
-[ $? = 1 ] && grep -q '^airy tune: stopped' err || { cat err >&2; exit 2; }
+[ $? = 1 ] && grep -q '^airy tune: cancelled' err || { cat err >&2; exit 2; }
 [ ! -s out ] && cmp -s before cache/*.tune && [ -z "$(ls tmp)" ] || exit 4
 # and while it makes what it will measure: the same, and in one line
 for command in tune 'bench decode --case 16M'; do
@@ -23,5 +23,5 @@ for command in tune 'bench decode --case 16M'; do
     await makes || exit 5
     kill -INT $process
     wait $process
-    [ $? = 1 ] && [ "$(grep -vc 'on device' err)" = 1 ] && grep -q ': stopped; ' err && [ -z "$(ls tmp)" ] || { cat err >&2; exit 6; }
+    [ $? = 1 ] && [ "$(grep -vc 'on device' err)" = 1 ] && grep -q ': cancelled; ' err && [ -z "$(ls tmp)" ] || { cat err >&2; exit 6; }
 done

@@ -11,6 +11,6 @@ for name in TERM ${default:+INT HUP}; do
     wait $process
     code=$?
     [ $code = 0 ] && { echo 'the runs were too short to stop' >&2; exit 77; }
-    [ $code -gt 128 ] && [ -z "$(ls -A w)" ] && grep -q 'airy filter: stopped; nothing was written' out ||
+    [ $code -gt 128 ] && [ -z "$(ls -A w)" ] && grep -q 'airy filter: cancelled; nothing was written' out ||
         { echo "SIG$name: exit code $code" && cat out && ls -A w && exit 3; } >&2
 done

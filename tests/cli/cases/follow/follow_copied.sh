@@ -12,7 +12,7 @@ $airy integrate g.h5 --poni ${small%.h5}.poni -o out.h5 2>second && exit 6
 grep -q "'out.h5.partial' is being written by another process; wait" second || { cat second >&2; exit 6; }
 kill -INT $id
 wait $id
-[ $? = 1 ] && grep -q 'stopped after [1-7] .*frames.*--resume continues' err || { cat err >&2; exit 3; }
+[ $? = 1 ] && grep -q 'cancelled after [1-7] .*frames.*--resume continues' err || { cat err >&2; exit 3; }
 tail -c +$((half + 1)) $small >>g.h5
 # without --follow, too: the file is complete
 $airy integrate g.h5 --poni ${small%.h5}.poni -o out.h5 --frames 0:8 --resume --json --quiet >resumed || exit 4

@@ -30,7 +30,7 @@ grep -o "'in.h5' has no frame 4 now, which has a row" said
 expect 'a file with another number of frames is another file'
 cp $small in.h5
 follow --resume
-grep -o "which it says now: it is another file" said
+grep -o "which it states now: it is another file" said
 expect 'frames that come late are taken'
 $helper begun in.h5 $small 8 || exit 7
 follow --resume

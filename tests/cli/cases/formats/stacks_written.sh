@@ -83,7 +83,7 @@ for command in compress decompress densify convert; do
     wait $process
     code=$?
     [ $code = 0 ] && { echo 'the run was too short to stop' >&2; exit 77; }
-    [ $code = 1 ] && grep -q 'o.h5: stopped after .* frames, nothing was kept; start again' said && ! ls o.h5* 2>/dev/null || { cat said; exit 32; } >&2
+    [ $code = 1 ] && grep -q 'o.h5: cancelled after .* frames, nothing was kept; start again' said && ! ls o.h5* 2>/dev/null || { cat said; exit 32; } >&2
 done
 expect 'a frame that is missing needs a place where it can be missing'
 $airy convert cut/run_master.h5 -o o.npy --on-error skip --quiet

@@ -18,7 +18,7 @@ echo $?
 $airy diff rad.h5 deg.h5 >/dev/null
 echo $?
 $airy integrate s.h5 --poni s.poni -o chi.xy --bins 30 --radial chi_rad --frames 0 --quiet && grep -c '^# chi_rad' chi.xy
-$airy integrate s.h5 --poni s.poni -o d.h5 --bins 40x20 --azimuthal chi_rad --azimuth-range=-1,3 --explain | grep -o 'range 0, .* chi_rad'
+$airy integrate s.h5 --poni s.poni -o d.h5 --bins 40x20 --azimuthal chi_rad --azimuth-range=-1,3 --explain | grep -o 'azimuthal .* chi_rad'
 run -o d.h5 --azimuthal r_mm
 run -o d.h5 --azimuthal chi
 run -o d.h5 --radial chi_rad

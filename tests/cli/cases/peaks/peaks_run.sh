@@ -28,7 +28,7 @@ $airy peaks s.h5 s.h5 s.h5 s.h5 s.h5 s.h5 s.h5 s.h5 -o out.h5 --batch 1 --thread
 id=$!
 await catches $id && kill -INT $id
 wait $id; code=$?
-[ $code = 1 ] && grep -q 'stopped after' err && [ ! -e out.h5 ] && echo stopped || { [ $code = 0 ] && echo stopped; }
+[ $code = 1 ] && grep -q 'cancelled after' err && [ ! -e out.h5 ] && echo stopped || { [ $code = 0 ] && echo stopped; }
 cat >plan.json <<END
 {"samples": 512, "lines": 64, "dtype": "u16", "background": "mean", "window": "hann",
  "axis": {"wavelength_poly": [1187.2, 1011.6, 54], "unit": "nm"}}

@@ -13,7 +13,7 @@ for signal in TERM KILL; do
     code=$?
     [ $code = 0 ] && { echo 'the run was too short to stop' >&2; exit 77; }
     if [ $signal = TERM ]; then
-        [ $code = 1 ] && [ "$(wc -l <said)" = 1 ] && grep -q 'stopped after .* of 2048 frames, which are in b.h5.partial; --resume continues it' said || { cat said >&2; exit 3; }
+        [ $code = 1 ] && [ "$(wc -l <said)" = 1 ] && grep -q 'cancelled after .* of 2048 frames, which are in b.h5.partial; --resume continues it' said || { cat said >&2; exit 3; }
     fi
     [ -e b.h5.partial ] && [ ! -e b.h5 ] && $airy info b.h5.partial >/dev/null || exit 4
     $airy integrate "$@" --bins 200 --layout threads --batch 1 -o b.h5 --resume --json --quiet >resumed || exit 5

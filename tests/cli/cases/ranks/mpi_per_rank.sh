@@ -41,13 +41,18 @@ expect 'a file that is gone is named before a run goes on'
 expect 'files that only the earlier result showed are removed, and no others'
 mkdir fewer && cd fewer || exit 1
 ranks 4 "$airy" integrate "$small" -o run.h5 --per-rank --quiet --threads 1
-echo mine >run_0004.h5 && cp run_0000.h5 run_00000.h5
+echo mine >run_0004.h5 && echo mine >run_0003.h5.partial && cp run_0000.h5 run_00000.h5
 ranks 2 "$airy" integrate "$small" -o run.h5 --per-rank --force --threads 1 2>&1 | grep -o "2 files that only the earlier result showed were removed, 'run_0002.h5' and on"
 ls
 expect 'a file of a rank is no configuration of its own master'
 "$airy" integrate "$small" --config run_0001.h5 -o run.h5 --force 2>&1 | grep -c "run_0001.h5.* is the same file as the input"
 expect 'one process replaces the files of ranks'
 "$airy" integrate "$small" -o run.h5 --force --quiet && ls
+expect 'a dark image is no file of a rank'
+"$airy" convert "$small" -o dark.npy --frames 0 --quiet && "$airy" convert dark.npy -o dark_0001.h5 --quiet || exit 1
+ranks 2 "$airy" integrate "$small" --dark dark_0001.h5 -o dark.h5 --per-rank --force --quiet --threads 1 2>&1 |
+    grep -o "output 'dark_0001.h5' is the same file as the input 'dark_0001.h5', which would be lost"
+ls dark*
 # also where the earlier one was interrupted
 expect 'an interrupted run has partial files'
 rm run* && cp "$small" bad.h5 && "$helper" damage bad.h5 /entry/data/data 7 flip

@@ -12,4 +12,4 @@ $helper monitor m.h5 /entry/monitor 8
 $helper image mask.h5 195 487 0
 $airy integrate m.h5 --monitor /entry/monitor --mask mask.h5 --bins 77 --unit 2th_deg --dummy=-10 -o d.h5 --quiet || exit 4
 $airy integrate m.h5 --config d.h5 --layout serial -o e.h5 --quiet && $airy diff d.h5 e.h5 >/dev/null || exit 5
-$airy integrate m.h5 --config e.h5 --explain 2>/dev/null | grep -q '^layout    threads$'
+$airy integrate m.h5 --config e.h5 --explain 2>/dev/null | grep -q '^layout  *threads$'

@@ -10,7 +10,7 @@ await begun a.h5 || exit 1
 kill -HUP $process
 wait $process
 code=$?
-[ $code = 1 ] && grep -q 'a.h5: stopped after .* of 10000 frames, nothing was kept' err && [ "$(ls)" = err ] || { cat err; ls; exit 2; } >&2
+[ $code = 1 ] && grep -q 'a.h5: cancelled after .* of 10000 frames, nothing was kept' err && [ "$(ls)" = err ] || { cat err; ls; exit 2; } >&2
 # with --force what was there before stays, and that is said
 $airy simulate diffraction a.h5 --detector pilatus_100k --frames 2 --quiet && cksum a.h5 >before || exit 6
 $airy simulate diffraction a.h5 --detector eiger_4M --frames 10000 --incompressible --force 2>err &
@@ -18,7 +18,7 @@ process=$!
 await begun a.h5 || exit 7
 kill -TERM $process
 wait $process
-[ $? = 1 ] && grep -q 'stopped after .* of 10000 frames, what was there before stays; start again' err && cksum a.h5 | cmp - before || { cat err; exit 8; } >&2
+[ $? = 1 ] && grep -q 'cancelled after .* of 10000 frames, what was there before stays; start again' err && cksum a.h5 | cmp - before || { cat err; exit 8; } >&2
 rm a.h5 before
 (trap '' HUP && exec $airy simulate diffraction b.h5 --detector pilatus_100k --frames 500 --quiet) &
 process=$!
@@ -32,4 +32,4 @@ process=$!
 await catches $process || exit 5
 kill -HUP $process
 wait $process
-[ $? = 1 ] && [ "$(cat err)" = 'airy integrate: stopped before the first frame' ]
+[ $? = 1 ] && [ "$(cat err)" = 'airy integrate: cancelled before the first frame' ]

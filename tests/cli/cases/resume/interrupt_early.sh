@@ -9,7 +9,7 @@ await catches $process || exit 1
 kill -INT $process
 wait $process
 code=$?
-[ $code = 1 ] && [ "$(cat err)" = 'airy integrate: stopped before the first frame' ] &&
+[ $code = 1 ] && [ "$(cat err)" = 'airy integrate: cancelled before the first frame' ] &&
     [ ! -e a.h5.partial ] || { cat err >&2; exit 2; }
 
 set -- $small $small $small $small $small $small $small $small
@@ -26,7 +26,7 @@ for layout in threads serial; do
         wait $process
         code=$?
         [ $code = 0 ] && [ -e b.h5 ] && continue
-        [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^airy integrate: stopped' err && [ ! -e b.h5 ] ||
+        [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^airy integrate: cancelled' err && [ ! -e b.h5 ] ||
             { echo "$layout, $moment s: exit code $code" && cat err && exit 4; } >&2
         [ -e b.h5.partial ] && resumes=0 || resumes=1
         grep -q -e '--resume continues.*b.h5.partial' -e 'b.h5.partial.*--resume continues' err

@@ -14,7 +14,7 @@ code=$?
 [ $code = 0 ] && { echo 'the run was too short to stop' >&2; exit 77; }
 [ $code = 1 ] || { cat err >&2; exit 2; }
 next=$(sed -n 's/.*go on with --frames[ =]\([0-9]*\):$/\1/p' err)
-[ "$(ls t_*.dat | wc -l)" = "$next" ] && grep -q "stopped after $next of 1024 frames" err || { cat err >&2; exit 3; }
+[ "$(ls t_*.dat | wc -l)" = "$next" ] && grep -q "cancelled after $next of 1024 frames" err || { cat err >&2; exit 3; }
 ls | grep -q partial && exit 4
 $airy integrate "$@" $options --frames $next: -o t.dat --quiet || exit 5
 [ "$(ls t_*.dat | wc -l)" = 1024 ] || exit 7

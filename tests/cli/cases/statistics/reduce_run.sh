@@ -45,5 +45,5 @@ $airy reduce s.h5 --by median -o out.npy --memory-limit 2025k --threads 1 --verb
 id=$!
 await grep -q 'pass 2 of' err && await catches $id && kill -INT $id
 wait $id; echo $?
-sed -n 's/pass [0-9]* of/pass N of/; s/after [0-9]* of/after N of/; /stopped/p' err
+sed -n 's/pass [0-9]* of/pass N of/; s/after [0-9]* of/after N of/; /cancelled/p' err
 [ -e out.npy ] || echo none

@@ -58,3 +58,9 @@ timeout 120 $airy integrate ipc://f --poni $poni -o 'none_{series}.h5' --bins 10
 wait
 expect 'a series without images leaves no file'
 echo none*
+expect 'a result does not replace a file that each series needs'
+cp $poni pose_1.h5
+timeout 120 $helper push ipc://i start,1,195,487,1 image,1,0 end,1 &
+timeout 120 $airy integrate ipc://i --poni pose_1.h5 -o 'pose_{series}.h5' --bins 10 --force 2>&1 | grep -o "output 'pose_1.h5' is the same file as the input"
+cmp $poni pose_1.h5
+wait

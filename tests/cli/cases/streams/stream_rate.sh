@@ -15,4 +15,4 @@ kill -INT $!
 wait $!
 echo "exit $?"
 grep -c 'waiting for a receiver at ipc://c' said
-grep -o 'stopped' said
+grep -o 'cancelled' said

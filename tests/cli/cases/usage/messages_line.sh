@@ -26,7 +26,7 @@ $airy convert y.fits -o "$name.h5" --quiet && $airy info "$name.h5" | head -n 2
 # and what it holds
 escape=$(printf '\033[')
 sed "s/Pilatus 100k/Pila${escape}1m100k/g" "$small" >m.h5 && $airy info m.h5 | sed -n 's/, .*//; 3p'
-$airy integrate m.h5 -o r.h5 --explain | sed -n 's/, .*//; 2p'
+$airy integrate m.h5 -o r.h5 --explain | sed -n 's/, .*//; /^geometry/p'
 $airy integrate "$small" -o r.h5 --quiet
 sed "s/20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T/2026-0101$escape/" r.h5 >d.h5 && $airy info d.h5 | sed -n '1s/.*errors, \(.*\[\).*/\1/p'
 sed "1s/CTYPE1  = 'RA---SIN'/EXTNAME = 'E${escape}1m   '/" y.fits >e.fits && $airy info e.fits | grep -F -c 'E\x1b[1m'
