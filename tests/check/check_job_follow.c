@@ -14,7 +14,7 @@ enum { FRAMES = 7, CELLS = FRAMES * RUN_BINS, PARTS = 5 };
 
 static void nap(double seconds)
 {
-    const struct timespec time = {(time_t)seconds, (long)((seconds - (long)seconds) * 1e9)};
+    const struct timespec time = {(time_t)seconds, (long)((seconds - (double)(long)seconds) * 1e9)};
     nanosleep(&time, NULL);
 }
 
