@@ -194,16 +194,6 @@ airy_status airy_fail_context(airy_status status, const char *format, ...)
     return forward(status, context);
 }
 
-airy_status airy_fail_more(airy_status status, const char *format, ...)
-{
-    const size_t used = strlen(last.text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(last.text + used, sizeof(last.text) - used, format, args);
-    va_end(args);
-    return airy_fail_as(status);
-}
-
 /* The subject is this file, or PATH.XXXXXXXX.partial, the temporary file that becomes it. */
 static bool is_about(const char *path)
 {

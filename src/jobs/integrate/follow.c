@@ -69,7 +69,39 @@ airy_status airy_follow_check(const airy_job *job)
                     "%s: frames are taken by one process, not by several ranks", "follow");
     AIRY_FAIL_ON_IF(v->stack.paths.is_array, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
                     "%s needs files that are being written, and the stack is an array", "follow");
-    return v->output ? airy_job_check_output(&output) : AIRY_OK;
+    return v->output || !airy_job_takes(job, AIRY_JOB_EVENT_ROW) ? airy_job_check_output(&output)
+                                                                 : AIRY_OK;
+}
+
+/* Files that parameters name are there before a wait that may be long. */
+static airy_status check_file(const airy_parameter *p, const char *path)
+{
+    char name[4096], *file = NULL, *dataset = NULL;
+    const char *extension = NULL;
+    struct stat about;
+    AIRY_TRY(airy_stack_split(&file, &dataset, path));
+    const bool split = airy_fits_split(name, sizeof(name), &extension, file);
+    const airy_status status = airy_file_stat(&about, split ? name : file);
+    free(file);
+    free(dataset);
+    return status == AIRY_OK || airy_path_is_pattern(path)
+               ? AIRY_OK
+               : airy_fail_context(status, "%s", p->name);
+}
+
+static airy_status check_files(const airy_job *job)
+{
+    for (size_t i = 0; i < job->row_count; i++) {
+        const airy_parameter *p = &job->rows[i]->p;
+        char *path = NULL;
+        if (p->role != AIRY_ROLE_READ || !airy_job_is_set(job, p->name))
+            continue;
+        AIRY_TRY(airy_job_get(job, p->name, &path));
+        const airy_status status = path ? check_file(p, path) : AIRY_OK;
+        airy_job_text_free(path);
+        AIRY_TRY(status);
+    }
+    return AIRY_OK;
 }
 
 /* Inputs that never will be files of frames. */
@@ -117,7 +149,7 @@ airy_status airy_follow_open(struct airy_integration *it)
     const double begun = airy_follow_now();
     bool told = false;
     AIRY_TRY(check_inputs(&it->v->stack.paths));
-    AIRY_TRY(airy_integration_check_files(it->job));
+    AIRY_TRY(check_files(it->job));
     while (try_open(it) != AIRY_OK) {
         airy_error error;
         airy_error_get(&error);
@@ -218,12 +250,15 @@ static void fill_info(airy_run_info *info, const struct airy_follow *f, const ai
 /* Why the run did not end as it should, and how to continue it. */
 static airy_status explain_failure(const struct airy_follow *f, airy_status status)
 {
-    if (status == AIRY_ERR_CORRUPT && *f->partial)
-        return airy_hinted(
-            AIRY_HINT_SKIP_RESUME,
-            airy_fail_more(status, "; resume=on continues %s when they are there", f->partial));
+    airy_error error;
+    airy_error_get(&error);
+    if (status == AIRY_ERR_CORRUPT && *f->partial) {
+        (void)airy_fail(status, "%s; resume=on continues %s when they are there", error.text,
+                        f->partial);
+        return airy_hinted(AIRY_HINT_SKIP_RESUME, status);
+    }
     if (status == AIRY_ERR_INCOMPLETE)
-        (void)airy_fail_more(status, ", and nothing new for %g s", f->timeout);
+        (void)airy_fail(status, "%s, and nothing new for %g s", error.text, f->timeout);
     return status == AIRY_ERR_INCOMPLETE || status == AIRY_ERR_IO ? airy_follow_partial(f, status)
                                                                   : status;
 }
@@ -250,12 +285,25 @@ static airy_status finish(struct airy_follow *f, airy_status looked, airy_run_in
     if (looked != AIRY_OK)
         return airy_error_restore(&f->error);
     if (f->stopped)
-        return AIRY_ERR_CANCELLED; /* whose sentence is the caller's */
+        return airy_job_stopped(f->it->v->output, info->frames + info->resumed, f->frames,
+                                f->it->run.resume);
     if (status != AIRY_OK)
         return explain_failure(f, status);
     report(f, &live);
     (void)airy_job_step(f->it->job, info->frames + info->resumed, info->frames + info->resumed);
     return AIRY_OK;
+}
+
+/* The run is over: why, where it has failed. */
+static void end_events(struct airy_follow *f, airy_status status, const airy_run_info *info)
+{
+    airy_job_event event = {.kind = AIRY_JOB_EVENT_SERIES_ENDS, .unit = "", .text = ""};
+    airy_error error = {.status = AIRY_OK};
+    (void)airy_error_first(&error, status);
+    event.status = status == AIRY_OK && (info->bad || f->it->lost) ? AIRY_PARTLY : status;
+    event.text = error.text;
+    (void)airy_job_emit(f->it->job, &event); /* there is nothing to cancel */
+    (void)airy_error_restore(&error);
 }
 
 /* What the run that is gone on with has taken. */
@@ -288,6 +336,9 @@ static airy_status run(struct airy_follow *f, airy_run_info *info)
     f->frame_bytes = it->info.height * it->info.width * airy_dtype_size(it->info.dtype);
     AIRY_TRY(airy_memory_calloc((void **)&f->pixels, f->frame_bytes, 1, "a frame"));
     AIRY_TRY(resume(f, pattern));
+    f->has_begun = true;
+    if (!airy_integration_begins(it, 0, f->frames))
+        atomic_store(&f->refused, true);
     AIRY_TRY(airy_live_create(&f->live, it->v->output, it->integrators, it->count, &params));
     return finish(f, look(f, pattern), info);
 }
@@ -303,6 +354,8 @@ airy_status airy_follow_run(struct airy_integration *it, airy_run_info *info)
     const airy_status status = run(&f, info);
     (void)airy_error_first(&error, status);
     airy_live_destroy(&f.live);
+    if (f.has_begun)
+        end_events(&f, status, info);
     airy_follow_close(&f);
     airy_kept_rows_close(&f.kept);
     airy_follow_stack_free(&f.stack);

@@ -73,6 +73,7 @@ struct airy_follow {
     struct airy_kept_rows *kept; /* of the run that is gone on with; NULL: none, or compared */
     struct airy_follow_stack stack;
     struct airy_follow_files files;
+    bool has_begun; /* the series, for those who take events */
 };
 
 /* Seconds of the monotonic clock. */

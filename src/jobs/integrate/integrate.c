@@ -322,8 +322,9 @@ static airy_status run_rank(airy_job *job, struct airy_integration *it)
     const airy_status begun = begin(it, &done);
     if (begun < AIRY_OK || done)
         return begun;
-    if (!it->v->follow.on) /* which reports its rows itself */
-        airy_integration_report_rows(it);
+    if (it->v->follow.on) /* which reports its rows itself */
+        return run_stack(job, it);
+    airy_integration_report_rows(it);
     AIRY_FAIL_IF(!airy_integration_begins(it, 0, it->frames), AIRY_ERR_CANCELLED,
                  "cancelled before the first frame");
     const airy_status status = run_stack(job, it);
@@ -332,27 +333,10 @@ static airy_status run_rank(airy_job *job, struct airy_integration *it)
     return status;
 }
 
-/*
- * Patterns of frames that come are kept nowhere but in a file. This is no matter of the values: whether
- * events are taken is known when the run begins, as airy_job_start takes them.
- */
-static airy_status check_taken(const airy_job *job)
-{
-    const struct airy_integrate_values *v = job->values;
-    const bool is_live = airy_integration_is_live(v);
-    AIRY_FAIL_ON_IF((is_live || v->follow.on) && !v->output && !v->series.publish &&
-                        !airy_job_takes(job, AIRY_JOB_EVENT_ROW),
-                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                    "%s is missing: name a file, %sor take events", "output",
-                    is_live ? "an address to publish on, " : "");
-    return AIRY_OK;
-}
-
 /* What fails on one rank alone ends all. */
 static airy_status run_integration(airy_job *job, void *state)
 {
     struct airy_integration *it = state;
-    AIRY_TRY(check_taken(job));
     if (airy_integration_is_live(it->v))
         return airy_integration_run_live(job, it);
     return airy_world_agree(&it->world, run_rank(job, it), NULL, NULL);

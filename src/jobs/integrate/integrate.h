@@ -105,8 +105,6 @@ static inline const char *airy_integration_name(const struct airy_integration *i
 
 /* A region from its text, which the row has taken. */
 airy_status airy_integration_roi(airy_roi *roi, const char *text);
-/* Files that parameters name are there before a wait that may be long. */
-airy_status airy_integration_check_files(const airy_job *job);
 /* The integrator's parameters, as far as no file decides them. */
 airy_status airy_integration_params(const airy_job *job, airy_integrator_params *params,
                                     airy_sample_params *sample);

@@ -1,49 +1,14 @@
 /* From the values of an integration to integrators that are ready. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/size.h"
-#include "io/file/format.h"
-#include "io/file/pattern.h"
-#include "io/file/plain_file.h"
 #include "jobs/configuration.h"
 #include "jobs/integrate/notes.h"
 #include "jobs/integrate/resume.h"
 #include "jobs/integrate/ranks.h"
-
-/* A file that a parameter names, which may be FILE::DATASET or FILE[EXT]. */
-static airy_status check_file(const airy_parameter *p, const char *path)
-{
-    char name[4096], *file = NULL, *dataset = NULL;
-    const char *extension = NULL;
-    struct stat about;
-    AIRY_TRY(airy_stack_split(&file, &dataset, path));
-    const bool split = airy_fits_split(name, sizeof(name), &extension, file);
-    const airy_status status = airy_file_stat(&about, split ? name : file);
-    free(file);
-    free(dataset);
-    return status == AIRY_OK || airy_path_is_pattern(path)
-               ? AIRY_OK
-               : airy_fail_context(status, "%s", p->name);
-}
-
-airy_status airy_integration_check_files(const airy_job *job)
-{
-    for (size_t i = 0; i < job->row_count; i++) {
-        const airy_parameter *p = &job->rows[i]->p;
-        char *path = NULL;
-        if (p->role != AIRY_ROLE_READ || !airy_job_is_set(job, p->name))
-            continue;
-        AIRY_TRY(airy_job_get(job, p->name, &path));
-        const airy_status status = path ? check_file(p, path) : AIRY_OK;
-        airy_job_text_free(path);
-        AIRY_TRY(status);
-    }
-    return AIRY_OK;
-}
 
 static airy_status open_stack(struct airy_integration *it)
 {

@@ -241,7 +241,7 @@ static airy_status create_part(const struct airy_ranks_run *run, size_t number, 
 {
     const struct airy_integration *it = run->it;
     struct part part;
-    airy_run_info info = {0};
+    airy_run_info info;
     make_part(&part, it, number);
     const bool partial = is_there(it->v->output, number, ".partial");
     if (it->run.resume && !partial && exists(part.path)) { /* it was finished already */

@@ -107,9 +107,8 @@ static bool is_open_ended(const char *configuration)
     return is_open;
 }
 
-/* A run that follows its input goes on with one that did. before: the configuration of that one. */
-static airy_status check_follow(const struct airy_integration *it, const char *partial,
-                                const char *before, bool follows)
+airy_status airy_integration_check_follow(const struct airy_integration *it, const char *partial,
+                                          const char *before, bool follows)
 {
     const bool open = is_open_ended(before), open_now = is_open_ended(it->configuration);
     AIRY_FAIL_HINT_IF(open && !open_now && follows, AIRY_ERR_FORMAT, AIRY_HINT_ANEW,
@@ -206,7 +205,8 @@ airy_status airy_integration_prepare_resume(struct airy_integration *it, const c
     AIRY_TRY(airy_job_partial_path(partial, output));
     airy_status status =
         airy_job_check_partial(it->job, &it->run.resume, output, it->configuration, &before);
-    const airy_status other = before ? check_follow(it, partial, before, follows) : AIRY_OK;
+    const airy_status other = before ? airy_integration_check_follow(it, partial, before, follows)
+                                     : AIRY_OK;
     status = other == AIRY_OK ? status : other;
     if (status == AIRY_OK && before)
         status = check_values(it, partial);

@@ -24,5 +24,8 @@ airy_status airy_integration_check_complete(const struct airy_integration *it, c
  */
 airy_status airy_integration_prepare_resume(struct airy_integration *it, const char *output,
                                             bool follows);
+/* A run that follows its input goes on with one that did. before: the configuration of that one. */
+airy_status airy_integration_check_follow(const struct airy_integration *it, const char *partial,
+                                          const char *before, bool follows);
 
 #endif

@@ -153,10 +153,35 @@ static airy_status check_folder(const char *output)
     return AIRY_OK;
 }
 
+/* Files that each series needs. */
+static airy_status check_files(const airy_job *job)
+{
+    for (size_t i = 0; i < job->row_count; i++) {
+        const airy_parameter *p = &job->rows[i]->p;
+        char *path = NULL, name[AIRY_PARTIAL_PATH];
+        struct stat about;
+        if (p->role != AIRY_ROLE_READ || !airy_job_is_set(job, p->name))
+            continue;
+        AIRY_TRY(airy_job_get(job, p->name, &path));
+        const char *dataset = path ? strstr(path, "::") : NULL;
+        snprintf(name, sizeof(name), "%.*s", dataset ? (int)(dataset - path) : 4096,
+                 path ? path : ".");
+        airy_job_text_free(path);
+        if (stat(name, &about) != 0)
+            return airy_fail_system(AIRY_SUBJECT_FILE, errno, "cannot open '%s': %s", name,
+                                    strerror(errno));
+    }
+    return AIRY_OK;
+}
+
 static airy_status check_places(const airy_job *job)
 {
     const struct airy_integrate_values *v = job->values;
-    AIRY_TRY(airy_integration_check_files(job));
+    AIRY_FAIL_ON_IF(!v->output && !v->series.publish && !airy_job_takes(job, AIRY_JOB_EVENT_ROW),
+                    AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s is missing: name a file, an address to publish on, or take events",
+                    "output");
+    AIRY_TRY(check_files(job));
     if (!v->output)
         return AIRY_OK;
     if (!strstr(v->output, "{series}") && !airy_integration_may_be_complete(v))

@@ -159,10 +159,14 @@ static airy_status fail_run(const struct airy_text_run *run, airy_status status)
                       "cancelled after %zu of %zu frames; go on with %s", frames, it->frames, rest);
     if (!airy_status_is_of_frame(status) || run->refused == row)
         return status;
-    return airy_hinted(AIRY_HINT_STATED,
-                       airy_fail_more(status,
-                                      "; on-error=skip frames=%zu:%zu:%zu goes on without it",
-                                      airy_text_frame(it, frames), it->run.last, it->run.step));
+    airy_error error;
+    airy_error_get(&error);
+    const size_t used = strlen(error.text);
+    snprintf(error.text + used, sizeof(error.text) - used,
+             "; on-error=skip frames=%zu:%zu:%zu goes on without it", airy_text_frame(it, frames),
+             it->run.last, it->run.step);
+    error.hint = AIRY_HINT_STATED;
+    return airy_error_restore(&error);
 }
 
 /* First and last file, as results; none: null. */
