@@ -186,8 +186,9 @@ static int print_results(const struct job_params *p, const char *output)
 static int print_end(const struct job_params *p, const char *output, airy_status status)
 {
     const bool has_results = *airy_job_summary(p->job) != 0;
-    const int code = has_results && status == AIRY_ERR_CANCELLED ? AIRY_EXIT_FAILED
-                                                                 : job_failed(p, output, status);
+    const int code = has_results && p->common.command->asks && status == AIRY_ERR_CANCELLED
+                         ? AIRY_EXIT_FAILED
+                         : job_failed(p, output, status);
     if (has_results && p->ranks.rank == 0)
         (void)print_results(p, output);
     return code;
