@@ -348,7 +348,7 @@ FILE *tool_open_text(const struct common *common, const char *option, const char
     return NULL;
 }
 
-airy_status tool_file_open(struct tool_file *file, const struct common *common, const char *path)
+static airy_status open_file(struct tool_file *file, const struct common *common, const char *path)
 {
     int fd;
     *file = (struct tool_file){.common = common, .path = path};
@@ -369,7 +369,7 @@ int tool_file_begin(struct tool_file *file, const struct common *common, const c
 {
     if (!common->force && tool_exists(path))
         return tool_exists_already(common, path);
-    const airy_status status = tool_file_open(file, common, path);
+    const airy_status status = open_file(file, common, path);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
@@ -390,7 +390,7 @@ static airy_status fail_written(struct tool_file *file, int fd, int why)
     return airy_error_restore(&error);
 }
 
-airy_status tool_file_close(struct tool_file *file, bool sync)
+static airy_status close_file(struct tool_file *file, bool sync)
 {
     FILE *printed = file->file;
     int why = fflush(printed) != 0 ? errno : ferror(printed) ? EIO : 0;
@@ -407,7 +407,7 @@ airy_status tool_file_close(struct tool_file *file, bool sync)
 
 int tool_file_end(struct tool_file *file, bool sync)
 {
-    const airy_status status = tool_file_close(file, sync);
+    const airy_status status = close_file(file, sync);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(file->common, status);
 }
 

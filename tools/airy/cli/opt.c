@@ -252,7 +252,8 @@ bool opt_whole(const char *text, uint64_t *value)
     return true;
 }
 
-size_t opt_numbers(const char *text, double *numbers, size_t most)
+/* Numbers between commas, `most` of them at most; how many, 0 where the text is something else. */
+static size_t read_numbers(const char *text, double *numbers, size_t most)
 {
     for (size_t i = 0; i < most; i++) {
         char word[64];
@@ -279,52 +280,11 @@ const char *opt_given(const struct common *common, const char *name, const char 
     return argument;
 }
 
-const char *opt_frames(void *field, const char *text)
-{
-    static const char expected[] =
-        "expected frames as N, FIRST:LAST or FIRST:LAST:STEP, LAST excluded";
-    size_t *frames = field;
-    char part[3][24] = {"0", "", "1"};
-    uint64_t one;
-    if (opt_whole(text, &one) && one < SIZE_MAX) { /* N: that frame */
-        frames[0] = (size_t)one;
-        frames[1] = (size_t)one + 1;
-        frames[2] = 1;
-        return NULL;
-    }
-    for (size_t i = 0; i < 3; i++) {
-        const size_t n = strcspn(text, ":");
-        if (n >= sizeof(part[i]))
-            return expected;
-        if (n) {
-            memcpy(part[i], text, n);
-            part[i][n] = 0;
-        }
-        text += n;
-        if (i == 0 && *text != ':')
-            return expected;
-        if (!*text)
-            break;
-        text++;
-    }
-    uint64_t value[3] = {0, 0, 1};
-    if (*text || !opt_whole(part[0], &value[0]) || (*part[1] && !opt_whole(part[1], &value[1])) ||
-        !opt_whole(part[2], &value[2]))
-        return expected;
-    if (*part[1] && value[1] <= value[0])
-        return "LAST is not above FIRST; FIRST:LAST are the frames from FIRST to LAST - 1, and N "
-               "alone is one frame";
-    if (value[2] < 1)
-        return "STEP is 0, expected at least 1";
-    for (size_t i = 0; i < 3; i++)
-        frames[i] = (size_t)value[i];
-    return NULL;
-}
-
-bool opt_two(const char *text, double value[2])
+/* "A,B" as two numbers. */
+static bool read_two(const char *text, double value[2])
 {
     double pair[2];
-    if (opt_numbers(text, pair, 2) != 2)
+    if (read_numbers(text, pair, 2) != 2)
         return false;
     value[0] = pair[0];
     value[1] = pair[1];
@@ -427,15 +387,12 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
         return NULL;
     case OPT_COUNT:
         return set_count(opt, field, text);
-    case OPT_SEED:
-        return opt_whole(text, field) ? NULL
-                                      : "expected a whole number from 0 to 18446744073709551615";
     case OPT_BYTES:
         return parse_bytes(text, field) ? NULL : "expected bytes such as 800M or 2G";
     case OPT_FLOAT:
         return set_number(opt, field, text);
     case OPT_PAIR:
-        return opt_two(text, field) ? NULL : "expected two numbers A,B";
+        return read_two(text, field) ? NULL : "expected two numbers A,B";
     case OPT_STRING:
         if (!*text)
             return "expected a word";

@@ -12,7 +12,6 @@
 enum opt_type {
     OPT_FLAG,   /* bool */
     OPT_COUNT,  /* size_t, lo..hi */
-    OPT_SEED,   /* uint64_t */
     OPT_BYTES,  /* uint64_t, with K, M, G (1024) */
     OPT_FLOAT,  /* double, lo..hi */
     OPT_PAIR,   /* double[2] as A,B */
@@ -193,13 +192,7 @@ bool opt_number(const char *text, double *value);
 bool opt_whole(const char *text, uint64_t *value);
 /* The place of text among words, which NULL ends; else a sentence with the words, and a near one. */
 const char *opt_word(const char *text, const char *const *words, int *index);
-/* An opt_parse_fn for A:B[:S], either end may be missing, or N: size_t[3], a last of 0 is the end. */
-const char *opt_frames(void *field, const char *text);
 /* An opt_parse_fn, of values of pixels: any number, inf or nan into a double. */
 const char *opt_any_number(void *field, const char *text);
-/* "A,B" as two numbers. */
-bool opt_two(const char *text, double value[2]);
-/* Numbers between commas, `most` of them at most; how many, 0 where the text is something else. */
-size_t opt_numbers(const char *text, double *numbers, size_t most);
 
 #endif

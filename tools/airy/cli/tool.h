@@ -120,8 +120,6 @@ json_t *tool_json_string(const char *text);
 const char *tool_json_shown(const json_t *object, const char *key);
 /* A number, or null where it is not finite. */
 json_t *tool_json_number(double value);
-/* A number, or from 2^63 on, which jansson has no integers for, its digits as a string. */
-json_t *tool_json_unsigned(uint64_t value);
 /*
  * The text of a value, malloc'ed, with the fewest digits that give back each number; NULL when
  * memory is short.
@@ -227,12 +225,6 @@ int tool_file_begin(struct tool_file *file, const struct common *common, const c
 /* It takes its name if all was written, else it goes, and why is said. sync: both to the disk. Exit code. */
 int tool_file_end(struct tool_file *file, bool sync);
 void tool_file_drop(struct tool_file *file);
-/*
- * The same two for threads that print nothing: a failure is the thread's last error. What is there
- * already is refused by tool_file_close alone.
- */
-airy_status tool_file_open(struct tool_file *file, const struct common *common, const char *path);
-airy_status tool_file_close(struct tool_file *file, bool sync);
 /* airy_file_open_text of an option "--NAME ", or of an argument (""). NULL after it was said why. */
 FILE *tool_open_text(const struct common *common, const char *option, const char *path);
 /* Print the failure of opening the text of such an option or argument. Exit code. */

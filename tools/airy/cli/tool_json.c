@@ -40,15 +40,6 @@ json_t *tool_json_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-json_t *tool_json_unsigned(uint64_t value)
-{
-    if (value <= INT64_MAX)
-        return json_integer((json_int_t)value);
-    char digits[24];
-    snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
-    return json_string(digits);
-}
-
 char *tool_json_text(const json_t *json)
 {
     return quote_json(json_text(json, JSON_INDENT(2)));

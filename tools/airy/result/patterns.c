@@ -97,15 +97,6 @@ airy_status patterns_read_text(char **text, const char *path, const char *name)
     return status;
 }
 
-json_t *patterns_read_configuration(airy_status *status, const char *path)
-{
-    char *text = NULL;
-    *status = patterns_read_text(&text, path, "configuration");
-    json_t *json = *status == AIRY_OK ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
-    free(text);
-    return json;
-}
-
 void patterns_copy_axis(double **values, size_t *count, char label[128],
                         const airy_result_axis *axis)
 {

@@ -40,8 +40,6 @@ void patterns_copy_axis(double **values, size_t *count, char label[128],
                         const airy_result_axis *axis);
 /* Read what a result, or an unfinished one, has of each row: "status", "index", "max" ... */
 airy_status patterns_read_column(airy_image *column, const char *path, const char *name);
-/* The configuration of a result; NULL: *status says why, or the text in it is no JSON. */
-json_t *patterns_read_configuration(airy_status *status, const char *path);
 /*
  * Frames in the order of frame/NAME of the result, which becomes `along`. One dimension, at least
  * two frames, whose values differ. Exit code.
