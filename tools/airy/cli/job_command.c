@@ -245,12 +245,10 @@ int job_run(void *params)
     airy_status status = common->verbose && !common->compare ? job_say_plan(p) : AIRY_OK;
     progress_begin(&p->progress, common, "frames");
     p->progress.active &= p->ranks.rank == 0;
-    if (status == AIRY_OK && common->command->planned) {
-        status = airy_job_resolve(p->job);
-        code = status == AIRY_OK ? common->command->planned(p) : code;
-        if (code != AIRY_EXIT_OK)
-            return code;
-    }
+    if (status == AIRY_OK && common->command->planned)
+        code = common->command->planned(p);
+    if (code != AIRY_EXIT_OK)
+        return code;
     if (status == AIRY_OK)
         status = common->compare ? job_compare(p, &code) : airy_job_run(p->job);
     tool_say_at_interrupt(NULL);

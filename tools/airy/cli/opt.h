@@ -137,8 +137,8 @@ struct command {
     /* Of a job. Show its results: draw pictures, and print for people unless --json is given. NULL: one line. */
     int (*show)(void *params);
     bool shows_json; /* it also prints what --json asks for */
-    int (*planned)(
-        void *params); /* of a job that is resolved: what its plan forbids; exit code; or NULL */
+    /* Of a job, before its run: what its plan forbids, which this asks for where it needs it. Exit code. NULL: nothing. */
+    int (*planned)(void *params);
     void (*watch)(void *params); /* called now and then during a run without a known end; or NULL */
     bool optional_output;        /* the job's output may be left out */
     const char *program; /* beside this one, which has all but name and summary; NULL: this one */

@@ -84,8 +84,13 @@ static int planned_integrate(void *params)
     bool is_text = false;
     for (size_t i = 0; p->plot && output && i < sizeof(several) / sizeof(several[0]); i++)
         is_text |= tool_has_suffix(output, several[i]);
-    if (!is_text || airy_job_get_plan(p->job.job, &text) != AIRY_OK)
+    if (!is_text)
         return AIRY_EXIT_OK;
+    airy_status status = airy_job_resolve(p->job.job);
+    if (status == AIRY_OK)
+        status = airy_job_get_plan(p->job.job, &text);
+    if (status != AIRY_OK)
+        return job_failed(&p->job, output, status);
     json_t *plan = json_loads(text, 0, NULL);
     const long long rows =
         (long long)json_integer_value(json_object_get(json_object_get(plan, "run"), "rows"));
