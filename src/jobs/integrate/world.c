@@ -139,7 +139,7 @@ airy_status airy_world_tell_text(struct airy_world *world, char **text)
 {
     const bool first = airy_world_is_first(world);
     uint64_t size = *text ? strlen(*text) + 1 : 0;
-    char *copy = *text;
+    char *copy = first ? *text : NULL;
     if (airy_world_is_alone(world))
         return AIRY_OK;
     AIRY_TRY(airy_world_tell(world, &size, sizeof(size)));
