@@ -194,6 +194,17 @@ airy_status airy_fail_context(airy_status status, const char *format, ...)
     return forward(status, context);
 }
 
+airy_status airy_fail_more(airy_status status, const char *format, ...)
+{
+    char text[2 * AIRY_ERROR_TEXT];
+    const size_t used = (size_t)snprintf(text, sizeof(text), "%s", last.text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, sizeof(text) - used, format, args);
+    va_end(args);
+    return keep(airy_fail_as(status), text);
+}
+
 /* The subject is this file, or PATH.XXXXXXXX.partial, the temporary file that becomes it. */
 static bool is_about(const char *path)
 {

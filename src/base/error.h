@@ -32,6 +32,8 @@ airy_status airy_fail_system(airy_subject subject, int error, const char *format
     AIRY_PRINTF(3, 4);
 /* Put "text: " before the sentence of a failure that is being forwarded; returns status. */
 airy_status airy_fail_context(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
+/* Put more behind its sentence, also "; what to do"; returns status. */
+airy_status airy_fail_more(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
 /* Put "'path': " before it, with the file as its subject, unless its subject is this file. */
 airy_status airy_fail_path(airy_status status, const char *path);
 /* Put "frame: " before it, with the frame as its subject. */

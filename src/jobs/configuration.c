@@ -167,6 +167,22 @@ bool airy_job_may_be_complete(const char *output, bool resume, bool force)
            airy_job_partial_path(partial, output) == AIRY_OK && !airy_job_is_there(partial);
 }
 
+airy_status airy_job_put_complete(airy_job *job, const char *output, bool names_output,
+                                  size_t frames, size_t bad)
+{
+    const char *name = names_output ? output : "", *link = names_output ? ": " : "";
+    AIRY_TRY(airy_job_put_text(job, "output", output));
+    AIRY_TRY(airy_job_put_json(job, "complete_already", json_true()));
+    airy_job_put_number(job, "frames", (double)frames);
+    airy_job_put_number(job, "bad", (double)bad);
+    if (bad)
+        airy_job_sum_up(job, "%s%scomplete already, %zu of %zu frames failed", name, link, bad,
+                        frames);
+    else
+        airy_job_sum_up(job, "%s%scomplete already", name, link);
+    return bad ? AIRY_PARTLY : AIRY_OK;
+}
+
 airy_status airy_job_partial_path(char partial[AIRY_PARTIAL_PATH], const char *output)
 {
     const int n = snprintf(partial, AIRY_PARTIAL_PATH, "%s.partial", output);

@@ -23,6 +23,9 @@ airy_status airy_job_end_configuration(char **text, json_t *json);
 bool airy_job_is_there(const char *path);
 /* The output is there, and a run with `resume` may find it complete. output: NULL is not. */
 bool airy_job_may_be_complete(const char *output, bool resume, bool force);
+/* Report an output that an earlier run has completed, as the results of this one; AIRY_PARTLY: frames of it failed. */
+airy_status airy_job_put_complete(airy_job *job, const char *output, bool names_output,
+                                  size_t frames, size_t bad);
 
 enum { AIRY_PARTIAL_PATH = 4200 };
 /* OUTPUT.partial. AIRY_ERR_PARAM where the name is too long. */

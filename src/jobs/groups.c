@@ -259,17 +259,23 @@ const struct airy_job_row airy_stack_output_rows[] = {
 const airy_job_result airy_stack_output_results[] = {AIRY_STACK_OUTPUT_RESULTS,
                                                      {NULL, AIRY_JOB_ARRAY, NULL, NULL}};
 
-airy_status airy_job_check_output(const struct airy_output_values *values)
+bool airy_job_is_hdf5_name(const char *path)
 {
     static const char *const suffixes[] = {".h5", ".hdf5", ".nxs"};
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+        if (airy_has_suffix(path, suffixes[i]))
+            return true;
+    return false;
+}
+
+airy_status airy_job_check_output(const struct airy_output_values *values)
+{
     AIRY_FAIL_ON_IF(!values->output, AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER, "%s is missing",
                     "output");
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-        if (airy_has_suffix(values->output, suffixes[i]))
-            return AIRY_OK;
-    return airy_fail_on(AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
-                        "%s '%s': expected a name that ends in .h5, .hdf5 or .nxs", "output",
-                        values->output);
+    AIRY_FAIL_ON_IF(!airy_job_is_hdf5_name(values->output), AIRY_ERR_PARAM, AIRY_SUBJECT_PARAMETER,
+                    "%s '%s': expected a name that ends in .h5, .hdf5 or .nxs", "output",
+                    values->output);
+    return AIRY_OK;
 }
 
 /* Texts are kept before there is a file that a lack of memory would leave behind. */

@@ -89,6 +89,8 @@ extern const airy_job_result airy_stack_output_results[];
     {                                                                                              \
         "seconds", AIRY_JOB_NUMBER, NULL, "the time that writing took"                             \
     }
+/* The name of a file that jobs write as HDF5. */
+bool airy_job_is_hdf5_name(const char *path);
 /* There is an output, and its name is one of HDF5. */
 airy_status airy_job_check_output(const struct airy_output_values *values);
 /* The values of a job that writes a stack. */

@@ -132,15 +132,10 @@ airy_status airy_job_image_open_queue(struct airy_job_image *d)
 /* Where several planes were too large together, there are ways to take fewer. */
 static airy_status suggest_fewer(const struct airy_job_image *d, airy_status status)
 {
-    airy_error error;
     if (status != AIRY_ERR_MEMORY || d->image.ndim < 3 || d->image.shape[0] == 1 ||
         !airy_job_has(d->job, "frames"))
         return status;
-    airy_error_get(&error);
-    const size_t used = strlen(error.text);
-    snprintf(error.text + used, sizeof(error.text) - used,
-             "; take fewer planes at a time by each=on or frames=A:B");
-    return airy_error_restore(&error);
+    return airy_fail_more(status, "; take fewer planes at a time by each=on or frames=A:B");
 }
 
 airy_status airy_job_image_push(struct airy_job_image *d, uint8_t *is_bad)

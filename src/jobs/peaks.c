@@ -352,18 +352,9 @@ static airy_status open_search(airy_job *job, void *state)
 static airy_status report_complete(struct search *s)
 {
     const char *output = s->v->output;
-    airy_job *job = s->job;
     airy_result_info info;
     AIRY_TRY(airy_resume_complete(output, s->configuration, &info));
-    AIRY_TRY(airy_job_put_text(job, "output", output));
-    AIRY_TRY(airy_job_put_json(job, "complete_already", json_true()));
-    airy_job_put_number(job, "frames", (double)s->frames);
-    airy_job_put_number(job, "bad", (double)info.bad);
-    if (info.bad)
-        airy_job_sum_up(job, "complete already, %zu of %zu frames failed", info.bad, s->frames);
-    else
-        airy_job_sum_up(job, "complete already");
-    return info.bad ? AIRY_PARTLY : AIRY_OK;
+    return airy_job_put_complete(s->job, output, false, s->frames, info.bad);
 }
 
 static void sum_up(const struct search *s, const airy_peaks_run_info *info, double size)

@@ -45,12 +45,10 @@ enum airy_taken airy_follow_fail(struct airy_follow *f, airy_status status)
 
 airy_status airy_follow_partial(const struct airy_follow *f, airy_status status)
 {
-    airy_error error;
-    airy_error_get(&error);
-    if (!*f->partial)
-        return status;
-    (void)airy_fail(status, "%s; the rows so far are in %s", error.text, f->partial);
-    return airy_hinted(AIRY_HINT_INTERRUPTED, airy_about(error.subject, error.name, status));
+    return *f->partial
+               ? airy_hinted(AIRY_HINT_INTERRUPTED,
+                             airy_fail_more(status, "; the rows so far are in %s", f->partial))
+               : status;
 }
 
 enum airy_taken airy_follow_fail_other(struct airy_follow *f, const char *path)

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "airy/result.h"
-#include "base/memory.h"
 #include "base/size.h"
+#include "jobs/integrate/resume.h"
 
 void airy_integration_warn_groups(const struct airy_integration *it)
 {
@@ -51,37 +50,15 @@ void airy_integration_warn_dummy(const struct airy_integration *it)
         airy_job_warn_dummy(&image, it->info.dtype, 0);
 }
 
-/* A number of each row, malloc'ed; NULL: the file has none. */
-static double *read_column(size_t *count, const char *path, const char *name)
-{
-    airy_result *result = NULL;
-    airy_result_plane plane;
-    double *values = NULL;
-    airy_status status = airy_result_open(&result, path);
-    if (status == AIRY_OK)
-        status = airy_result_find_plane(result, name, &plane);
-    if (status == AIRY_OK && plane.has_rows && plane.cells == 1)
-        status = airy_memory_calloc((void **)&values, plane.rows, sizeof(*values), "a column");
-    if (status == AIRY_OK && values)
-        status = airy_result_read(result, name, 0, plane.rows, AIRY_DTYPE_F64, values,
-                                  plane.rows * sizeof(*values));
-    airy_result_close(&result);
-    if (status != AIRY_OK) {
-        free(values);
-        return NULL;
-    }
-    *count = values ? plane.rows : 0;
-    return values;
-}
-
 /* Rows of a result whose largest pixel that counted is such a value. */
 static void find_rows(struct airy_gap_rows *rows, const struct airy_integration *it,
                       const char *result)
 {
     const double least = airy_gap_least(it->info.dtype);
     size_t count = 0;
-    double *max = rows->known || isinf(least) || !result ? NULL
-                                                         : read_column(&count, result, "frame/max");
+    double *max = NULL;
+    if (!rows->known && !isinf(least) && result)
+        (void)airy_integration_read_column(&max, &count, result, "frame/max");
     rows->known |= max != NULL;
     for (size_t i = 0; i < count; i++)
         if (max[i] >= least && rows->count++ == 0)
@@ -134,10 +111,9 @@ void airy_integration_warn_dummy_unused(const struct airy_integration *it, const
     size_t count = 0;
     double sum = 0;
     /* A value that the type does not have is reported already. */
-    double *invalid = airy_job_is_set(it->job, "dummy") && result &&
-                              airy_job_can_be_dummy(bad, it->info.dtype)
-                          ? read_column(&count, result, "frame/invalid")
-                          : NULL;
+    double *invalid = NULL;
+    if (airy_job_is_set(it->job, "dummy") && result && airy_job_can_be_dummy(bad, it->info.dtype))
+        (void)airy_integration_read_column(&invalid, &count, result, "frame/invalid");
     for (size_t i = 0; i < count; i++)
         sum += invalid[i];
     if (invalid && sum == 0)

@@ -17,6 +17,7 @@
 #include "base/size.h"
 #include "jobs/configuration.h"
 #include "jobs/integrate/ranks.h"
+#include "jobs/integrate/resume.h"
 
 /* Files that there can be. */
 static size_t most_files(const struct airy_integration *it)
@@ -197,26 +198,6 @@ static void make_part(struct part *part, const struct airy_integration *it, size
 }
 
 /* Read a number of each row. */
-static airy_status read_column(double **values, size_t *rows, const char *path, const char *name)
-{
-    airy_result *result = NULL;
-    airy_result_plane plane;
-    *values = NULL;
-    AIRY_TRY(airy_result_open(&result, path));
-    airy_status status = airy_result_find_plane(result, name, &plane);
-    if (status == AIRY_OK && plane.cells != 1)
-        status = airy_fail(AIRY_ERR_FORMAT, "'%s': %s has not one number a row", path, name);
-    if (status == AIRY_OK)
-        status = airy_memory_calloc((void **)values, airy_max_size(plane.rows, 1), sizeof(double),
-                                    "a column");
-    if (status == AIRY_OK)
-        status = airy_result_read(result, plane.name, 0, plane.rows, AIRY_DTYPE_F64, *values,
-                                  plane.rows * sizeof(double));
-    *rows = status == AIRY_OK ? plane.rows : 0;
-    airy_result_close(&result);
-    return status;
-}
-
 /* Fail unless a complete file is a part of this run: of its configuration, and of these frames. */
 static airy_status check_complete(const struct airy_integration *it, const struct part *part)
 {
@@ -225,7 +206,8 @@ static airy_status check_complete(const struct airy_integration *it, const struc
     size_t rows = 0;
     const bool same = read_text(&text, part->path, "configuration") == AIRY_OK &&
                       strcmp(text, it->run.configuration ? it->run.configuration : "{}") == 0 &&
-                      read_column(&index, &rows, part->path, "frame/index") == AIRY_OK &&
+                      airy_integration_read_column(&index, &rows, part->path, "frame/index") ==
+                          AIRY_OK &&
                       rows == part->rows && index[0] == (double)part->run.first;
     free(text);
     free(index);
@@ -241,7 +223,7 @@ static airy_status create_part(const struct airy_ranks_run *run, size_t number, 
 {
     const struct airy_integration *it = run->it;
     struct part part;
-    airy_run_info info;
+    airy_run_info info = {0};
     make_part(&part, it, number);
     const bool partial = is_there(it->v->output, number, ".partial");
     if (it->run.resume && !partial && exists(part.path)) { /* it was finished already */
@@ -354,9 +336,9 @@ static airy_status any_differs(const struct airy_integration *it, bool *differs)
     char partial[AIRY_PARTIAL_PATH];
     airy_status status = airy_job_partial_path(partial, it->v->output);
     if (status == AIRY_OK)
-        status = read_column(&states, &rows, partial, "frame/status");
+        status = airy_integration_read_column(&states, &rows, partial, "frame/status");
     if (status == AIRY_OK)
-        status = read_column(&invalid, &others, partial, "frame/invalid");
+        status = airy_integration_read_column(&invalid, &others, partial, "frame/invalid");
     for (size_t i = 0; i < rows && i < others; i++)
         *differs |= states[i] == 0 && invalid[i] > 0;
     free(states);

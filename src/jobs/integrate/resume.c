@@ -9,6 +9,32 @@
 #include "jobs/integrate/kept_rows.h"
 #include "jobs/integrate/resume.h"
 
+airy_status airy_integration_read_column(double **values, size_t *rows, const char *path,
+                                         const char *name)
+{
+    airy_result *result = NULL;
+    airy_result_plane plane;
+    *values = NULL;
+    *rows = 0;
+    AIRY_TRY(airy_result_open(&result, path));
+    airy_status status = airy_result_find_plane(result, name, &plane);
+    if (status == AIRY_OK && (!plane.has_rows || plane.cells != 1))
+        status = airy_fail(AIRY_ERR_FORMAT, "'%s': %s has not one number a row", path, name);
+    if (status == AIRY_OK)
+        status = airy_memory_calloc((void **)values, plane.rows, sizeof(double), "a column");
+    if (status == AIRY_OK)
+        status = airy_result_read(result, plane.name, 0, plane.rows, AIRY_DTYPE_F64, *values,
+                                  plane.rows * sizeof(double));
+    airy_result_close(&result);
+    if (status == AIRY_OK) {
+        *rows = plane.rows;
+        return AIRY_OK;
+    }
+    free(*values);
+    *values = NULL;
+    return status;
+}
+
 /* ---- the output's place ---- */
 
 static bool is_partial_result(const char *partial)
@@ -48,18 +74,12 @@ bool airy_integration_may_be_complete(const struct airy_integrate_values *v)
 }
 
 /* A result that lacks rows: they may lie in a file that is gone. */
-static airy_status refuse_rows(const char *output, size_t rows)
+static airy_status refuse_rows(const char *output)
 {
-    double *status = NULL;
-    airy_result *result = NULL;
-    airy_status read = airy_memory_calloc((void **)&status, rows, sizeof(*status), "rows");
-    if (read == AIRY_OK)
-        read = airy_result_open(&result, output);
-    if (read == AIRY_OK)
-        read = airy_result_read(result, "frame/status", 0, rows, AIRY_DTYPE_F64, status,
-                                rows * sizeof(*status));
-    airy_result_close(&result);
-    free(status);
+    double *states = NULL;
+    size_t rows = 0;
+    const airy_status read = airy_integration_read_column(&states, &rows, output, "frame/status");
+    free(states);
     if (read == AIRY_OK)
         return airy_fail_on(AIRY_ERR_EXISTS, AIRY_SUBJECT_FILE, "'%s' is there already", output);
     return airy_hinted(AIRY_HINT_ANEW,
@@ -70,28 +90,17 @@ airy_status airy_integration_check_complete(const struct airy_integration *it, c
                                             airy_result_info *info)
 {
     const airy_status status = airy_resume_complete(output, it->configuration, info);
-    return status == AIRY_ERR_EXISTS && info->good + info->bad < info->rows
-               ? refuse_rows(output, info->rows)
-               : status;
+    return status == AIRY_ERR_EXISTS && info->good + info->bad < info->rows ? refuse_rows(output)
+                                                                            : status;
 }
 
 airy_status airy_integration_complete(struct airy_integration *it)
 {
     const char *output = it->v->output;
-    airy_job *job = it->job;
     airy_result_info info;
     AIRY_TRY(airy_integration_check_complete(it, output, &info));
     const size_t frames = it->frames ? it->frames : info.rows;
-    AIRY_TRY(airy_job_put_text(job, "output", output));
-    AIRY_TRY(airy_job_put_json(job, "complete_already", json_true()));
-    airy_job_put_number(job, "frames", (double)frames);
-    airy_job_put_number(job, "bad", (double)info.bad);
-    if (info.bad)
-        airy_job_sum_up(job, "%s: complete already, %zu of %zu frames failed", output, info.bad,
-                        frames);
-    else
-        airy_job_sum_up(job, "%s: complete already", output);
-    return info.bad ? AIRY_PARTLY : AIRY_OK;
+    return airy_job_put_complete(it->job, output, true, frames, info.bad);
 }
 
 /* ---- continue ---- */

@@ -5,6 +5,10 @@
 #include "airy/result.h"
 #include "jobs/integrate/integrate.h"
 
+/* Read a number of each row of a result, malloc'ed; *values stays NULL after a failure. */
+airy_status airy_integration_read_column(double **values, size_t *rows, const char *path,
+                                         const char *name);
+
 /*
  * Check that neither an HDF5 output nor what an interrupted run left of it is in the way. No input is
  * needed for it. AIRY_ERR_EXISTS.

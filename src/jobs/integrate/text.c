@@ -31,8 +31,7 @@ airy_status airy_integration_check_output(const struct airy_integrate_values *v,
 {
     const char *output = v->output;
     const bool text = airy_integration_is_text(v);
-    REFUSE_IF(output && !text && !airy_has_suffix(output, ".h5") &&
-                  !airy_has_suffix(output, ".hdf5") && !airy_has_suffix(output, ".nxs"),
+    REFUSE_IF(output && !text && !airy_job_is_hdf5_name(output),
               "%s '%s': expected a name that ends in .h5, .hdf5, .nxs, .xye, .xy, .chi or .dat",
               "output", output);
     REFUSE_IF(v->one_table && !output, "%s goes with output", "one-table");
@@ -159,14 +158,10 @@ static airy_status fail_run(const struct airy_text_run *run, airy_status status)
                       "cancelled after %zu of %zu frames; go on with %s", frames, it->frames, rest);
     if (!airy_status_is_of_frame(status) || run->refused == row)
         return status;
-    airy_error error;
-    airy_error_get(&error);
-    const size_t used = strlen(error.text);
-    snprintf(error.text + used, sizeof(error.text) - used,
-             "; on-error=skip frames=%zu:%zu:%zu goes on without it", airy_text_frame(it, frames),
-             it->run.last, it->run.step);
-    error.hint = AIRY_HINT_STATED;
-    return airy_error_restore(&error);
+    return airy_hinted(AIRY_HINT_STATED,
+                       airy_fail_more(status,
+                                      "; on-error=skip frames=%zu:%zu:%zu goes on without it",
+                                      airy_text_frame(it, frames), it->run.last, it->run.step));
 }
 
 /* First and last file, as results; none: null. */
