@@ -3,16 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL: there is none of that name. */
-static const airy_parameter *find_parameter(const struct job_params *p, const char *name)
-{
-    const airy_parameter *parameter;
-    for (size_t i = 0; (parameter = airy_job_parameter_at(p->common.command->job, i)); i++)
-        if (strcmp(parameter->name, name) == 0)
-            return parameter;
-    return NULL;
-}
-
 static bool step(void *user, size_t done, size_t total)
 {
     struct job_params *p = user;
@@ -22,7 +12,7 @@ static bool step(void *user, size_t done, size_t total)
     }
     if (p->is_silent)
         return !tool_interrupted();
-    if (!p->begun && airy_job_device(p->job) && find_parameter(p, "device")) {
+    if (!p->begun && airy_job_device(p->job) && job_parameter(p, "device")) {
         progress_clear(&p->progress);
         tool_say_device(&p->common, airy_job_device(p->job));
     }
@@ -79,17 +69,17 @@ static airy_status set_common(struct job_params *p)
     for (size_t i = 0; i < c->inputs.count && status == AIRY_OK; i++)
         status = airy_job_set(p->job, job_argument(p, i)->name, c->inputs.items[i]);
     snprintf(size, sizeof(size), "%llu", (unsigned long long)c->memory_limit);
-    if (status == AIRY_OK && c->device && find_parameter(p, "device"))
+    if (status == AIRY_OK && c->device && job_parameter(p, "device"))
         status = airy_job_set(p->job, "device", c->device);
-    if (status == AIRY_OK && c->threads && find_parameter(p, "threads"))
+    if (status == AIRY_OK && c->threads && job_parameter(p, "threads"))
         status = airy_job_set_number(p->job, "threads", (double)c->threads);
-    if (status == AIRY_OK && c->memory_limit && find_parameter(p, "memory-limit"))
+    if (status == AIRY_OK && c->memory_limit && job_parameter(p, "memory-limit"))
         status = airy_job_set(p->job, "memory-limit", size);
-    if (status == AIRY_OK && c->profile && find_parameter(p, "profile"))
+    if (status == AIRY_OK && c->profile && job_parameter(p, "profile"))
         status = airy_job_set_flag(p->job, "profile", true);
-    if (status == AIRY_OK && c->force && find_parameter(p, "force"))
+    if (status == AIRY_OK && c->force && job_parameter(p, "force"))
         status = airy_job_set_flag(p->job, "force", true);
-    if (status == AIRY_OK && c->explain && find_parameter(p, "explain"))
+    if (status == AIRY_OK && c->explain && job_parameter(p, "explain"))
         status = airy_job_set_flag(p->job, "explain", true);
     return status;
 }
@@ -97,7 +87,7 @@ static airy_status set_common(struct job_params *p)
 /* The job is to report what it would do. A plan of oct is a file that is read. */
 static bool is_plan(const struct job_params *p)
 {
-    const airy_parameter *plan = find_parameter(p, "plan");
+    const airy_parameter *plan = job_parameter(p, "plan");
     airy_job_origin origin = AIRY_ORIGIN_DEFAULT;
     return plan && plan->type == AIRY_PARAMETER_FLAG &&
            airy_job_get_origin(p->job, "plan", &origin) == AIRY_OK && origin != AIRY_ORIGIN_DEFAULT;
@@ -198,9 +188,8 @@ static int print_end(const struct job_params *p, const char *output, airy_status
 static void begin_signals(struct job_params *p)
 {
     static char line[160];
-    const airy_parameter *frames =
-        find_parameter(p, "frames"); /* a number of them: they are made */
-    if (p->common.command->asks || find_parameter(p, "on-error") ||
+    const airy_parameter *frames = job_parameter(p, "frames"); /* a number of them: they are made */
+    if (p->common.command->asks || job_parameter(p, "on-error") ||
         (frames && frames->type == AIRY_PARAMETER_WHOLE)) {
         /* Until there is anything to keep, who said what a signal does is heeded. */
         p->catches_late = p->world_is_asked;

@@ -37,6 +37,8 @@ const struct opt *job_options(const struct command *command, bool (*is_common)(c
 bool job_open(struct job_params *params, const char *job);
 /* Create another job with the hooks of the command. */
 airy_status job_create(struct job_params *params, const char *name, airy_job **job);
+/* The parameter of this name; NULL: there is none. */
+const airy_parameter *job_parameter(const struct job_params *params, const char *name);
 /* The first parameter of a role; NULL: there is none. */
 const airy_parameter *job_role(const struct job_params *params, airy_parameter_role role);
 /* The parameter that an argument of the command goes to: an input, the last one for all further ones, or an output. */

@@ -3,6 +3,15 @@
 
 #include "cli/job_command.h"
 
+const airy_parameter *job_parameter(const struct job_params *p, const char *name)
+{
+    const airy_parameter *parameter;
+    for (size_t i = 0; (parameter = airy_job_parameter_at(p->common.command->job, i)); i++)
+        if (strcmp(parameter->name, name) == 0)
+            return parameter;
+    return NULL;
+}
+
 const airy_parameter *job_role(const struct job_params *p, airy_parameter_role role)
 {
     const airy_parameter *parameter;

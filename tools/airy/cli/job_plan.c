@@ -269,15 +269,6 @@ static double measure_rate(struct job_params *p, airy_status *status)
     return *status >= AIRY_OK && seconds > 0 ? frames / seconds : (double)NAN;
 }
 
-static bool has_rate(const struct job_params *p)
-{
-    const airy_parameter *parameter;
-    for (size_t i = 0; (parameter = airy_job_parameter_at(p->common.command->job, i)); i++)
-        if (strcmp(parameter->name, "on-error") == 0)
-            return true;
-    return false;
-}
-
 int job_explain(struct job_params *p)
 {
     const struct common *common = &p->common;
@@ -285,7 +276,7 @@ int job_explain(struct job_params *p)
     json_t *plan = get_plan(p, &status);
     if (status != AIRY_OK)
         return job_failed(p, NULL, status);
-    if (has_rate(p)) {
+    if (job_parameter(p, "on-error")) { /* it takes frames, of which it can leave out some */
         const double rate = measure_rate(p, &status);
         if (status == AIRY_ERR_MEMORY) {
             json_decref(plan);
