@@ -35,21 +35,6 @@ from ._rows import receive as receive
 __version__: str
 __all__: list[str]
 
-class Device(NamedTuple):
-    spec: str
-    name: str
-    memory: int
-    free: int
-    usable: bool
-    why: str
-    backend: str
-    driver: str
-    max_alloc: int
-    units: int
-    fp64: bool
-    gpu: bool
-    is_default: bool
-
 def devices() -> list[Device]: ...
 def build_info() -> str: ...
 '''
@@ -66,10 +51,14 @@ def stub_of(function):
     return "\n".join([*lines, ") -> Result: ..."]) + "\n"
 
 
-def stubs():
-    from airy import _jobs
+def stub_of_device(device):
+    return "\n".join(["", "class Device(NamedTuple):", *(f"    {name}: {kind}" for name, kind in device.__annotations__.items()), ""])
 
-    return HEAD + "".join("\n" + stub_of(_jobs.functions[name]) for name in sorted(_jobs.functions))
+
+def stubs():
+    from airy import Device, _jobs
+
+    return HEAD + stub_of_device(Device) + "".join("\n" + stub_of(_jobs.functions[name]) for name in sorted(_jobs.functions))
 
 
 def main():
