@@ -3,7 +3,7 @@
 
 usage: words.py               check the headers, messages, help texts and pages of this folder
        words.py FILE...       check only these files
-       words.py --names       count the public names that are still to be renamed, too; they do not fail yet
+       words.py --names       also count the public names that are still to be renamed; they do not fail yet
        words.py --self-test   put each kind of fault into a text and expect a report of each
 
 Four kinds of text are checked:

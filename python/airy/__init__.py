@@ -50,7 +50,7 @@ class Device(NamedTuple):
 
 
 def devices() -> list[Device]:
-    """List all devices, also those that cannot be used; `why` says why."""
+    """List all devices, also those that cannot be used; `why` gives the reason."""
     _jobs.touch_opencl("all")
     return [Device(**device) for device in _airy.devices()]
 

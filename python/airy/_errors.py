@@ -1,4 +1,4 @@
-"""Exceptions. Each failure of the library is an airy.Error and, where Python has a class for it, one of that class, too."""
+"""Exceptions. Each failure of the library is an airy.Error and, where Python has a class for it, also one of that class."""
 
 from __future__ import annotations
 
